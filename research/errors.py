@@ -1,0 +1,55 @@
+"""Errors, by who has to act on them.
+
+    WorkbenchError
+    ├── ConfigError     the user: a setting, an option or an argument is wrong; names it and what is accepted
+    ├── ToolError       the model: becomes the observation of its call, so that it can try something else
+    ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
+    ├── LimitReached    the run: a budget is spent; the run concludes with what is known
+    └── Stopped         the run: the user asked it to stop
+
+Anything else ends the run as `failed`, with its traceback among the events.
+"""
+
+
+class WorkbenchError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(WorkbenchError):
+    """A setting, an option or an argument is wrong.  The message names it and says what is accepted."""
+
+
+class ToolError(WorkbenchError):
+    """A tool could not do what it was asked.  The message goes to the model."""
+
+
+class ProviderError(WorkbenchError):
+    """A model service failed.  Classified where the service is known, inside each client."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        context_overflow: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        """The same request may succeed later (429, 5xx, a lost connection)."""
+        self.context_overflow = context_overflow
+        """The request was too long for the model: send less, never the same again."""
+        self.retry_after_s = retry_after_s
+        """Seconds the service asked us to wait, if it said."""
+
+
+class LimitReached(WorkbenchError):
+    """A budget is spent: `limit` is the outcome's name (`rounds`, `tokens`, `cost`, `time`, `tool_errors`)."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"the budget of {limit} is spent")
+        self.limit = limit
+
+
+class Stopped(WorkbenchError):
+    """The user asked the run to stop."""

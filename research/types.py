@@ -1,0 +1,184 @@
+"""The values that everything else passes around.  All frozen; nothing here does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Outcome = Literal[
+    "answered", "rounds", "tokens", "cost", "time", "tool_errors", "loop", "no_evidence",
+    "needs_input", "stopped", "failed",
+]  # fmt: skip
+"""Why a run ended, in one word (contract of `run --json`)."""
+
+Status = Literal["running", "completed", "waiting_input", "paused", "stopped", "failed"]
+
+ProtocolName = Literal["native", "tagged"]
+"""How calls travel: the provider's own tool calls, or tags in the text."""
+
+
+class Passage(Struct, frozen=True):
+    """A piece of a source as a tool returned it."""
+
+    url: str
+    title: str
+    quote: str
+    """The text that was seen, verbatim."""
+
+
+class Source(Struct, frozen=True):
+    """A passage with its number, stable within the run: the model cites `[n]`."""
+
+    n: int
+    url: str
+    title: str
+    quote: str
+
+
+class ToolCall(Struct, frozen=True):
+    """One call the model asks for.  `id` is unique within the run."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class ToolOutput(Struct, frozen=True):
+    """What a tool gives back: free text, and the passages it quotes from sources."""
+
+    text: str = ""
+    passages: tuple[Passage, ...] = ()
+
+
+class Observation(Struct, frozen=True):
+    """The one result of one tool call, as the model reads it."""
+
+    call_id: str
+    name: str
+    text: str
+    ok: bool = True
+    sources: tuple[Source, ...] = ()
+    seconds: float = 0.0
+    cached: bool = False
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool as it is offered to a model."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON Schema of the arguments, an object."""
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """One message of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    """Native calls of an assistant message."""
+    call_id: str | None = None
+    """The call that a `tool` message answers."""
+    reasoning: str | None = None
+    """Reasoning that came with an assistant message."""
+
+
+class Usage(Struct, frozen=True):
+    """Tokens of one model call."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    """Counted by us because the provider did not say."""
+    cost_usd: float | None = None
+    """None when the price is unknown; 0.0 only when the model is known to be free."""
+
+
+class Request(Struct, frozen=True):
+    """Everything a model needs for one reply."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    """Offered as native tools; empty under the tagged protocol and for a tools-off call."""
+    purpose: str = "act"
+    """Who asks: act, conclude, summarise, plan, ...  A scripted model selects by it."""
+    agent: str = "main"
+    stop: tuple[str, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+class Delta(Struct, frozen=True):
+    """A few characters of a reply while it is written."""
+
+    text: str
+    kind: Literal["text", "reasoning"] = "text"
+
+
+class Completion(Struct, frozen=True):
+    """A whole reply, as the provider gave it."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """Native calls only; tagged ones are still in `text`."""
+    reasoning: str = ""
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+    """None when the provider did not report it: the caller estimates."""
+
+
+class Model(Protocol):
+    """A language model, or something that plays one."""
+
+    @property
+    def name(self) -> str:
+        """As written in a recipe, e.g. `openai:gpt-5-mini`."""
+
+    @property
+    def native(self) -> bool:
+        """Whether it takes tools and answers with native calls."""
+
+    def stream(self, request: Request) -> Iterator[Delta | Completion]:
+        """Yield deltas as they come, then exactly one `Completion`.  Raises `ProviderError`."""
+
+
+class Tool(Protocol):
+    """Something the model can call."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds after which the call is given up."""
+
+    def __call__(self, **arguments: Any) -> ToolOutput:
+        """Raises `ToolError` with a message the model can act on."""
+
+
+class Searcher(Protocol):
+    """A source of search results."""
+
+    def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
+        """Best first.  Raises `ToolError`."""
+
+
+class Embedder(Protocol):
+    """A sentence encoder."""
+
+    @property
+    def id(self) -> str:
+        """Stored beside every vector: vectors of different encoders are never mixed."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimension)."""
