@@ -3,12 +3,20 @@
     WorkbenchError
     ├── ConfigError     the user: a setting, an option or an argument is wrong; names it and what is accepted
     ├── ToolError       the model: becomes the observation of its call, so that it can try something else
+    ├── FormatError     the model: its reply cannot be read; it is shown the problem and asked again
     ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
     ├── LimitReached    the run: a budget is spent; the run concludes with what is known
     └── Stopped         the run: the user asked it to stop
 
 Anything else ends the run as `failed`, with its traceback among the events.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from research.types import Outcome
 
 
 class WorkbenchError(Exception):
@@ -21,6 +29,10 @@ class ConfigError(WorkbenchError):
 
 class ToolError(WorkbenchError):
     """A tool could not do what it was asked.  The message goes to the model."""
+
+
+class FormatError(WorkbenchError):
+    """A reply of the model cannot be read.  The message says what was wrong and what is accepted."""
 
 
 class ProviderError(WorkbenchError):
@@ -44,9 +56,9 @@ class ProviderError(WorkbenchError):
 
 
 class LimitReached(WorkbenchError):
-    """A budget is spent: `limit` is the outcome's name (`rounds`, `tokens`, `cost`, `time`, `tool_errors`)."""
+    """A limit ends the loop; `limit` is the outcome's name."""
 
-    def __init__(self, limit: str) -> None:
+    def __init__(self, limit: Outcome) -> None:
         super().__init__(f"the budget of {limit} is spent")
         self.limit = limit
 

@@ -159,8 +159,8 @@ class Tool(Protocol):
     def timeout_s(self) -> float:
         """Seconds after which the call is given up."""
 
-    def __call__(self, **arguments: Any) -> ToolOutput:
-        """Raises `ToolError` with a message the model can act on."""
+    def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
+        """Called by keyword.  Raises `ToolError` with a message the model can act on."""
 
 
 class Searcher(Protocol):
@@ -182,3 +182,37 @@ class Embedder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dimension)."""
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """A completion as the workbench reads it: what the model thinks, wants and says."""
+
+    text: str = ""
+    """The reply as it goes back into the conversation (a hallucinated observation is cut off)."""
+    thinking: str = ""
+    """From `<think>` tags or from the provider's reasoning field."""
+    calls: tuple[ToolCall, ...] = ()
+    answer: str = ""
+    report: str = ""
+    """The evolving report, where the framework asks for one."""
+    reasoning: str = ""
+    """The provider's reasoning, kept apart because some providers need it sent back."""
+
+
+class Citation(Struct, frozen=True):
+    """One cited statement of the answer, checked against the source it names."""
+
+    n: int
+    claim: str
+    status: Literal["supported", "partial", "unsupported", "dead"]
+    quote: str = ""
+    """The seen line that supports the claim best."""
+
+
+class Answer(Struct, frozen=True):
+    """How a framework ends: its words, and why it ended."""
+
+    text: str
+    outcome: Outcome = "answered"
+    report: str = ""
+    """Longer text where the framework writes one; empty means that the answer is the report."""

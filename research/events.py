@@ -1,0 +1,186 @@
+"""A run is an append-only list of these events; everything else is a fold of it.
+
+Each event is a small frozen value with the run it belongs to, its place in it (`seq`, from 0, without gaps), the
+wall-clock time, and the path of the agent that caused it (`main`, `main/researcher-2`).  Frameworks leave run, seq and
+time empty; the driver stamps them.  Order is by `seq`, never by time: clocks move.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from research.errors import ConfigError
+from research.recipe import Recipe
+from research.types import (
+    Citation,
+    Message,
+    Observation,
+    Outcome,
+    Reply,
+    Status,
+    ToolCall,
+    Usage,
+)
+
+
+class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=True):
+    """What all events share."""
+
+    run: str = ""
+    seq: int = -1
+    time: float = 0.0
+    """Seconds since the epoch."""
+    agent: str = "main"
+
+
+class RunStarted(Base, frozen=True):
+    question: str
+    recipe: Recipe
+
+
+class Asked(Base, frozen=True):
+    """A request goes to a model.
+
+    The messages are exactly what is sent, written as a difference: the first `keep` messages of this agent's previous
+    request, then `messages`.  So the log grows with what is new, not with the square of the rounds.
+    """
+
+    ask: int
+    """Count of this agent's requests, from 1."""
+    round: int
+    purpose: str
+    model: str
+    keep: int = 0
+    messages: tuple[Message, ...] = ()
+    tools: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    """Estimate; the provider's count comes with `Replied`."""
+
+
+class Streamed(Base, frozen=True):
+    """Some characters of the reply being written."""
+
+    ask: int
+    text: str
+    kind: Literal["text", "reasoning"] = "text"
+
+
+class Withdrawn(Base, frozen=True):
+    """A request failed and is made again: what was streamed of it does not count."""
+
+    ask: int
+    error: str
+    wait_s: float
+
+
+class Rejected(Base, frozen=True):
+    """A complete reply could not be read; the model is shown the problem and asked again."""
+
+    ask: int
+    text: str
+    problem: str
+    usage: Usage
+
+
+class Replied(Base, frozen=True):
+    ask: int
+    purpose: str
+    reply: Reply
+    usage: Usage
+    seconds: float
+
+
+class ToolStarted(Base, frozen=True):
+    call: ToolCall
+
+
+class ToolFinished(Base, frozen=True):
+    observation: Observation
+
+
+class Warned(Base, frozen=True):
+    """The workbench stepped in, and says so: a loop, a dropped observation, a trimmed context."""
+
+    kind: Literal["loop", "budget", "context", "tool"]
+    text: str
+
+
+class ReportUpdated(Base, frozen=True):
+    """The evolving report after a round."""
+
+    report: str
+
+
+class Concluding(Base, frozen=True):
+    """A limit ended the loop; one tools-off call asks for the best answer from what is known."""
+
+    reason: Outcome
+
+
+class ChildStarted(Base, frozen=True):
+    """A sub-agent begins; `agent` is its own path."""
+
+    question: str
+    recipe: str
+
+
+class ChildFinished(Base, frozen=True):
+    outcome: Outcome
+    answer: str
+
+
+class RunFailed(Base, frozen=True):
+    """Something that should not happen did.  Always followed by `RunFinished`."""
+
+    error: str
+    traceback: str
+
+
+class RunFinished(Base, frozen=True):
+    """The one terminal event."""
+
+    status: Status
+    outcome: Outcome
+    answer: str
+    report: str
+    citations: tuple[Citation, ...] = ()
+    seconds: float = 0.0
+
+
+Event = (
+    RunStarted
+    | Asked
+    | Streamed
+    | Withdrawn
+    | Rejected
+    | Replied
+    | ToolStarted
+    | ToolFinished
+    | Warned
+    | ReportUpdated
+    | Concluding
+    | ChildStarted
+    | ChildFinished
+    | RunFailed
+    | RunFinished
+)
+"""The closed union: nothing else ever stands in a run."""
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(event: Event) -> bytes:
+    """One line of JSON."""
+    return _encoder.encode(event)
+
+
+def decode(line: bytes | str) -> Event:
+    """Read one event back, checked against the schema.  Raises `ConfigError`."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"not an event of a run: {error}") from error

@@ -1,0 +1,1 @@
+"""Exports of a run.  Each sees only the view."""

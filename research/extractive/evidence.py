@@ -1,0 +1,183 @@
+"""Read the conversation back: what was asked, what was called, what was seen.
+
+The model has no other memory, so that it works under every context strategy and can be continued anywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from research.extractive.lexicon import aliases
+from research.protocols.tagged import read_calls
+from research.text import sentences, tokens
+from research.types import Message
+
+_SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
+_RESPONSE = re.compile(r'<tool_response id="([^"]*)" name="([^"]*)">\n(.*?)\n</tool_response>', re.S)
+_LABEL = re.compile(r"^([^:：.!?]{2,110}?)[:：]\s*(\S.*)$", re.S)
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_QUANTITY = re.compile(
+    r"(?P<sign>[-−]?)\$?(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>trillion|billion|million|thousand)?\s?"
+    r"(?P<unit>%|percentage points|years?|sq km|km|nm|m\b|births|deaths|children)?"
+)
+_SCALES = {"trillion": 1e12, "billion": 1e9, "million": 1e6, "thousand": 1e3}
+
+
+class Quantity(Struct, frozen=True):
+    """A number with what it counts."""
+
+    written: str
+    """Digits as the source has them, without thousands separators: `3.732`."""
+    scale: str = ""
+    unit: str = ""
+
+    @property
+    def value(self) -> float:
+        return float(self.written) * _SCALES.get(self.scale, 1.0)
+
+
+class Fact(Struct, frozen=True, dict=True):
+    """One line or sentence of a source."""
+
+    n: int
+    url: str
+    title: str
+    line: str
+
+    @cached_property
+    def subject(self) -> str:
+        """What the document is about: its title up to the first ` · `."""
+        return self.title.split(" · ")[0].strip()
+
+    @cached_property
+    def label(self) -> str:
+        """What stands before the colon of a line such as `Median age, total: 42.7 years`; empty for prose."""
+        match = _LABEL.match(self.line)
+        return match.group(1).strip() if match and len(match.group(1).split()) <= 16 else ""
+
+    @cached_property
+    def value(self) -> str:
+        return self.line[len(self.label) :].lstrip(":： ") if self.label else self.line
+
+    @cached_property
+    def years(self) -> tuple[int, ...]:
+        """The year in the label is the fact's; else the years in the value."""
+        own = [int(year) for year in _YEAR.findall(self.label)]
+        return tuple(own or (int(year) for year in _YEAR.findall(self.value)))
+
+    @cached_property
+    def quantity(self) -> Quantity | None:
+        """The first number of the value."""
+        match = _QUANTITY.search(self.value)
+        if match is None or self.cut:
+            return None
+        sign = "-" if match["sign"] and not self.value[: match.start()].rstrip().endswith(tuple("0123456789")) else ""
+        return Quantity(sign + match["number"].replace(",", ""), match["scale"] or "", match["unit"] or "")
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether the end of the line was not shown."""
+        return self.line.endswith("…")
+
+    @cached_property
+    def label_tokens(self) -> frozenset[str]:
+        return frozenset(t for t in tokens(self.label) if not t.isdigit())
+
+    @cached_property
+    def all_tokens(self) -> frozenset[str]:
+        return frozenset(tokens(self.line))
+
+
+class Step(Struct, frozen=True):
+    """One call that was made, and what came back."""
+
+    name: str
+    arguments: dict[str, object]
+    text: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def results(self) -> tuple[Fact, ...]:
+        """One fact for each source, in the order given."""
+        return tuple({fact.n: fact for fact in reversed(self.facts)}.values())[::-1]
+
+
+class Evidence:
+    """Everything the messages say."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.question = next((m.content for m in messages if m.role == "user"), "")
+        self.steps = tuple(_steps(messages))
+        self.facts = tuple(dict.fromkeys(fact for step in self.steps for fact in step.facts))
+
+    @cached_property
+    def subjects(self) -> tuple[str, ...]:
+        """What documents were found about, in the order found."""
+        return tuple(dict.fromkeys(fact.subject for fact in self.facts))
+
+    @cached_property
+    def searched(self) -> frozenset[str]:
+        return frozenset(str(s.arguments.get("query")) for s in self.steps if s.name == "search")
+
+    @cached_property
+    def visited(self) -> frozenset[str]:
+        return frozenset(str(s.arguments.get("url")) for s in self.steps if s.name == "visit")
+
+    def computed(self, code: str) -> str | None:
+        """What the python tool gave for this code."""
+        return next((s.text.strip() for s in self.steps if s.name == "python" and s.arguments.get("code") == code), None)
+
+    def subject_named(self, name: str) -> str | None:
+        """The subject that goes by this name: the same words, another known name, or the only one that holds them."""
+        wanted = _plain(name)
+        usual = _plain(aliases().get(name.lower(), name))
+        known = {subject: _plain(subject) for subject in self.subjects}
+        for test in (
+            lambda words: words in (wanted, usual),
+            lambda words: usual <= words and len(words) <= len(usual) + 3,
+            lambda words: len(usual) == 1 and len(words) == 1 and _demonym(next(iter(usual)), next(iter(words))),
+        ):
+            found = [subject for subject, words in known.items() if words and test(words)]
+            if found:
+                return min(found, key=len)
+        return None
+
+
+def _plain(name: str) -> frozenset[str]:
+    return frozenset(tokens(name)) - {"the", "of", "and"}
+
+
+def _demonym(adjective: str, name: str) -> bool:
+    """Whether an adjective is made from a name: Japanese, Brazilian, Italian, Armenian."""
+    stem = name.rstrip("aeiouy")
+    return len(stem) >= 3 and adjective.startswith(stem) and re.fullmatch(
+        r"[aeiouy]{0,2}(?:n|an|ian|ese|ish|i|ean|er|ic|s)?e?s?", adjective[len(stem) :]
+    ) is not None  # fmt: skip
+
+
+def _steps(messages: Sequence[Message]) -> list[Step]:
+    steps = []
+    calls: list[tuple[str, dict[str, object]]] = []
+    for message in messages:
+        if message.role == "assistant":
+            calls = read_calls(message.content)
+        elif calls and message.role == "user":
+            for (name, arguments), (_, _, text) in zip(calls, _RESPONSE.findall(message.content), strict=False):
+                steps.append(Step(name, arguments, text, tuple(_facts(text))))
+            calls = []
+    return steps
+
+
+def _facts(text: str) -> list[Fact]:
+    found = []
+    for n, title, url, quoted in _SOURCE.findall(text):
+        for raw in quoted.splitlines():
+            line = html.unescape(raw.removeprefix(">").strip())
+            pieces = [line] if _LABEL.match(line) and len(line) < 400 else sentences(line)
+            found += [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]
+    return found

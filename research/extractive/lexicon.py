@@ -1,0 +1,43 @@
+"""What people call things: measures and their names in reference works, and other names of places."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+
+class Concept(Struct, frozen=True):
+    """A measure or attribute under its reference name, with the words that people use for it."""
+
+    label: str
+    pattern: re.Pattern[str]
+
+
+@cache
+def concepts() -> tuple[Concept, ...]:
+    """All concepts, the more specific ones first."""
+    return tuple(
+        Concept(entry["label"], re.compile("|".join(rf"(?:{_bounded(words)})" for words in entry["says"])))
+        for entry in _data()["concept"]
+    )
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Other name -> usual name, both lower case."""
+    return {other: name for name, others in _data()["alias"].items() for other in others}
+
+
+def _bounded(words: str) -> str:
+    # A Chinese word has no word boundary around it.
+    return words if not words.isascii() else rf"\b(?:{words.strip()})(?:e?s)?(?!\w)"
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text("utf-8"))

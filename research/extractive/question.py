@@ -1,0 +1,373 @@
+"""Take a question apart: names, what is asked of them, years, and the arithmetic between them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+from research.extractive.lexicon import aliases, concepts
+from research.text import STOP_WORDS, has_cjk, tokens
+
+Operation = Literal["lookup", "growth", "difference", "ratio", "compare", "sum", "count"]
+
+
+class Target(Struct, frozen=True):
+    """What is asked of a thing: a concept under its reference label, or plain words; and words that narrow it down."""
+
+    label: str = ""
+    words: tuple[str, ...] = ()
+    """Tokens of the question that the source must hold too, e.g. `female`, `rural`."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(filter(None, [self.label, *self.words]))
+
+
+class Pick(Struct, frozen=True):
+    """One member of a group: the one with the most or least of something."""
+
+    target: Target | None
+    """None: the figure that stands beside the member in the list itself (the longest border)."""
+    most: bool
+
+
+class Question(Struct, frozen=True):
+    text: str
+    names: tuple[str, ...]
+    """Proper names, as written; a name may be of a thing, or of something in it (its capital)."""
+    targets: tuple[Target, ...]
+    years: tuple[int, ...]
+    operation: Operation
+    most: bool = True
+    """For a comparison: whether the larger one is asked for."""
+    relation: Target | None = None
+    """The list that leads from a name to a group: the border countries of Germany."""
+    pick: Pick | None = None
+    rank: bool = False
+    """A superlative without a group to choose from: only a source that says it can answer."""
+
+
+BORDER = Target("Land boundaries, border countries")
+EXPORTS_TO = Target("Exports - partners")
+IMPORTS_FROM = Target("Imports - partners")
+
+_BORDERS = re.compile(
+    r"\b(?:neighbou?r(?:s|ing)?(?: (?:countr(?:y|ies)|nations?|states?))?(?: (?:of|to))?"
+    r"|(?:countr(?:y|ies)|nations?|states?|ones?|that|which|and|land)?\s?border(?:s|ed|ing)?(?: (?:on|by|with|countries))?"
+    r"|(?:shar(?:e[sd]?|ing)|has|have|with) (?:an?|its|their|the|the longest|the shortest|longest|shortest)?\s?"
+    r"(?:common |land )*(?:border|frontier|boundary)s?(?: with)?"
+    r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?)(?!\w)|接壤|邻国|相邻"
+)
+_PARTNERS = re.compile(
+    r"\b(?:(?:tak|receiv|buy|absorb|purchas)(?:e|es|ing|s)? (?:the )?(?:most|biggest|largest|greatest|main|lion's)(?: share| part)?"
+    r"(?: of)?.{0,40}exports|exports? (?:partner|market|destination|customer)s?|(?:suppl(?:y|ies)|sends?|provides?) (?:the )?"
+    r"(?:most|biggest|largest|greatest)(?: share| part)?(?: of)?.{0,40}imports|imports? (?:partner|supplier|source)s?)(?!\w)"
+)
+_MOST = r"largest|biggest|greatest|most|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|leading|最[多大高长]"
+_LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
+_SUPERLATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MOST})|(?P<least>{_LEAST}))(?!\w)")
+_MORE = r"larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|exceeds?|outstrips?|ahead|above|faster|tops|更[多大高长]"
+_LESS = r"smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|更[少小低短]"
+_COMPARATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MORE})|(?P<least>{_LESS}))(?!\w)")
+_GROWTH = re.compile(
+    r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
+    r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|gain(?:ed)?|"
+    r"up|down|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
+    r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化"
+)
+_BEFORE = re.compile(
+    r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|year[- ]on[- ]year|"
+    r"year[- ]over[- ]year|the year before that)\b|上一年|前一年"
+)
+_RATIO = re.compile(
+    r"\b(?:ratio|how many times|times (?:as|the|more|larger|bigger|higher|greater)|factor|multiple|"
+    r"(?:what |which )?(?:percent(?:age)?|share|fraction|proportion) (?:of|is)|how many .{0,30}fit)\b|多少倍|比率|比例"
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:differences?|differ|gap|by how (?:much|many)|how (?:much|many)(?: \w+){0,4}? (?:larger|bigger|greater|more|higher|"
+    r"longer|richer|older|smaller|less|fewer|lower|shorter|poorer|younger|better|taller)|apart|margin|exceeds?|"
+    r"how (?:far|much) (?:ahead|behind|above|below)|outstrips?)\b|相差|差距|多多少|高多少"
+)
+_SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
+_COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
+_COMPARE = re.compile(r"\b(?:vs\.?|versus|compare[sd]?|comparison|than|or|which (?:one|of|country|has|is)|who has|rank)\b|谁|哪个|比较")
+_YEAR = re.compile(r"(?<![\d.,$-])(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
+_NAME = re.compile(
+    r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
+    r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"
+)
+_HEDGED = {  # concepts whose words hold a superlative of their own
+    "Elevation, highest point", "Elevation, lowest point", "Major urban areas - population", "Exports - partners",
+    "Imports - partners", "Exports - commodities", "Imports - commodities",
+}  # fmt: skip
+_IMPLIED = {
+    "richest": "Real GDP per capita", "wealthiest": "Real GDP per capita", "poorest": "Real GDP per capita",
+    "richer": "Real GDP per capita", "wealthier": "Real GDP per capita", "poorer": "Real GDP per capita",
+    "oldest": "Median age, total", "youngest": "Median age, total", "older": "Median age, total",
+    "younger": "Median age, total", "largest": "Area, total", "biggest": "Area, total", "smallest": "Area, total",
+    "larger": "Area, total", "bigger": "Area, total", "smaller": "Area, total", "greater": "Area, total",
+    "tiniest": "Area, total",
+}  # fmt: skip
+_FILLER = frozenset(
+    "country nation state place territory land world current currently latest recent recently newest today now value "
+    "figure number data statistic statistics total overall exact exactly approximate approximately roughly around "
+    "estimate estimated according accord factbook cia report reported source know find show list name compare compared "
+    "comparison comparing versus vs rank ranking which one two three both each pair per percent percentage term terms year "
+    "annual annually level amount measured measure expressed compute calculate work out size big large long high low great small old "
+    "rich poor far times time ratio factor difference differ gap between among amongst combined together sum average whole "
+    "word answer question please quick short give tell say let need want like look interested curious wonder wondering "
+    "country's local official main major exist existing call called live lives living there here just only first "
+    "second third more most less least fewer fewest larger largest bigger biggest smaller smallest higher highest lower "
+    "lowest longer longest shorter shortest richer richest poorer poorest older oldest younger youngest greater greatest "
+    "than same as many much same end start begin during over period since until up down change changed grew grow grown "
+    "growth increase increased rise rose fall fell decline declined drop dropped shrink shrank decrease before after "
+    "earlier previous prior preceding following last next "
+    "us dollar dollars usd km kilometre kilometer sq square people person inhabitant resident "
+    "share border bordering neighbour neighbor neighbouring neighboring "
+    "hold belong belongs located lie lies situated found stand sits use used uses using make makes exceed exceeds "
+    "length ppp date celebrate ending worker worth fast strong plus rate point happened happen some going pay paid take taken "
+    "takes cover covers city worse better every ever still newborn baby child someone anyone citizen nowadays now based "
+    "basis expected expect average typical actually really exactly precisely further kind sort part piece side "
+    "order magnitude both amount amounts quite very own owns several various respective respectively day days month "
+    "live-birth officially ranked stated given taken since past recorded considered "
+    "come comes go goes went get gets see stack against relative respect regard regarding when's what's who's how's".split()
+)
+
+
+_EMPTY = frozenset(tokens(" ".join([*STOP_WORDS, *_FILLER]))) | STOP_WORDS | _FILLER
+
+
+def parse(text: str, known: tuple[str, ...] = ()) -> Question:
+    """The question's parts.  What it does not understand stays in `Target.words`, so that nothing is answered by half.
+
+    `known` are things that documents were found about: their names are recognised without capitals.
+    """
+    return _parse(" ".join(text.split()), known)
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str, known: tuple[str, ...]) -> Question:
+    lower = text.lower().replace("’", "'")
+    taken = [False] * len(text)
+
+    def take(match: re.Match[str]) -> None:
+        for index in range(*match.span()):
+            taken[index] = True
+
+    years = tuple(dict.fromkeys(int(match.group()) for match in _YEAR.finditer(text)))
+    for match in _YEAR.finditer(text):
+        take(match)
+    proper = _proper(text, lower, known)
+    found = _concepts(lower, taken, proper)
+    hedged = [span for label, span in found if label in _HEDGED]
+    superlative = next(
+        (m for m in _SUPERLATIVE.finditer(lower) if not any(a <= m.start() < b for a, b in hedged)), None
+    )
+    comparative = _COMPARATIVE.search(lower)
+    partners = _PARTNERS.search(lower)
+    borders = next((m for m in _BORDERS.finditer(lower) if not all(taken[m.start() : m.end()])), None)
+    relation, link = (BORDER, borders) if borders else (None, None)
+    if partners and not borders and (len(found) > 1 or superlative):
+        relation, link = (EXPORTS_TO if "export" in partners.group() else IMPORTS_FROM), partners
+        found = [(label, span) for label, span in found if span[1] <= partners.start() or span[0] >= partners.end()]
+    if borders:
+        take(borders)
+        superlative = superlative or comparative
+    found = [(label, span) for label, span in found if label != BORDER.label or not borders]
+    names = tuple(dict.fromkeys(name for name, (a, b) in proper if not all(taken[a:b])))
+    rest = _rest(text, taken, proper)
+    labels = [label for label, _ in sorted(found, key=lambda item: item[1])]
+
+    pick = None
+    if relation is BORDER and superlative:
+        pick = _pick(lower, found, superlative)
+    elif relation:
+        pick = Pick(None, superlative is None or superlative.group("most") is not None)
+    if pick and pick.target and len(labels) > 1:
+        labels.remove(pick.target.label) if pick.target.label in labels else None
+    if not labels and not pick:
+        implied = superlative or comparative
+        if implied and implied.group() in _IMPLIED and not rest:
+            labels = [_IMPLIED[implied.group()]]
+    if borders and not labels and not pick:
+        labels = [BORDER.label]
+    targets = tuple(Target(label, rest) for label in dict.fromkeys(labels))
+    if not targets and (rest or not pick):
+        targets = (Target(words=rest),)
+    if pick and not targets:
+        targets = (pick.target,) if pick.target else (relation or BORDER,)
+
+    operation, years = _operation(lower, labels, years, names, comparative)
+    if borders and _COUNT.search(lower) and not pick:
+        operation = "count"
+    if pick:
+        operation = "lookup"
+    less = (superlative or comparative) is not None and (superlative or comparative).group("most") is None  # type: ignore[union-attr]
+    return Question(
+        text=text, names=names, targets=targets, years=years, operation=operation, most=not less,
+        relation=relation if pick or labels != [BORDER.label] else None, pick=pick,
+        rank=superlative is not None and not borders and len(names) < 2 and operation == "lookup",
+    )  # fmt: skip
+
+
+def _concepts(
+    lower: str, taken: list[bool], proper: list[tuple[str, tuple[int, int]]]
+) -> list[tuple[str, tuple[int, int]]]:
+    """The concepts named, with their places.  A name inside an expression stays free: "how long can *Ann* live"."""
+    found: list[tuple[str, tuple[int, int]]] = []
+    inside = {index for _, (a, b) in proper for index in range(a, b)}
+    masked = list(lower)
+    for concept in concepts():
+        for match in concept.pattern.finditer("".join(masked)):
+            span = [index for index in range(*match.span()) if index not in inside]
+            if not any(lower[index].isalnum() for index in span):
+                continue
+            found.append((concept.label, match.span()))
+            for index in span:
+                masked[index] = "\x00"
+                taken[index] = True
+    return found
+
+
+def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[tuple[str, tuple[int, int]]]:
+    """Names with their places: quoted titles, known things, other names of places, capitalised words."""
+    found: list[tuple[str, tuple[int, int]]] = []
+    free = list(text)
+
+    def claim(name: str, start: int, end: int) -> None:
+        found.append((name, (start, end)))
+        free[start:end] = " " * (end - start)
+
+    for match in re.finditer(r"[\"“«「《]([^\"”»」》]{2,80})[\"”»」》]|(?<!\w)(\.[a-z]{2,3})(?!\w)", text):
+        claim(match.group(1) or match.group(2), *match.span())
+    cased = any(char.isupper() for char in text[1:].replace("GDP", "").replace("PPP", ""))
+    wanted = sorted({*known, *(() if cased else aliases())}, key=len, reverse=True)
+    for name in wanted:
+        bare = name.lower().removeprefix("the ")
+        edge = r"(?<!\w)" if bare.isascii() else ""
+        for match in re.finditer(edge + re.escape(bare) + (r"(?!\w)" if edge else ""), "".join(free).lower()):
+            claim(name, *match.span())
+    openings = {match.end() for match in re.finditer(r"(?:^|[.?!:;]\s)\s*", text)}
+    for match in _NAME.finditer("".join(free)):
+        if match.start() in openings:
+            # A capital at the start of a sentence says nothing: an expression of measure there is no name.
+            spans = [m.end() for c in concepts() if (m := c.pattern.match(lower, match.start())) and m.group().strip()]
+            skipped = min(max(spans, default=match.start()), match.end()) - match.start()
+            found += _trimmed(" " * skipped + match.group()[skipped:], match.start())
+        else:
+            found += _trimmed(match.group(), match.start())
+    return sorted(found, key=lambda item: item[1])
+
+
+def _trimmed(words: str, start: int) -> list[tuple[str, tuple[int, int]]]:
+    """A run of capitalised words as names: without common words at its ends, and cut after a possessive."""
+    found = []
+    for part in re.finditer(r"(?:(?!['’]s?\s).)+", words):
+        pieces = list(re.finditer(r"\S+", part.group()))
+        while pieces and _common(pieces[0].group()):
+            pieces.pop(0)
+        while pieces and _common(pieces[-1].group()):
+            pieces.pop()
+        if len(pieces) > 2 and pieces[1].group() == "of" and start + part.start() == 0 and pieces[0].group() not in _REALMS:
+            pieces = [piece for piece in pieces[2:] if piece.group() != "the"]
+        if not pieces:
+            continue
+        a, b = part.start() + pieces[0].start(), part.start() + pieces[-1].end()
+        name = re.sub(r"(?:['’]s?|[.,])$", "", words[a:b])
+        if name and not name.isdigit():
+            found.append((name, (start + a, start + b)))
+    return found
+
+
+_REALMS = frozenset(["Republic", "Isle", "Kingdom", "Gulf", "Strait", "Commonwealth", "Duchy", "Federation"])
+
+
+def _common(word: str) -> bool:
+    bare = word.lower().strip("'’.,?!()").removesuffix("'s")
+    return (
+        bare in STOP_WORDS or bare in _FILLER or bare in _OPENERS or _SUPERLATIVE.fullmatch(bare) is not None
+        or _COMPARATIVE.fullmatch(bare) is not None
+    )  # fmt: skip
+
+
+_OPENERS = frozenset(
+    "internet gini co2 mobile export exports import imports northern northernmost is was are were do does did has have had of in on at by from between among considering given taking take if suppose "
+    "name list state report estimate identify determine explain describe provide compute calculate according "
+    "sq km gdp ppp usd us$ real nominal".split()
+) - {"us"}
+
+
+def _rest(text: str, taken: list[bool], proper: list[tuple[str, tuple[int, int]]]) -> tuple[str, ...]:
+    """Content words that are neither claimed, nor part of a name, nor filler: a source must hold them too."""
+    inside = {index for _, (a, b) in proper for index in range(a, b)}
+    keep = _asking(text, taken)
+    left = "".join(
+        text[index] if keep[index] and not used and index not in inside else " " for index, used in enumerate(taken)
+    )
+    left = _GROWTH.sub(" ", left.lower())
+    return tuple(
+        dict.fromkeys(t for t in tokens(left) if t not in _EMPTY and not t.isdigit() and (len(t) > 1 or has_cjk(t)))
+    )
+
+
+def _asking(text: str, taken: list[bool]) -> list[bool]:
+    """Which characters belong to a clause that names a concept; the whole text when none does."""
+    keep = [False] * len(text)
+    start = 0
+    for end in [*(m.end() for m in re.finditer(r"[:;.!?](?:\s|$)|\?", text)), len(text)]:
+        if any(taken[index] and text[index].isalpha() for index in range(start, end)):
+            keep[start:end] = [True] * (end - start)
+        start = end
+    return keep if any(keep) else [True] * len(text)
+
+
+def _pick(
+    lower: str, found: list[tuple[str, tuple[int, int]]], superlative: re.Match[str]
+) -> Pick:
+    """What the superlative ranks by: a concept right after it or after `by`, what the word implies, or the border."""
+    most = superlative.group("most") is not None
+    end = superlative.end()
+    after = [(label, a, b) for label, (a, b) in found if a >= superlative.start() - 1]
+    near = next((label for label, a, b in after if a <= superlative.start() < b or a - end <= 3), None)
+    by = re.search(r"\b(?:by|in terms of) ", lower[end:])
+    if by:
+        near = next((label for label, a, _ in after if 0 <= a - end - by.end() <= 6), near)
+    if near is not None:
+        return Pick(Target(near), most)
+    word = superlative.group()
+    if word in ("longest", "shortest") and ("border" in lower[end:] or "frontier" in lower[end:] or "bound" in lower[end:]):
+        return Pick(None, most)
+    if word in _IMPLIED and (word not in ("largest", "biggest", "smallest", "tiniest") or not after):
+        return Pick(Target(_IMPLIED[word]), most)
+    if word in _IMPLIED and re.match(r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)", lower[end:]):
+        return Pick(Target(_IMPLIED[word]), most)
+    return Pick(Target(found[-1][0] if found else _IMPLIED.get(word, "Area, total")), most)
+
+
+def _operation(
+    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], comparative: re.Match[str] | None
+) -> tuple[Operation, tuple[int, ...]]:
+    rate = any("growth rate" in label or label.startswith("Inflation") for label in labels)
+    before = _BEFORE.search(lower) is not None
+    if before and len(years) == 1:
+        years = (years[0] - 1, years[0])
+    changes = _GROWTH.search(lower) is not None or before
+    if len(years) > 1 and not (rate and not changes):
+        if _RATIO.search(lower) and not changes:
+            return "ratio", years
+        return "growth", years
+    if changes and not rate and len(names) < 2:
+        return "growth", years
+    if len(names) > 1:
+        if _RATIO.search(lower):
+            return "ratio", years
+        if _DIFFERENCE.search(lower):
+            return "difference", years
+        if _SUM.search(lower):
+            return "sum", years
+        if comparative or _COMPARE.search(lower) or _SUPERLATIVE.search(lower):
+            return "compare", years
+    return "lookup", years

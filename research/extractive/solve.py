@@ -1,0 +1,435 @@
+"""Decide the next step from what was seen, or that the answer is there, or that it is not to be had."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from research.extractive.evidence import Evidence, Fact
+from research.extractive.lexicon import aliases
+from research.extractive.question import Question, Target, parse
+from research.text import STOP_WORDS, content_tokens, tokens
+
+MATCH = 0.72
+"""How well a line must fit what is asked; below it, the line is not used."""
+_NEUTRAL = frozenset(["total", "name", "title"])
+_ALIKE = {
+    "woman": "female", "women": "female", "girl": "female", "lady": "female", "man": "male", "men": "male", "boy": "male",
+    "fresh": "freshwater", "child": "youth",
+}  # fmt: skip
+_MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]*?)\s+(?P<figure>\d[\d,.]*)\s*(?:km|%)")
+
+
+class Finding(Struct, frozen=True):
+    """A fact that answers one part of the question."""
+
+    subject: str
+    target: Target
+    fact: Fact
+
+
+class Computation(Struct, frozen=True):
+    """Code that was run, and what it printed."""
+
+    code: str
+    result: str
+
+
+class Action(Struct, frozen=True):
+    name: str
+    arguments: dict[str, Any]
+    thought: str
+
+
+class Verdict(Struct, frozen=True):
+    """Either actions to take, or the end: findings (empty when there is no evidence)."""
+
+    question: Question
+    actions: tuple[Action, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    computed: Computation | None = None
+    chosen: str = ""
+    """The member of the group, or the winner of the comparison."""
+    group: tuple[Finding, ...] = ()
+    """What the group was read from, and the figure of each member."""
+    missing: tuple[str, ...] = ()
+    """What was looked for and not found."""
+    quotes: tuple[Fact, ...] = ()
+    """For questions in free words: the sentences that cover them."""
+
+
+class Solver:
+    """One pass over the evidence.  `self.actions` fills up with what is still needed."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.question = parse(evidence.question, evidence.subjects)
+        self.actions: list[Action] = []
+        self.missing: list[str] = []
+
+    def verdict(self) -> Verdict:
+        """Follow the question's plan as far as the evidence goes."""
+        q = self.question
+        if not self.evidence.steps:
+            self._open()
+            return self._more()
+        if q.rank:
+            return self._free()
+        resolved = [self._resolve(name) for name in q.names]
+        if self.actions:
+            return self._more()
+        subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
+        if not subjects:
+            return self._free()
+        used = {target for entry in resolved if entry for target in [entry[1]] if target}
+        lost = [name for name, entry in zip(q.names, resolved, strict=True) if entry is None]
+        if lost:
+            self.missing += lost
+            return self._free() if q.operation == "lookup" and not q.relation else self._end()
+        targets = [target for target in q.targets if target not in used]
+        if q.relation is not None:
+            return self._group(subjects, targets, q.relation)
+        if not targets:
+            return self._named(subjects, sorted(used, key=q.targets.index))
+        if q.operation == "growth":
+            return self._growth(subjects, targets)
+        if q.operation in ("compare", "difference", "ratio", "sum") and len(subjects) > 1:
+            return self._compare(subjects, targets)
+        return self._lookup(subjects, targets)
+
+    # -- the shapes of questions ------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """The first searches: one for each name, or one with all words of the question."""
+        q = self.question
+        about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
+        for name in q.names[:6]:
+            self._search(f"{_usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}.")
+        if not q.names:
+            self._search(" ".join(_words(q.text)), "Find out which documents speak of this.")
+
+    def _lookup(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        years = self.question.years or (None,)
+        findings = [self._find(s, t, y) for s in subjects for t in targets for y in years]
+        if self.actions:
+            return self._more()
+        return self._end([f for f in findings if f])
+
+    def _named(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        """The question was which thing has this name: the subject is the answer."""
+        findings = [
+            Finding(s, t, fact) for s in subjects for t in targets for fact in self.evidence.facts
+            if fact.subject == s and _fit(fact, t) >= MATCH and any(_holds(fact.value, n) for n in self.question.names)
+        ]  # fmt: skip
+        return self._end(findings[: len(subjects)], chosen=subjects[0])
+
+    def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        years = sorted(self.question.years)[-2:] if len(self.question.years) < 3 else sorted(self.question.years)
+        if len(years) == 1:
+            latest = self._latest_year(subjects[0], targets[0])
+            since = re.search(rf"\bsince\s+{years[0]}", self.question.text.lower()) is not None
+            years = [years[0], latest] if since and latest and latest > years[0] else [years[0] - 1, years[0]]
+        findings: list[Finding] = []
+        for subject in subjects:
+            for target in targets[:1]:
+                wanted = years or self._last_two(subject, target)
+                findings += filter(None, (self._find(subject, target, y, numeric=True) for y in (wanted[0], wanted[-1])))
+        if self.actions:
+            return self._more()
+        if len(findings) != 2 * len(subjects):
+            return self._end()
+        code = "\n".join(
+            _change(before.fact, after.fact) for before, after in zip(findings[::2], findings[1::2], strict=True)
+        )
+        return self._computed(findings, code, "Calculate the change.")
+
+    def _compare(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        year = self.question.years[0] if self.question.years else None
+        findings = [self._find(subject, targets[0], year, numeric=True) for subject in subjects]
+        if self.actions:
+            return self._more()
+        found = [finding for finding in findings if finding]
+        if len(found) != len(subjects):
+            return self._end()
+        ranked = sorted(found, key=_amount, reverse=self.question.most)
+        return self._computed(found, _comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject)
+
+    def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
+        lists = [self._find(subject, relation) for subject in subjects]
+        if self.actions:
+            return self._more()
+        group = tuple(finding for finding in lists if finding)
+        if len(group) != len(subjects):
+            return self._end()
+        members = _members(group)
+        q = self.question
+        if q.operation == "count" or not members:
+            return self._end(group)
+        if q.pick is None or q.pick.target is None:
+            best = max(members, key=lambda m: members[m] * (1 if q.pick is None or q.pick.most else -1))
+            return self._of_member(best, targets, group)
+        year = q.years[0] if q.years else None
+        pick = q.pick.target
+        figures = [self._find_named(member, pick, year, numeric=True) for member in list(members)[:20]]
+        if self.actions:
+            return self._more()
+        found = [finding for finding in figures if finding]
+        if not found:
+            return self._end()
+        best = max(found, key=lambda f: _amount(f) * (1 if q.pick and q.pick.most else -1)).subject
+        code = _comparison(found, q)
+        result = self.evidence.computed(code)
+        if result is None:
+            self._act("python", {"code": code}, "Find out which one it is.")
+            return self._more()
+        return self._of_member(best, targets, (*group, *found), Computation(code, result))
+
+    def _of_member(
+        self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], computed: Computation | None = None
+    ) -> Verdict:
+        year = self.question.years[0] if self.question.years else None
+        findings = [
+            self._find_named(member, target, year) for target in targets if target != self.question.relation
+        ]
+        if self.actions:
+            return self._more()
+        if None in findings:
+            return self._end()
+        return self._end([f for f in findings if f], computed=computed, chosen=member, group=group)
+
+    def _free(self) -> Verdict:
+        """A question in free words: gather sentences until they cover it, following names found on the way."""
+        evidence, words = self.evidence, _words(self.question.text)
+        names = set(tokens(" ".join(self.question.names)))
+        asked = [word for word in words if word not in _ASKING]
+        pages = [fact for step in evidence.steps if step.name == "search" for fact in step.results]
+        chosen = _cover(evidence.facts, asked)
+        covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
+        if chosen and len(covered) >= max(2, 0.8 * len(asked)) and names <= covered | set(_NEUTRAL):
+            return self._end(quotes=tuple(chosen))
+        visits = [s for s in evidence.steps if s.name == "visit"]
+        searches = [s for s in evidence.steps if s.name == "search"]
+        promising = sorted(
+            (page for page in dict.fromkeys(pages) if page.url not in evidence.visited),
+            key=lambda page: -len(_tokens_of(page) & set(asked)),
+        )
+        if len(visits) < 4 and promising and len(_tokens_of(promising[0]) & set(asked)) >= 2:
+            for page in promising[: 2 if not visits else 1]:
+                self._act("visit", {"url": page.url, "goal": self.question.text}, f"Read {page.title}.")
+            return self._more()
+        open_words = [word for word in asked if word not in covered]
+        if len(searches) < 4 and open_words:
+            bridge = [name for fact in chosen for name in _names_in(fact) if not set(tokens(name)) <= set(words)]
+            for query in [" ".join([name, *open_words]) for name in bridge[:2]] + [" ".join(open_words)]:
+                if self._search(query, f"Still open: {', '.join(open_words)}. Search again."):
+                    return self._more()
+        self.missing += open_words
+        return self._end()
+
+    # -- finding one fact -------------------------------------------------------------------------------------------
+
+    def _resolve(self, name: str) -> tuple[str, Target | None] | None:
+        """The subject a name stands for; with the concept that led there when the name is of something in it."""
+        subject = self.evidence.subject_named(name)
+        if subject:
+            return subject, None
+        for target in self.question.targets:
+            for fact in self.evidence.facts:
+                if _fit(fact, Target(target.label)) >= MATCH and target.label and _holds(fact.value, name):
+                    return fact.subject, target
+        queries = [f"{_usual(name)} {target.label}" for target in self.question.targets if target.label] + [_usual(name)]
+        for query in queries:
+            if self._search(query, f"Find out what {name} is or belongs to."):
+                return None
+        page = next(
+            (fact for s in self.evidence.steps if str(s.arguments.get("query")) in queries for fact in s.results
+             if _holds(fact.line, name) and fact.url not in self.evidence.visited), None
+        )  # fmt: skip
+        if page and len(self.question.targets) > 1:
+            self._act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
+        return None
+
+    def _find_named(self, name: str, target: Target, year: int | None = None, *, numeric: bool = False) -> Finding | None:
+        subject = self.evidence.subject_named(name)
+        if subject:
+            return self._find(subject, target, year, numeric=numeric)
+        if not self._search(f"{name} {target.text}", f"Look for {target.text} of {name}."):
+            self.missing.append(f"{name}: {target.text}")
+        return None
+
+    def _find(self, subject: str, target: Target, year: int | None = None, *, numeric: bool = False) -> Finding | None:
+        """The line about the subject that fits best; otherwise the next step towards it, or a note that it is missing."""
+        fitting = [
+            (score, fact) for fact in self.evidence.facts
+            if fact.subject == subject and (score := self._score(fact, target, year, numeric)) >= MATCH
+        ]  # fmt: skip
+        if fitting:
+            best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)))[1]
+            return Finding(subject, target, best)
+        goal = " ".join([target.text, *([str(year)] if year else [])])
+        if self._search(f"{subject} {goal}", f"Look for {goal} of {subject}."):
+            return None
+        pages = [
+            fact for step in self.evidence.steps if step.name == "search" for fact in step.results if fact.subject == subject
+        ]
+        pages.sort(key=lambda page: -_fit(page, target))
+        read = [s for s in self.evidence.steps if s.name == "visit" and s.arguments.get("goal") == goal]
+        seen = {str(s.arguments.get("url")) for s in read}
+        page = next((page for page in pages if page.url not in seen), None)
+        if page and len([url for url in seen if any(p.url == url for p in pages)]) < 2:
+            self._act("visit", {"url": page.url, "goal": goal}, f"Read {page.title} for {goal}.")
+            return None
+        self.missing.append(f"{subject}: {goal}")
+        return None
+
+    def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
+        if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
+            return 0.0
+        if year is not None and fact.years and year not in fact.years:
+            return 0.0
+        return _fit(fact, target)
+
+    def _latest_year(self, subject: str, target: Target) -> int | None:
+        years = [max(f.years) for f in self.evidence.facts if f.subject == subject and f.years and _fit(f, target) >= MATCH]
+        return max(years, default=None)
+
+    def _last_two(self, subject: str, target: Target) -> list[int | None]:
+        found = {y for f in self.evidence.facts if f.subject == subject and _fit(f, target) >= MATCH for y in f.years}
+        return sorted(found)[-2:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _search(self, query: str, thought: str) -> bool:
+        """Ask for a search, unless it was made already."""
+        query = " ".join(query.replace(",", " ").split())
+        if query in self.evidence.searched:
+            return False
+        self._act("search", {"query": query}, thought)
+        return True
+
+    def _act(self, name: str, arguments: dict[str, Any], thought: str) -> None:
+        action = Action(name, arguments, thought)
+        if all((a.name, a.arguments) != (name, arguments) for a in self.actions):
+            self.actions.append(action)
+
+    def _more(self) -> Verdict:
+        return Verdict(self.question, actions=tuple(self.actions))
+
+    def _computed(self, findings: Sequence[Finding], code: str, thought: str, chosen: str = "") -> Verdict:
+        result = self.evidence.computed(code)
+        if result is None:
+            self._act("python", {"code": code}, thought)
+            return self._more()
+        return self._end(findings, computed=Computation(code, result), chosen=chosen)
+
+    def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
+        return Verdict(self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.missing)), **more)
+
+
+def _fit(fact: Fact, target: Target) -> float:
+    """0 to 1: how well a line says what the target asks."""
+    if "note" in fact.label_tokens and "note" not in target.words:
+        return 0.0
+    parts: list[tuple[float, float]] = []
+    if target.label:
+        wanted = {t: 0.3 if t in _NEUTRAL else 1.0 for t in tokens(target.label) if t not in STOP_WORDS}
+        held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
+        extra = fact.label_tokens - wanted.keys() - STOP_WORDS - _NEUTRAL - {_ALIKE.get(w, w) for w in target.words}
+        parts.append((3.0, max(0.0, held / sum(wanted.values()) - 0.06 * len(extra))))
+    for word in target.words:
+        alike = _ALIKE.get(word, word)
+        parts.append((2.0, 1.0 if alike in fact.label_tokens else 0.8 if alike in fact.all_tokens else 0.0))
+    return sum(weight * share for weight, share in parts) / sum(weight for weight, _ in parts) if parts else 0.0
+
+
+def _holds(text: str, name: str) -> bool:
+    wanted = set(tokens(name))
+    return bool(wanted) and wanted <= set(tokens(text))
+
+
+def _usual(name: str) -> str:
+    return aliases().get(name.lower(), name).title() if name.lower() in aliases() else name
+
+
+def _words(text: str) -> list[str]:
+    return list(dict.fromkeys(content_tokens(text)))
+
+
+_ASKING = frozenset(
+    "name list say tell find know report country year number value figure time thing kind type call called name".split()
+)
+
+
+def _tokens_of(fact: Fact) -> frozenset[str]:
+    return fact.all_tokens | frozenset(tokens(fact.title))
+
+
+def _names_in(fact: Fact) -> list[str]:
+    return re.findall(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*", fact.line)
+
+
+def _cover(facts: Sequence[Fact], words: Sequence[str]) -> list[Fact]:
+    """Up to five sentences that together hold the most of the words, each adding at least one."""
+    chosen: list[Fact] = []
+    left = set(words)
+    while left and len(chosen) < 5:
+        gain: Callable[[Fact], int] = lambda fact: len(_tokens_of(fact) & left)  # noqa: E731, B023 - used at once
+        best = max((f for f in facts if not f.cut), key=gain, default=None)
+        if best is None or gain(best) == 0 or (not chosen and gain(best) < 2):
+            break
+        chosen.append(best)
+        left -= _tokens_of(best)
+    return chosen
+
+
+def _members(lists: Sequence[Finding]) -> dict[str, float]:
+    """Names in a list such as `Austria 801 km; Belgium 133 km`, with their figures; those that all lists share."""
+    tables = [
+        {m["name"].strip(): float(m["figure"].replace(",", "").rstrip(".")) for m in _MEMBER.finditer(f.fact.value)}
+        for f in lists
+    ]
+    return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
+
+
+def _amount(finding: Finding) -> float:
+    return finding.fact.quantity.value if finding.fact.quantity else 0.0
+
+
+def _number(fact: Fact, scale: str) -> str:
+    """The figure as code; in the source's own digits where all share a scale."""
+    quantity = fact.quantity
+    if quantity is None:
+        return "0"
+    return quantity.written if quantity.scale == scale else repr(quantity.value)
+
+
+def _shared_scale(facts: Sequence[Fact]) -> str:
+    scales = {fact.quantity.scale for fact in facts if fact.quantity}
+    return scales.pop() if len(scales) == 1 else ""
+
+
+def _change(before: Fact, after: Fact) -> str:
+    scale = _shared_scale([before, after])
+    a, b = _number(before, scale), _number(after, scale)
+    if after.quantity and after.quantity.unit == "%":
+        return f"print(round({b} - {a}, 6))"
+    return f"print(round(({b} / {a} - 1) * 100, 4))\nprint(round({b} - {a}, 6))"
+
+
+def _comparison(found: Sequence[Finding], question: Question) -> str:
+    scale = _shared_scale([finding.fact for finding in found])
+    items = ", ".join(f"{json.dumps(f.subject, ensure_ascii=False)}: {_number(f.fact, scale)}" for f in found)
+    most = question.pick.most if question.pick else question.most
+    lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=values.get))"]
+    if question.pick is None and question.operation == "sum":
+        lines.append("print(sum(values.values()))")
+    elif question.pick is None and len(found) == 2:
+        a, b = (_number(finding.fact, scale) for finding in found)
+        lines.append(f"print(round({a} - {b}, 6))")
+        if float(b) != 0 and float(a) != 0:
+            lines.append(f"print(round({a} / {b}, 4))")
+    return "\n".join(lines)

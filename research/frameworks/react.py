@@ -1,0 +1,24 @@
+"""ReAct."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from research.registry import Range, framework
+from research.run import Run, Steps
+from research.types import Answer
+
+
+@framework("ReAct")
+def react(run: Run, *, rounds: Annotated[int, Range(1, 100), "Rounds before the forced answer."] = 30) -> Steps[Answer]:
+    """Think, act, observe until the model answers; best for fewer than ten steps.
+
+    Source: Yao et al. 2023, "ReAct: Synergizing Reasoning and Acting in Language Models" (arXiv:2210.03629).
+    Deliberate change: the limit of rounds ends in a forced answer instead of none.
+    """
+    while run.transcript.length < rounds:
+        reply = yield from run.ask()
+        if reply.answer:
+            return Answer(reply.answer)
+        yield from run.use(reply)
+    return (yield from run.conclude("rounds"))

@@ -1,0 +1,74 @@
+"""Continue a run from its events: what was answered once is not asked again.
+
+The generator of a resumed run starts from the top; each `ask` and each tool call first looks here.  Both are named by
+position (agent and count), which is the same every time because a framework is a function of its replies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from research.events import (
+    Base,
+    ChildFinished,
+    ChildStarted,
+    Concluding,
+    Event,
+    Replied,
+    ReportUpdated,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    Warned,
+)
+from research.types import Observation, Source
+
+_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted)
+
+
+class Journal:
+    """The part of a run that is already on record."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.next_seq = 0
+        self._replies: dict[tuple[str, int], Replied] = {}
+        self._observations: dict[str, Observation] = {}
+        self._started: set[str] = set()
+        self._marks: Counter[tuple[str, str]] = Counter()
+        for event in events:
+            self.next_seq = event.seq + 1
+            match event:
+                case Replied():
+                    self._replies[event.agent, event.ask] = event
+                case ToolStarted():
+                    self._started.add(event.call.id)
+                case ToolFinished():
+                    self._observations[event.observation.call_id] = event.observation
+                case _:
+                    if isinstance(event, _MARKS):
+                        self._marks[event.agent, type(event).__name__] += 1
+
+    def reply(self, agent: str, ask: int) -> Replied | None:
+        """The recorded reply to this agent's n-th request."""
+        return self._replies.get((agent, ask))
+
+    def observation(self, call_id: str) -> Observation | None:
+        return self._observations.get(call_id)
+
+    def started(self, call_id: str) -> bool:
+        """Whether the call was announced; it may have been cut off before its result."""
+        return call_id in self._started
+
+    def recalls(self, mark: Base) -> bool:
+        """Whether this mark is on record; each record answers once, in order."""
+        key = (mark.agent, type(mark).__name__)
+        if self._marks[key] == 0:
+            return False
+        self._marks[key] -= 1
+        return True
+
+    @property
+    def sources(self) -> list[Source]:
+        """All sources on record, to number new ones after them."""
+        return [source for seen in self._observations.values() for source in seen.sources]

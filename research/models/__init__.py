@@ -1,0 +1,1 @@
+"""Language models, one class per file: each streams deltas and then one completion, and classifies its own failures."""

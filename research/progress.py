@@ -1,0 +1,87 @@
+"""What the command line says while it works: one line for each thing that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from research import events as e
+from research.text import clip
+from research.view import RunView
+
+Report = Callable[[int, int, str], None]
+"""Takes (done, total, what)."""
+
+OUTCOMES = {
+    "answered": "Answered",
+    "rounds": "The limit of rounds was reached; best answer from what is known",
+    "tokens": "The token budget is spent; best answer from what is known",
+    "cost": "The cost budget is spent; best answer from what is known",
+    "time": "The time is up; best answer from what is known",
+    "tool_errors": "The tools failed; best answer from what is known",
+    "loop": "The agent repeated itself and was stopped; best answer from what is known",
+    "no_evidence": "No evidence found",
+    "needs_input": "A question to you is open",
+    "stopped": "Stopped; what was found so far",
+    "failed": "Failed",
+}
+"""How a run ended, in words."""
+
+
+def lines(event: e.Event) -> Iterator[str]:
+    """The event as zero or more lines."""
+    where = "" if event.agent == "main" else f"{event.agent}: "
+    match event:
+        case e.Asked(round=number, purpose=purpose):
+            yield f"{where}round {number} · {purpose}"
+        case e.Replied(reply=reply) if reply.thinking:
+            yield f"  {where}{clip(' '.join(reply.thinking.split()), 200)}"
+        case e.ToolStarted(call=call):
+            values = ", ".join(f"{value}" for value in call.arguments.values())
+            yield f"  {where}{call.name} {clip(' '.join(values.split()), 160)}"
+        case e.ToolFinished(observation=seen):
+            state = "" if seen.ok else "failed: "
+            first = f"{len(seen.sources)} sources" if seen.sources else clip(" ".join(seen.text.split()), 160)
+            yield f"    {where}→ {state}{first} ({seen.seconds:.1f} s)"
+        case e.Withdrawn(error=error, wait_s=wait_s):
+            yield f"  {where}{error}; trying again in {wait_s:.0f} s"
+        case e.Rejected(problem=problem):
+            yield f"  {where}reply refused: {problem}"
+        case e.Warned(text=text):
+            yield f"  {where}{text}"
+        case e.Concluding(reason=reason):
+            yield f"  {where}concluding: {reason}"
+        case e.RunFailed(error=error):
+            yield f"  {error}"
+        case _:
+            pass
+
+
+def summary(view: RunView) -> str:
+    """The answer, its references and what it took."""
+    references = [f"[{source.n}] {source.title} <{source.url}>" for source in view.cited_sources]
+    cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
+    about = "about " if view.estimated else ""
+    end = OUTCOMES.get(view.outcome or "", "Still running")
+    spent = (
+        f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
+        f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
+    )
+    return "\n\n".join(part for part in (view.report.strip(), "\n".join(references), spent) if part)
+
+
+@contextmanager
+def bar(stream: TextIO) -> Iterator[Report]:
+    """A counter in place on a terminal; one line for each stage elsewhere."""
+    seen: set[str] = set()
+
+    def report(done: int, total: int, what: str) -> None:
+        if stream.isatty():
+            stream.write(f"\r{what}: {done:,} of {total:,}" + ("\n" if done >= total else ""))
+        elif what not in seen:
+            seen.add(what)
+            stream.write(f"{what}: {total:,}\n")
+        stream.flush()
+
+    yield report

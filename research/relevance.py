@@ -1,0 +1,53 @@
+"""Which lines of a text serve a goal: rare shared words count most, and meaning too where an encoder is at hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from research.text import content_tokens
+
+if TYPE_CHECKING:
+    from research.types import Embedder
+
+
+def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) -> list[float]:
+    """One score for each line, about 0 to 1 for words and as much again for meaning.
+
+    Words: the share of the goal's tokens that the line holds, each weighted by its rarity among the lines.
+    """
+    wanted = set(content_tokens(goal))
+    held = [set(content_tokens(line)) & wanted for line in lines]
+    frequency = Counter(token for tokens in held for token in tokens)
+    weight = {token: math.log(1 + len(lines) / (1 + frequency[token])) for token in wanted}
+    total = sum(weight.values()) or 1.0
+    found = [sum(weight[token] for token in tokens) / total for tokens in held]
+    if embedder is not None and lines:
+        vectors = embedder.encode([goal, *lines])
+        found = [a + max(0.0, float(b)) for a, b in zip(found, vectors[1:] @ vectors[0], strict=True)]
+    return found
+
+
+def reduce(text: str, goal: str, limit: int, embedder: Embedder | None = None) -> str:
+    """At most `limit` characters of the text: its lines that serve the goal best, in their order, gaps as `…`."""
+    if len(text) <= limit:
+        return text
+    lines = [line for line in text.splitlines() if line.strip()]
+    ranked = sorted(range(len(lines)), key=scores(goal, lines, embedder).__getitem__, reverse=True)
+    kept: set[int] = set()
+    room = limit
+    for index in ranked:
+        cost = len(lines[index]) + 3
+        if cost <= room:
+            kept.add(index)
+            room -= cost
+    if not kept:
+        return lines[ranked[0]][: limit - 1] + "…"
+    parts: list[str] = []
+    for index in sorted(kept):
+        if parts and index - 1 not in kept:
+            parts.append("…")
+        parts.append(lines[index])
+    return "\n".join(parts)

@@ -1,0 +1,1 @@
+"""Where passages come from: the local library, and services on the web."""

@@ -1,0 +1,678 @@
+"""The local library: documents in one SQLite file, found by their words and by their meaning.
+
+Words are searchable as soon as a document is stored; vectors are made later, by `embed_missing` or `start_embedding`,
+and take part as they come.  Safe for many threads and for several processes at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from research.errors import ConfigError, ToolError
+from research.relevance import scores
+from research.search import factbook
+from research.search.factbook import Document
+from research.search.segment import segment
+from research.text import STOP_WORDS, clip, content_tokens
+from research.types import Embedder, Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FACTBOOK = "factbook"
+"""The collection that `index_factbook` makes; every other one is a folder and has its absolute path for a name."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many are done, of how many, and what is at work."""
+
+_PASSAGE, _QUOTE = 700, 200  # characters
+_QUOTED = 5
+"""Passages of a document among which its quote is sought."""
+_DEPTH = 50
+"""Passages that each of the two rankings brings into the fusion."""
+_FUSION, _SHARES = 60, (1.0, 0.5)
+"""A document scores the sum of share / (60 + its rank), by words and by meaning (after Cormack et al. 2009).
+
+Meaning has the smaller share: it confuses one country, or one name, with another far more often than words do.
+"""
+_WEIGHTS = "10, 6, 1"
+"""Of the title, the other names and the text in BM25: what a document is about matters more than what it mentions."""
+_BATCH = 32
+"""Passages encoded between two commits."""
+
+_SCHEMA = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS collections (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL DEFAULT '');
+CREATE TABLE IF NOT EXISTS documents (
+    id INTEGER PRIMARY KEY, collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    url TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL, names TEXT NOT NULL, mtime INTEGER NOT NULL,
+    sha256 TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS documents_collection ON documents (collection, title);
+CREATE TABLE IF NOT EXISTS passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL, text TEXT NOT NULL, start INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS passages_document ON passages (document);
+CREATE TABLE IF NOT EXISTS vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL REFERENCES passages ON DELETE CASCADE,
+    encoder TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (passage, encoder));
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+    title, names, text, tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE TRIGGER IF NOT EXISTS passages_gone AFTER DELETE ON passages BEGIN
+    DELETE FROM words WHERE rowid = old.id;
+END;
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+_WORD = re.compile(r"\w+")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
+_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
+
+
+class CollectionInfo(Struct, frozen=True):
+    """How much a collection holds.  `vectors` of its `passages` can be found by meaning so far."""
+
+    name: str
+    documents: int
+    passages: int
+    vectors: int
+
+
+class DocumentInfo(Struct, frozen=True):
+    """A document in a list."""
+
+    url: str
+    title: str
+    characters: int
+
+
+class FolderReport(Struct, frozen=True):
+    """What `add_folder` found: numbers of files, and those that could not be read with the reason."""
+
+    indexed: int
+    unchanged: int
+    removed: int
+    unreadable: tuple[tuple[Path, str], ...] = ()
+
+
+def _quiet(done: int, total: int, what: str) -> None:
+    """No progress shown."""
+
+
+class Library:
+    """The documents kept in `home/library.sqlite`.
+
+    `embedder` may be None: then words alone are searched.  It is asked for nothing until vectors are made or exist.
+    A file that is no readable database is kept aside, see `kept_aside`, and a new one begun.
+    """
+
+    def __init__(self, home: Path, embedder: Embedder | None = None) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self._path = home / "library.sqlite"
+        self._embedder = embedder
+        self._vectors = _Vectors(embedder) if embedder else None
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._embedding: threading.Thread | None = None
+        self._again = False
+        self._closing = threading.Event()
+        self.kept_aside: Path | None = None
+        """Where a damaged file was moved."""
+        try:
+            self._prepare()
+        except sqlite3.OperationalError:
+            raise  # busy, full or not permitted: nothing is wrong with the file
+        except sqlite3.DatabaseError:
+            self.kept_aside = self._move_aside()
+            self._prepare()
+
+    # Search
+
+    def search(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[Passage]:
+        """The documents that answer best, each with the lines that do; best first.
+
+        `collections` names where to look, None means everywhere.  Raises `ToolError` when the query has no word and
+        `ConfigError` for an unknown collection.
+        """
+        words = _query_words(query)
+        if not words:
+            raise ToolError(f"the query {query!r} has no words to search for")
+        connection = self._connection()
+        scope = None if collections is None else self._ids(connection, collections)
+        depth = max(_DEPTH, 5 * limit)
+        rankings = [_fetch(connection, _by_words(connection, words, scope, depth))]
+        if self._vectors is not None:
+            rankings.append(_fetch(connection, self._vectors.nearest(connection, query, scope, depth)))
+        passages: dict[Document, list[str]] = {}
+        for document, text in filter(None, chain.from_iterable(zip_longest(*rankings))):
+            passages.setdefault(document, []).append(text)
+        return [
+            Passage(document.url, document.title, _quote(passages[document][:_QUOTED], _beyond(document, query)))
+            for document in _fused(rankings)[:limit]
+        ]
+
+    def open(self, url: str) -> Document:
+        """The whole document.  Raises `ToolError` for an unknown url, naming the closest ones."""
+        connection = self._connection()
+        row = connection.execute("SELECT url, title, text, names FROM documents WHERE url = ?", [url]).fetchone()
+        if row is not None:
+            return Document(*row)
+        near = _by_words(connection, _query_words(url.partition("://")[2]), None, _DEPTH)
+        known = list(dict.fromkeys(found.url for found, _ in _fetch(connection, near)))[:3]
+        raise ToolError(f"no document {url!r} in the library" + (f"; closest: {', '.join(known)}" if known else ""))
+
+    def collections(self) -> list[CollectionInfo]:
+        """By name; `vectors` counts those of the current encoder."""
+        rows = self._connection().execute(
+            """SELECT name, count(DISTINCT documents.id), count(passages.id), count(vectors.id) FROM collections
+            LEFT JOIN documents ON collection = collections.id LEFT JOIN passages ON document = documents.id
+            LEFT JOIN vectors ON passage = passages.id AND encoder = ? GROUP BY collections.id ORDER BY name""",
+            [self._embedder.id if self._embedder else ""],
+        )
+        return [CollectionInfo(*row) for row in rows]
+
+    def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
+        """A page of a collection's documents by title, those with `query` in their title or url."""
+        from sqlite_utils import Database
+
+        connection = self._connection()
+        (scope,) = self._ids(connection, [collection])
+        rows = (
+            Database(connection)
+            .table("documents")
+            .rows_where(
+                "collection = :scope AND (instr(lower(title), :query) OR instr(lower(url), :query))",
+                {"scope": scope, "query": query.lower()},
+                select="url, title, length(text) AS characters",
+                order_by="title",
+                limit=limit,
+                offset=offset,
+            )
+        )
+        return [DocumentInfo(**row) for row in rows]
+
+    # Indexing
+
+    def index_factbook(self, progress: Progress = _quiet) -> int:
+        """Store the World Factbook unless this version of it is there; returns how many documents were written.
+
+        One transaction: it is there as a whole or not at all.
+        """
+        version = factbook.version()
+        if _version(self._connection(), FACTBOOK) == version:
+            return 0
+        progress(0, 1, "reading the World Factbook")
+        documents = list(factbook.documents())
+        with self._writing() as connection:
+            if _version(connection, FACTBOOK) == version:
+                return 0  # another process was faster
+            collection = _collection(connection, FACTBOOK)
+            known = _known(connection, collection)
+            written = 0
+            for done, document in enumerate(documents, start=1):
+                digest = hashlib.sha256("\n".join((document.title, document.names, document.text)).encode())
+                if known.pop(document.url, (0, ""))[1] != digest.hexdigest():
+                    _store(connection, collection, document, 0, digest.hexdigest())
+                    written += 1
+                if done % 100 == 0 or done == len(documents):
+                    progress(done, len(documents), document.title)
+            _delete(connection, known)
+            connection.execute("UPDATE collections SET version = ? WHERE id = ?", [version, collection])
+        return written
+
+    def add_folder(self, path: Path, progress: Progress = _quiet) -> FolderReport:
+        """Index a folder's files, or what has changed in it since; hidden files and folders are left out.
+
+        Raises `ConfigError` when there is no such folder or nothing in it can be read.
+        """
+        from research.readers import SUFFIXES, UnreadableFile, read_file
+
+        folder = _folder(path)
+        files, unreadable = _files(folder, SUFFIXES)
+        connection = self._connection()
+        row = connection.execute("SELECT id FROM collections WHERE name = ?", [str(folder)]).fetchone()
+        known = _known(connection, row[0]) if row else {}
+        indexed = unchanged = 0
+        for done, file in enumerate(files):
+            progress(done, len(files), file.name)
+            url = _file_url(folder, file)
+            try:
+                mtime = file.stat().st_mtime_ns
+                before = known.get(url, (0, ""))
+                digest = before[1] if mtime == before[0] else _digest(file)
+                text = None if digest == before[1] else read_file(file)
+            except UnreadableFile as error:
+                unreadable.append((file, error.reason))
+                continue
+            except OSError as error:
+                unreadable.append((file, error.strerror or str(error)))
+                continue
+            known.pop(url, None)
+            if text is None and mtime == before[0]:
+                unchanged += 1
+                continue
+            with self._writing():
+                if text is None:
+                    connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [mtime, url])
+                    unchanged += 1
+                else:
+                    names = " ".join(file.relative_to(folder).with_suffix("").parts)
+                    document = Document(url, text.title, text.text, names)
+                    _store(connection, _collection(connection, str(folder)), document, mtime, digest)
+                    indexed += 1
+        if not indexed and not unchanged and row is None:
+            reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
+            raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
+        with self._writing():
+            _delete(connection, known)
+        progress(len(files), len(files), folder.name)
+        failed = {_file_url(folder, file) for file, _ in unreadable}
+        return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))
+
+    def remove(self, collection: str) -> None:
+        """Forget a collection with all that was made from it.  Raises `ConfigError` when it is unknown."""
+        from sqlite_utils import Database
+
+        with self._writing() as connection:
+            (scope,) = self._ids(connection, [collection])
+            Database(connection).table("collections").delete(scope)
+
+    # Vectors
+
+    def embed_missing(self, progress: Progress = _quiet, stop: threading.Event | None = None) -> int:
+        """Make the vectors that passages lack for the current encoder; returns how many were made.
+
+        Committed every few passages, so that `stop` or a crash loses little.  One caller works at a time, across
+        processes; others wait for their turn.  Raises `ConfigError` without an encoder.
+        """
+        from filelock import FileLock, Timeout
+
+        if self._embedder is None:
+            raise ConfigError("no encoder is set: vectors cannot be made")
+        stop = stop or threading.Event()
+        turn = FileLock(self._path.with_name("library.embedding.lock"))
+        while not stop.is_set():
+            try:
+                turn.acquire(timeout=0.5)
+            except Timeout:
+                continue
+            try:
+                return self._embed(self._embedder, progress, stop)
+            finally:
+                turn.release()
+        return 0
+
+    def start_embedding(self) -> None:
+        """Run `embed_missing` in the background, at low priority, until nothing is missing or `close`."""
+        if self._embedder is None:
+            raise ConfigError("no encoder is set: vectors cannot be made")
+        with self._guard:
+            self._again = self._embedding is not None
+            if self._embedding is None:
+                self._embedding = threading.Thread(target=self._keep_embedding, name="embedding", daemon=True)
+                self._embedding.start()
+
+    def close(self) -> None:
+        """Stop background work and wait for it; what is done is kept."""
+        self._closing.set()
+        with self._guard:
+            thread = self._embedding
+        if thread is not None:
+            thread.join()
+
+    def _keep_embedding(self) -> None:
+        if sys.platform == "linux":  # where each thread has a priority of its own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        while True:
+            self.embed_missing(stop=self._closing)
+            with self._guard:
+                if not self._again or self._closing.is_set():
+                    self._embedding = None
+                    return
+                self._again = False
+
+    def _embed(self, embedder: Embedder, progress: Progress, stop: threading.Event) -> int:
+        connection = self._connection()
+        missing = "NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?)"
+        total = connection.execute(f"SELECT count(*) FROM passages WHERE {missing}", [embedder.id]).fetchone()[0]
+        made = last = 0
+        while not stop.is_set():
+            batch = connection.execute(
+                f"""SELECT passages.id, title, passages.text FROM passages JOIN documents ON documents.id = document
+                WHERE passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
+                [last, embedder.id],
+            ).fetchall()
+            if not batch:
+                break
+            last = batch[-1][0]
+            vectors = embedder.encode([f"{title}\n{text}" for _, title, text in batch]).astype("<f4")
+            with self._writing():
+                connection.executemany(  # a passage may have gone while it was encoded
+                    "INSERT INTO vectors (passage, encoder, vector) SELECT id, ?, ? FROM passages WHERE id = ?",
+                    [
+                        (embedder.id, row.tobytes(), passage)
+                        for (passage, _, _), row in zip(batch, vectors, strict=True)
+                    ],
+                )
+            made += len(batch)
+            progress(made, max(made, total), batch[-1][1])
+        return made
+
+    # The file
+
+    def _connection(self) -> sqlite3.Connection:
+        """This thread's own."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            self._local.connection = connection = sqlite3.connect(self._path, timeout=60, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # All of this can be made again from its sources: a power cut may take the last commits, never more.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connection()
+        with connection:  # commits, or rolls back
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+
+    def _prepare(self) -> None:
+        with self._connection() as connection:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                connection.executescript(_SCHEMA)
+
+    def _move_aside(self) -> Path:
+        self._local.connection.close()
+        del self._local.connection
+        number = 1
+        while (aside := self._path.with_name(f"{self._path.name}.damaged-{number}")).exists():
+            number += 1
+        for suffix in ("-wal", "-shm", ""):
+            part = self._path.with_name(self._path.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+        return aside
+
+    @staticmethod
+    def _ids(connection: sqlite3.Connection, names: Iterable[str]) -> list[int]:
+        known = dict(connection.execute("SELECT name, id FROM collections"))
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"unknown collection {name!r}; known: {', '.join(sorted(known)) or 'none yet'}")
+        return [known[name] for name in names]
+
+
+class _Vectors:
+    """The vectors of one encoder in memory: read once, then grown by what has been made since."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._last = 0
+        self._passages: NDArray[np.int64] | None = None
+        self._collections: NDArray[np.int64] | None = None
+        self._matrix: NDArray[np.float32] | None = None
+
+    def nearest(self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int) -> list[int]:
+        """Passages by cosine with the query, best first; none, and no encoder started, while there are no vectors."""
+        import numpy as np
+
+        with self._lock:
+            self._grow(connection)
+            passages, collections, matrix = self._passages, self._collections, self._matrix
+        if passages is None or collections is None or matrix is None:
+            return []
+        scores = matrix @ self._embedder.encode([query])[0]
+        eligible = np.arange(len(passages)) if scope is None else np.flatnonzero(np.isin(collections, scope))
+        scores = scores[eligible]
+        top = np.argpartition(-scores, limit)[:limit] if limit < len(scores) else np.arange(len(scores))
+        return [int(passages[eligible[i]]) for i in top[np.argsort(-scores[top], kind="stable")]]
+
+    def _grow(self, connection: sqlite3.Connection) -> None:
+        import numpy as np
+
+        rows = connection.execute(
+            """SELECT vectors.id, passage, collection, vector FROM vectors
+            JOIN passages ON passages.id = passage JOIN documents ON documents.id = document
+            WHERE vectors.id > ? AND encoder = ? ORDER BY vectors.id""",
+            [self._last, self._embedder.id],
+        ).fetchall()
+        if not rows:
+            return
+        ids, passages, collections, blobs = zip(*rows, strict=True)
+        matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(rows), self._embedder.dimension)
+        if self._passages is not None and self._collections is not None and self._matrix is not None:
+            self._passages = np.concatenate([self._passages, passages])
+            self._collections = np.concatenate([self._collections, collections])
+            self._matrix = np.concatenate([self._matrix, matrix])
+        else:
+            self._passages, self._collections, self._matrix = np.array(passages), np.array(collections), matrix
+        self._last = ids[-1]
+
+
+def _encode(titles: Sequence[str], texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
+    """Unit vectors of passages: half way between the title's and the text's, else a long text drowns its title."""
+    import numpy as np
+
+    names = list(dict.fromkeys(titles))
+    rows = embedder.encode([*names, *texts])
+    vectors = rows[[names.index(title) for title in titles]] + rows[len(names) :]
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("<f4")
+    return unit
+
+
+# Reading
+
+
+def _query_words(query: str) -> list[str]:
+    """The words that carry a topic, or all when none does; capitals mark a name (`US`, `WHO`)."""
+    words = _WORD.findall(segment(query))
+    kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
+    return kept or words
+
+
+def _by_words(
+    connection: sqlite3.Connection, words: Iterable[str], scope: Sequence[int] | None, limit: int
+) -> list[int]:
+    """Passages by BM25, best first."""
+    match = " OR ".join(f'"{word}"' for word in words)
+    within = (
+        ""
+        if scope is None
+        else (
+            "AND words.rowid IN (SELECT passages.id FROM passages JOIN documents ON documents.id = document "
+            f"WHERE collection IN ({', '.join(map(str, scope))}))"
+        )
+    )
+    rows = connection.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY bm25(words, {_WEIGHTS}) LIMIT ?", [match, limit]
+    )
+    return [row[0] for row in rows]
+
+
+def _fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tuple[Document, str]]:
+    """The text of passages, in the given order, each with its document (without text); those gone are left out."""
+    rows = connection.execute(
+        f"""SELECT passages.id, passages.text, url, title, names FROM passages JOIN documents ON documents.id = document
+        WHERE passages.id IN ({", ".join(map(str, passages))})"""
+    )
+    found = {passage: (Document(url, title, "", names), text) for passage, text, url, title, names in rows}
+    return [found[passage] for passage in passages if passage in found]
+
+
+def _fused(rankings: Iterable[Sequence[tuple[Document, str]]]) -> list[Document]:
+    """Weighted reciprocal rank fusion: what stands high by words and by meaning comes first."""
+    score: dict[Document, float] = {}
+    for weight, ranking in zip(_SHARES, rankings, strict=False):
+        for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), start=1):
+            score[document] = score.get(document, 0.0) + weight / (_FUSION + rank)
+    return sorted(score, key=lambda document: -score[document])
+
+
+def _beyond(document: Document, query: str) -> str:
+    """What the query asks about the document: its words without those that only name the document."""
+    named = set(content_tokens(f"{document.title} {document.names}"))
+    return " ".join(token for token in content_tokens(query) if token not in named) or query
+
+
+def _quote(texts: Sequence[str], query: str) -> str:
+    """The neighbouring lines of one of the passages, or the part of one long line, that serve the query best."""
+    pairs = [(line, text) for text in texts for line in text.split("\n")]
+    served = scores(query, [line for line, _ in pairs])
+    _, text = pairs[max(range(len(pairs)), key=lambda i: (served[i], -len(pairs[i][0])))]
+    lines = [match.span() for match in _LINE.finditer(text)]
+    start, end = _best(text, lines, query, 0.5)
+    if end - start <= _QUOTE:
+        return text[start:end]
+    clauses = [match.span() for match in _CLAUSE.finditer(text, start, end)]
+    inner, outer = _best(text, clauses, query, 0.0)
+    chosen = clip(text[inner:outer].rstrip(), _QUOTE - 2)
+    cut = outer < end and not chosen.endswith("…")
+    return f"{'…' if inner > start else ''}{chosen}{'…' if cut else ''}"
+
+
+def _best(text: str, spans: Sequence[tuple[int, int]], query: str, share: float) -> tuple[int, int]:
+    """The best span with the neighbours that serve at least this share as well, up to the length of a quote."""
+    served = scores(query, [text[start:end] for start, end in spans])
+    first = last = max(range(len(spans)), key=served.__getitem__)
+    least = served[first] * share
+    while True:
+        near = [
+            i
+            for i in (last + 1, first - 1)
+            if 0 <= i < len(spans)
+            and served[i] >= least
+            and spans[max(i, last)][1] - spans[min(i, first)][0] <= _QUOTE - 2
+        ]
+        if not near:
+            return spans[first][0], spans[last][1]
+        chosen = max(near, key=served.__getitem__)
+        first, last = min(first, chosen), max(last, chosen)
+
+
+# Writing
+
+
+def _version(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT version FROM collections WHERE name = ?", [name]).fetchone()
+    return row[0] if row else None
+
+
+def _collection(connection: sqlite3.Connection, name: str) -> int:
+    connection.execute("INSERT OR IGNORE INTO collections (name) VALUES (?)", [name])
+    found: int = connection.execute("SELECT id FROM collections WHERE name = ?", [name]).fetchone()[0]
+    return found
+
+
+def _known(connection: sqlite3.Connection, collection: int) -> dict[str, tuple[int, str]]:
+    """Modification time in ns and SHA-256 of each document of a collection."""
+    rows = connection.execute("SELECT url, mtime, sha256 FROM documents WHERE collection = ?", [collection])
+    return {url: (mtime, digest) for url, mtime, digest in rows}
+
+
+def _delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:
+    connection.executemany("DELETE FROM documents WHERE url = ?", [(url,) for url in urls])
+
+
+def _store(connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str) -> None:
+    """Write a document, in place of the one with its url."""
+    _delete(connection, [document.url])
+    row = connection.execute(
+        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256)
+        VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        [collection, document.url, document.title, document.text, document.names, mtime, digest],
+    )
+    title, names = segment(document.title), segment(document.names)
+    for ordinal, (start, end) in enumerate(_passages(document.text)):
+        text = document.text[start:end]
+        passage = connection.execute(
+            "INSERT INTO passages (document, ordinal, text, start) VALUES (?, ?, ?, ?)",
+            [row.lastrowid, ordinal, text, start],
+        )
+        connection.execute(
+            "INSERT INTO words (rowid, title, names, text) VALUES (?, ?, ?, ?)",
+            [passage.lastrowid, title, names, segment(text)],
+        )
+
+
+def _passages(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of neighbouring lines, together 700 characters at most; a longer line is cut."""
+    begin = end = None
+    for start, stop in _pieces(text):
+        if begin is not None and end is not None and stop - begin > _PASSAGE:
+            yield begin, end
+            begin = None
+        begin, end = (start if begin is None else begin), stop
+    if begin is not None and end is not None:
+        yield begin, end
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Lines; long ones in parts that end with a sentence where possible, else with a word."""
+    for line in _LINE.finditer(text):
+        start, end = line.span()
+        while end - start > _PASSAGE:
+            middle, limit = start + _PASSAGE // 2, start + _PASSAGE
+            stops = [stop.end() for stop in _SENTENCE_END.finditer(text, middle, limit)]
+            cut = stops[-1] if stops else text.rfind(" ", middle, limit) + 1 or limit
+            yield start, cut
+            start = cut
+        yield start, end
+
+
+# Folders
+
+
+def _folder(path: Path) -> Path:
+    folder = path.expanduser().resolve()
+    if not folder.exists():
+        raise ConfigError(f"no folder {folder}")
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is a file; a folder is accepted")
+    return folder
+
+
+def _files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """The files with these suffixes by path, and the folders that could not be listed."""
+    accepted, found, unreadable = frozenset(suffixes), [], []
+
+    def note(error: OSError) -> None:
+        unreadable.append((Path(error.filename), error.strerror or str(error)))
+
+    for parent, folders, names in os.walk(folder, onerror=note):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [
+            Path(parent, name) for name in names if not name.startswith(".") and Path(name).suffix.lower() in accepted
+        ]
+    return sorted(found), unreadable
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _file_url(folder: Path, file: Path) -> str:
+    """Stable, and as readable as a url can be: only what would break it is escaped."""
+    name = re.sub(r"[^\w]+", "-", folder.name.lower()).strip("-")
+    place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+    within = re.sub(r"[\s%?#<>\[\]()]", lambda char: quote(char[0]), file.relative_to(folder).as_posix())
+    return f"library://{name}-{place}/{within}"

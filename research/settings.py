@@ -1,0 +1,77 @@
+"""The only reader of the environment.
+
+Order: the environment, `.env`, `.streamlit/secrets.toml`.  Keys are `SecretStr`: they are taken out where a client is
+made and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from research.errors import ConfigError
+
+SECRETS_FILE = Path(".streamlit/secrets.toml")
+
+
+def default_home() -> Path:
+    """The platform's folder for a user's data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("research-workbench", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """What the workbench was told from outside."""
+
+    model_config = SettingsConfigDict(env_file=".env", toml_file=SECRETS_FILE, extra="ignore")
+
+    home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
+    """Everything is kept under this folder."""
+    model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")
+    """The model a new run starts with."""
+    embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
+    """`universal`, or `sentence-transformers:MODEL`."""
+    allow_hosts: str = Field("", validation_alias="WORKBENCH_ALLOW_HOSTS")
+    """Private hosts that `visit` may open, separated by commas, e.g. `wiki.internal`."""
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().resolve()
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        return tuple(host.strip() for host in self.allow_hosts.split(",") if host.strip())
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load(**overrides: Any) -> Settings:
+    """The settings; an override replaces what was found.  Raises `ConfigError` that names the setting."""
+    names = {name: str(field.validation_alias) for name, field in Settings.model_fields.items()}
+    try:
+        settings = Settings(**{names[key]: value for key, value in overrides.items() if value is not None})
+        settings.home.mkdir(parents=True, exist_ok=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except OSError as error:
+        raise ConfigError(
+            f"WORKBENCH_HOME {error.filename}: {error.strerror}; name a folder that can be written"
+        ) from error
+    if not os.access(settings.home, os.W_OK):
+        raise ConfigError(f"WORKBENCH_HOME {settings.home}: not writable; name a folder that can be written")
+    return settings

@@ -1,0 +1,86 @@
+"""Small, language-aware text operations that reading, searching and checking share."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
+# A sentence ends at a full stop followed by space and something that can begin one; not at "e.g.", "U.S." or "3.7".
+_END = re.compile(
+    r"(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)\s+(?=[\"'“(\[]?[A-Z0-9])|(?<=[。！？；])"
+)
+_NUMBER = re.compile(r"(?<![\w.])[-−]?\$?\d[\d,]*(?:\.\d+)?")
+
+STOP_WORDS = frozenset(
+    "a an and are as at be been by can could did do does for from get give had has have how i in into is it its me "
+    "much many of on or please s so tell than that the their them there these they this those to us was we were what "
+    "when where which who whom whose why will with would you your about also any all if not no then".split()
+) | frozenset(
+    "的 了 在 是 和 与 及 或 有 多少 什么 哪 哪个 哪些 请 吗 呢 为 对 把 被 从 到 其 这 那 一个 是否 由 所".split()
+)
+"""Words that carry no topic, English and Chinese."""
+
+
+def has_cjk(text: str) -> bool:
+    return _CJK.search(text) is not None
+
+
+def sentences(text: str) -> list[str]:
+    """Lines, and sentences within them; without list bullets and empty pieces."""
+    found = []
+    for line in text.splitlines():
+        found += [piece.strip() for piece in _END.split(line.strip().removeprefix("- ")) if piece.strip()]
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def tokens(text: str) -> tuple[str, ...]:
+    """Lower-case words without accents, plurals folded; Chinese cut into words."""
+    if has_cjk(text):
+        from research.search.segment import segment
+
+        text = segment(text)
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    return tuple(_fold(match.group().replace("’", "'").removesuffix("'s")) for match in _WORD.finditer(plain))
+
+
+def content_tokens(text: str) -> tuple[str, ...]:
+    """The tokens that carry a topic."""
+    return tuple(token for token in tokens(text) if token not in STOP_WORDS)
+
+
+def _fold(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def numbers(text: str) -> list[str]:
+    """Numbers as written, without signs of currency and thousands."""
+    return [match.group().replace(",", "").replace("$", "").replace("−", "-") for match in _NUMBER.finditer(text)]
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, cut at a word with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def language_of(text: str) -> str:
+    """`zh` when a good part of the letters is Chinese, else `en`."""
+    return "zh" if len(_CJK.findall(text)) * 3 >= len(re.findall(r"\w", text)) and has_cjk(text) else "en"
+
+
+def estimate_tokens(text: str) -> int:
+    """A count without a tokenizer: about 4 characters of Latin text or 1.5 of Chinese a token."""
+    cjk = len(_CJK.findall(text))
+    return round((len(text) - cjk) / 4 + cjk / 1.5)

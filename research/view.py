@@ -1,0 +1,221 @@
+"""`fold(events) -> RunView`: the one picture of a run, live and in replay.
+
+Live is a replay of a run that has not ended yet, so pages, exports and the command line all draw this and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from research import events as e
+from research.citations import cited
+from research.recipe import Recipe
+from research.types import Citation, Message, Observation, Outcome, Reply, Source, Status, ToolCall, Usage
+
+
+@dataclass
+class CallView:
+    """One tool call; `observation` is None while it runs."""
+
+    call: ToolCall
+    started: float
+    observation: Observation | None = None
+
+
+@dataclass
+class RoundView:
+    """One request to a model and what came of it."""
+
+    agent: str
+    ask: int
+    number: int
+    """The agent's round, from 1."""
+    purpose: str
+    model: str
+    started: float
+    prompt_tokens: int
+    sent: list[tuple[int, tuple[Message, ...]]]
+    """Each request of the round: how many leading messages of the one before it were kept, and what was added."""
+    draft: str = ""
+    """What has been written so far; replaced by `reply` when it is complete."""
+    draft_reasoning: str = ""
+    reply: Reply | None = None
+    usage: Usage | None = None
+    seconds: float = 0.0
+    calls: list[CallView] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Withdrawn attempts, rejected replies and warnings, in words."""
+
+    @property
+    def thinking(self) -> str:
+        return self.reply.thinking if self.reply else self.draft_reasoning
+
+    @property
+    def done(self) -> bool:
+        """Nothing of this round is still to come."""
+        return self.reply is not None and all(call.observation for call in self.calls)
+
+
+@dataclass
+class RunView:
+    """Everything a page or an export shows of a run."""
+
+    run: str = ""
+    question: str = ""
+    recipe: Recipe = field(default_factory=Recipe)
+    status: Status = "running"
+    outcome: Outcome | None = None
+    started: float = 0.0
+    updated: float = 0.0
+    seconds: float = 0.0
+    rounds: list[RoundView] = field(default_factory=list)
+    reports: list[tuple[int, str]] = field(default_factory=list)
+    """The evolving report after each round that changed it: (round, text)."""
+    answer: str = ""
+    report: str = ""
+    citations: tuple[Citation, ...] = ()
+    error: str = ""
+    traceback: str = ""
+    sources: dict[int, list[Source]] = field(default_factory=dict)
+    """All passages seen, by the source's number."""
+    model_calls: int = 0
+    tool_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    cost_usd: float | None = 0.0
+    """None as soon as one call's price is unknown."""
+    seq: int = -1
+    agents: list[str] = field(default_factory=list)
+
+    @property
+    def running(self) -> bool:
+        return self.status == "running"
+
+    @property
+    def cited_sources(self) -> list[Source]:
+        """One source for each number the report cites, with the quote that serves it best."""
+        best = {citation.n: citation.quote for citation in reversed(self.citations) if citation.quote}
+        found = []
+        for n in cited(self.report) or []:
+            if n in self.sources:
+                first = self.sources[n][0]
+                found.append(Source(n, first.url, first.title, best.get(n) or first.quote))
+        return found
+
+    def round_count(self, agent: str = "main") -> int:
+        return max((r.number for r in self.rounds if r.agent == agent and r.purpose == "act"), default=0)
+
+    def apply(self, event: e.Event) -> None:
+        """Take one more event in.  Events must come in the order of `seq`."""
+        self.seq, self.updated = event.seq, event.time
+        self.run = event.run
+        if event.agent not in self.agents:
+            self.agents.append(event.agent)
+        match event:
+            case e.RunStarted():
+                self.question, self.recipe, self.started = event.question, event.recipe, event.time
+            case e.Asked():
+                self._asked(event)
+            case e.Streamed(kind="text"):
+                self._round(event).draft += event.text
+            case e.Streamed():
+                self._round(event).draft_reasoning += event.text
+            case e.Withdrawn():
+                current = self._round(event)
+                current.draft = current.draft_reasoning = ""
+                current.notes.append(f"{event.error} (trying again in {event.wait_s:.0f} s)")
+            case e.Rejected():
+                self._round(event).notes.append(f"Reply refused: {event.problem}")
+                self._spend(event.usage)
+            case e.Replied():
+                current = self._round(event)
+                current.reply, current.usage, current.seconds = event.reply, event.usage, event.seconds
+                current.draft = current.draft_reasoning = ""
+                self._spend(event.usage)
+            case e.ToolStarted():
+                self._last(event.agent).calls.append(CallView(event.call, event.time))
+                self.tool_calls += 1
+            case e.ToolFinished():
+                self._observed(event)
+            case e.Warned():
+                self._last(event.agent).notes.append(event.text)
+            case e.Concluding():
+                self._last(event.agent).notes.append(f"The limit of {event.reason} ends the research.")
+            case e.ReportUpdated():
+                self.report = event.report
+                self.reports.append((self._last(event.agent).number, event.report))
+            case e.RunFailed():
+                self.error, self.traceback = event.error, event.traceback
+            case e.RunFinished():
+                self.status, self.outcome, self.seconds = event.status, event.outcome, event.seconds
+                self.answer, self.report, self.citations = event.answer, event.report, event.citations
+            case e.ChildStarted() | e.ChildFinished():
+                pass
+
+    def _asked(self, event: e.Asked) -> None:
+        current = next((r for r in reversed(self.rounds) if r.agent == event.agent), None)
+        if current is None or current.ask != event.ask:
+            self.rounds.append(
+                RoundView(
+                    event.agent, event.ask, event.round, event.purpose, event.model, event.time,
+                    event.prompt_tokens, [(event.keep, event.messages)],
+                )
+            )  # fmt: skip
+            return
+        # Asked again within the round: what was streamed of the refused reply does not count.
+        current.sent.append((event.keep, event.messages))
+        current.draft = current.draft_reasoning = ""
+
+    def _round(self, event: e.Streamed | e.Withdrawn | e.Rejected | e.Replied) -> RoundView:
+        return next(r for r in reversed(self.rounds) if r.agent == event.agent and r.ask == event.ask)
+
+    def _last(self, agent: str) -> RoundView:
+        return next(r for r in reversed(self.rounds) if r.agent == agent)
+
+    def _observed(self, event: e.ToolFinished) -> None:
+        seen = event.observation
+        for call in self._last(event.agent).calls:
+            if call.call.id == seen.call_id:
+                call.observation = seen
+        for source in seen.sources:
+            quotes = self.sources.setdefault(source.n, [])
+            if source not in quotes:
+                quotes.append(source)
+
+    def _spend(self, usage: Usage) -> None:
+        self.model_calls += 1
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+        self.estimated = self.estimated or usage.estimated
+        known = usage.cost_usd is not None and self.cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0.0) + (usage.cost_usd or 0.0) if known else None
+
+
+def fold(events: Iterable[e.Event]) -> RunView:
+    """The view of a run after these events."""
+    view = RunView()
+    for event in events:
+        view.apply(event)
+    return view
+
+
+def until(events: Iterable[e.Event], number: int) -> list[e.Event]:
+    """The events of the main agent's first `number` rounds; all of them when there are no more."""
+    kept = []
+    for event in events:
+        if isinstance(event, e.Asked) and event.agent == "main" and event.round > number:
+            break
+        kept.append(event)
+    return kept
+
+
+def messages_sent(view: RunView, agent: str, ask: int) -> list[Message]:
+    """The conversation of one request, exactly as it was sent."""
+    sent: list[Message] = []
+    for current in view.rounds:
+        if current.agent == agent and current.ask <= ask:
+            for keep, added in current.sent:
+                sent = [*sent[:keep], *added]
+    return sent

@@ -1,0 +1,154 @@
+"""Puts the parts together: settings, store, library, engine; a recipe's models and tools."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from research import prompts, registry
+from research.budget import Meter
+from research.engine import ThreadEngine
+from research.errors import ConfigError
+from research.journal import Journal
+from research.recipe import Budget, Recipe
+from research.run import Shared
+from research.search.library import Library, Progress
+from research.settings import Settings, load
+from research.store.sqlite import SqliteStore
+from research.toolbox import Toolbox
+from research.types import Embedder, Model, Passage, Searcher, Tool
+
+TOOLS = ("search", "visit", "python")
+SEARCHERS = ("library",)
+
+
+class Workbench:
+    """One open home folder.  Nothing heavy is loaded before it is used."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or load()
+        self.engine = ThreadEngine(self.store, self.shared)
+
+    @cached_property
+    def store(self) -> SqliteStore:
+        return SqliteStore(self.settings.home / "workbench.sqlite")
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        from research import embedders
+
+        return embedders.create(self.settings.embedder)
+
+    @cached_property
+    def library(self) -> Library:
+        return Library(self.settings.home, self.embedder)
+
+    def prepare(self, folders: Sequence[str], progress: Progress, *, vectors: bool = False) -> None:
+        """Bring the library up to date: the Factbook once, the folders as far as their files changed.
+
+        Words are searchable when this returns.  Vectors are made here only if asked for; the app makes them in the
+        background.  Raises `ConfigError` for a folder that cannot be read.
+        """
+        self.library.index_factbook(progress)
+        for folder in folders:
+            self.library.add_folder(Path(folder), progress)
+        if vectors:
+            self.library.embed_missing(progress)
+
+    def recipe(
+        self,
+        *,
+        framework: str = "react",
+        context: str = "full",
+        model: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        tools: Sequence[str] = TOOLS,
+        search: Sequence[str] = SEARCHERS,
+        folders: Sequence[str | Path] = (),
+        budget: Budget | None = None,
+        **rest: Any,
+    ) -> Recipe:
+        """A recipe with every name and option checked.  Raises `ConfigError` that names what is wrong.
+
+        `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`.
+        """
+        sides: dict[str, dict[str, Any]] = {"framework": {}, "context": {}}
+        for key, value in (options or {}).items():
+            side, _, name = key.partition(".")
+            if side not in sides or not name:
+                raise ConfigError(f"option {key!r}: write framework.NAME=VALUE or context.NAME=VALUE")
+            sides[side][name] = value
+        for name in tools:
+            _known("tool", name, TOOLS)
+        for name in search:
+            _known("search source", name, SEARCHERS)
+        name = model or self.settings.model
+        self.model(name)
+        return Recipe(
+            framework=framework,
+            framework_options=registry.framework.get(framework).parse(sides["framework"]),
+            context=context,
+            context_options=registry.context.get(context).parse(sides["context"]),
+            model=name,
+            tools=tuple(tools),
+            search=tuple(search),
+            folders=tuple(str(Path(folder).expanduser().resolve()) for folder in folders),
+            budget=budget or Budget(),
+            prompts=prompts.digest(),
+            **rest,
+        )
+
+    def model(self, name: str) -> Model:
+        """The model of that name, e.g. `extractive` or `openai:NAME`.  Raises `ConfigError`."""
+        kind, _, rest = name.partition(":")
+        model: Model = registry.provider.get(kind).function(rest, self)
+        return model
+
+    def shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> Shared:
+        """What a run of this recipe works with."""
+        cache: dict[str, Model] = {}
+
+        def models(name: str) -> Model:
+            if name not in cache:
+                cache[name] = self.model(name)
+            return cache[name]
+
+        return Shared(models, Toolbox(self._tools(recipe)), meter=Meter(recipe.budget), journal=journal, stop=stop)
+
+    def _tools(self, recipe: Recipe) -> Iterator[Tool]:
+        if "search" in recipe.tools:
+            from research.tools.search import SearchTool
+
+            yield SearchTool([self._searcher(name, recipe) for name in recipe.search])
+        if "visit" in recipe.tools:
+            from research.fetch import FetchPolicy
+            from research.tools.visit import VisitTool
+
+            yield VisitTool(self.library, FetchPolicy(allow_hosts=self.settings.allowed_hosts))
+        if "python" in recipe.tools:
+            from research.tools.python import PythonTool
+
+            yield PythonTool()
+
+    def _searcher(self, name: str, recipe: Recipe) -> Searcher:
+        _known("search source", name, SEARCHERS)
+        return _Shelves(self.library, ("factbook", *recipe.folders))
+
+
+class _Shelves:
+    """The collections of the library that a recipe names."""
+
+    def __init__(self, library: Library, collections: Sequence[str]) -> None:
+        self._library = library
+        self._collections = collections
+
+    def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
+        return self._library.search(query, limit, collections=self._collections)
+
+
+def _known(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ConfigError(f"unknown {what} {name!r}; known: {', '.join(known)}")

@@ -1,0 +1,293 @@
+"""An OpenAI-compatible server over real HTTP on loopback, with every fault a real one has shown.
+
+    with FakeOpenAI([FakeReply("Paris"), FakeReply(status=429, headers={"Retry-After": "3"})]) as server:
+        model = OpenAIModel("fake", base_url=server.base_url, api_key="")
+
+The script is a list of replies, played in order whoever asks, or a function from the request's body to a reply.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FakeReply:
+    """One answer of the server: a reply, or a fault."""
+
+    text: str = ""
+    calls: Sequence[tuple[str, Any]] = ()
+    """Name and arguments; arguments given as a string are sent as they are, valid or not."""
+    reasoning: str = ""
+    finish_reason: str | None = "auto"
+    """`auto`: `tool_calls` or `stop`.  None: never sent."""
+    usage: tuple[int, int] | None = (7, 3)
+    """Prompt and completion tokens."""
+    deltas: Sequence[Body] | None = None
+    """Send exactly these deltas instead of those made from text, calls and reasoning."""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    """Answer with this body instead, JSON unless it is a string (then text/html)."""
+    error_inside: Any = None
+    """Sent as an event after the deltas; the stream ends there."""
+    done: bool = True
+    """Whether `[DONE]` ends the stream."""
+    end_after: int | None = None
+    """End the stream cleanly after so many events."""
+    reset_after: int | None = None
+    """Reset the connection after so many events; -1: before the headers."""
+    split: int | None = None
+    """Bytes per HTTP chunk, so that characters are cut in the middle."""
+    gate: threading.Event | None = None
+    """After the first event, wait until this is set."""
+
+
+Script = Sequence[FakeReply] | Callable[[Body], FakeReply]
+
+
+class FakeOpenAI:
+    """The server, running while the `with` block does.
+
+    `strict`: answer 400 to a history with an unknown role, an unanswered call or an orphaned result.
+    `key`: answer 401 to any other, echoing what was sent.  `models`: what `/v1/models` lists, and all that is served.
+    `listing`: the body of `/v1/models` instead.
+    """
+
+    def __init__(
+        self,
+        script: Script = (),
+        *,
+        strict: bool = True,
+        key: str | None = None,
+        models: Sequence[str] = ("fake",),
+        listing: Any = None,
+    ) -> None:
+        self.requests: list[Body] = []
+        """Bodies of the chat requests, in order of arrival."""
+        self.authorizations: list[str | None] = []
+        """The header of every request."""
+        self.hung_up = threading.Event()
+        """Set when a client left before its reply was written."""
+        self.strict, self.key, self.models = strict, key, models
+        self.listing = {"object": "list", "data": [{"id": name} for name in models]} if listing is None else listing
+        self._script = script
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.fake = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> FakeOpenAI:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def reply_to(self, body: Body) -> FakeReply:
+        """What the script says to this request."""
+        with self._lock:
+            self.requests.append(body)
+            n = len(self.requests)
+        if callable(self._script):
+            return self._script(body)
+        if n > len(self._script):
+            return _error(400, f"the script of the fake has only {len(self._script)} replies")
+        return self._script[n - 1]
+
+
+def history_problem(messages: Sequence[Body]) -> str | None:
+    """What a strict service refuses in a conversation, in words."""
+    unanswered: set[str] = set()
+    for message in messages:
+        role = message.get("role")
+        if role not in ("system", "developer", "user", "assistant", "tool"):
+            return f"unknown role {role!r}"
+        if role == "tool":
+            if message.get("tool_call_id") not in unanswered:
+                return f"a tool result without its call: {message.get('tool_call_id')!r}"
+            unanswered.remove(message["tool_call_id"])
+        elif unanswered:
+            return f"tool calls without results: {sorted(unanswered)}"
+        unanswered.update(call["id"] for call in message.get("tool_calls") or ())
+    return f"tool calls without results: {sorted(unanswered)}" if unanswered else None
+
+
+def _error(status: int, message: str, code: str | None = None) -> FakeReply:
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return FakeReply(status=status, body={"error": {"message": message, "type": kind, "code": code}})
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a handler may wait at its gate
+    fake: FakeOpenAI
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_GET(self) -> None:
+        if refused := self._refused():
+            self._send(refused)
+        else:
+            self._json(200, self.server.fake.listing)
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        refused = self._refused() or self._refused_body(body)
+        try:
+            self._send(refused or self.server.fake.reply_to(body), stream=bool(body.get("stream")))
+        except ConnectionError:
+            self.server.fake.hung_up.set()
+            self.close_connection = True
+
+    def _refused(self) -> FakeReply | None:
+        fake, sent = self.server.fake, self.headers["Authorization"]
+        fake.authorizations.append(sent)
+        if self.path not in ("/v1/chat/completions", "/v1/models"):
+            return _error(404, f"no such path: {self.path}")
+        if fake.key is not None and sent != f"Bearer {fake.key}":
+            return _error(401, f"Incorrect API key provided: {sent}", "invalid_api_key")
+        return None
+
+    def _refused_body(self, body: Body) -> FakeReply | None:
+        fake = self.server.fake
+        if body.get("model") not in fake.models:
+            return _error(404, f"The model {body.get('model')!r} does not exist", "model_not_found")
+        problem = history_problem(body.get("messages") or ()) if fake.strict else None
+        return _error(400, problem) if problem else None
+
+    def _send(self, reply: FakeReply, *, stream: bool = False) -> None:
+        if reply.reset_after == -1:
+            self._reset()
+        elif reply.body is not None or reply.status != 200:
+            self._json(reply.status, reply.body, reply.headers)
+        elif stream:
+            self._stream(reply)
+        else:
+            self._json(200, _whole(reply), reply.headers)
+
+    def _json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = body.encode() if isinstance(body, str) else json.dumps(body, ensure_ascii=False).encode()
+        kind = "text/html" if isinstance(body, str) else "application/json"
+        self._head(status, {"Content-Type": kind, "Content-Length": str(len(data)), **(headers or {})})
+        self.wfile.write(data)
+
+    def _stream(self, reply: FakeReply) -> None:
+        self._head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **reply.headers})
+        for n, event in enumerate(_events(reply)):
+            if n == reply.reset_after:
+                return self._reset()
+            if n == reply.end_after:
+                break
+            if n == 1 and reply.gate is not None:
+                reply.gate.wait(30)
+            data = f"data: {event}\n\n".encode()
+            size = reply.split or len(data)
+            for start in range(0, len(data), size):
+                piece = data[start : start + size]
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+        return None
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response_only(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _reset(self) -> None:
+        # Closing with a linger time of 0 sends RST instead of FIN.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _finish(reply: FakeReply) -> str | None:
+    return ("tool_calls" if reply.calls else "stop") if reply.finish_reason == "auto" else reply.finish_reason
+
+
+def _calls(reply: FakeReply) -> list[Body]:
+    return [
+        {
+            "id": f"fake_{i}",
+            "type": "function",
+            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+        }
+        for i, (name, given) in enumerate(reply.calls)
+    ]
+
+
+def _usage(reply: FakeReply) -> Body | None:
+    if reply.usage is None:
+        return None
+    prompt, completion = reply.usage
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _whole(reply: FakeReply) -> Body:
+    message = {"role": "assistant", "content": reply.text, "tool_calls": _calls(reply) or None}
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
+    return {"id": "fake", "object": "chat.completion", "choices": [choice], "usage": _usage(reply)}
+
+
+def _deltas(reply: FakeReply) -> Iterator[Body]:
+    """As OpenAI sends them: role first, a few characters each, id and name only with a call's first fragment."""
+    yield {"role": "assistant", "content": ""}
+    for piece in _pieces(reply.reasoning):
+        yield {"reasoning_content": piece}
+    for piece in _pieces(reply.text):
+        yield {"content": piece}
+    for i, call in enumerate(_calls(reply)):
+        arguments = call["function"]["arguments"]
+        yield {"tool_calls": [{**call, "index": i, "function": {"name": call["function"]["name"], "arguments": ""}}]}
+        for piece in _pieces(arguments):
+            yield {"tool_calls": [{"index": i, "function": {"arguments": piece}}]}
+
+
+def _events(reply: FakeReply) -> Iterator[str]:
+    """The `data` of each event."""
+    for delta in reply.deltas if reply.deltas is not None else _deltas(reply):
+        yield _chunk([{"index": 0, "delta": delta, "finish_reason": None}])
+    if reply.error_inside is not None:
+        yield json.dumps(reply.error_inside)
+        return
+    if _finish(reply) is not None:
+        yield _chunk([{"index": 0, "delta": {}, "finish_reason": _finish(reply)}])
+    if reply.usage is not None:
+        yield _chunk([], usage=_usage(reply))
+    if reply.done:
+        yield "[DONE]"
+
+
+def _chunk(choices: list[Body], **more: Any) -> str:
+    chunk = {"id": "fake", "object": "chat.completion.chunk", "model": "fake", "choices": choices, **more}
+    return json.dumps(chunk, ensure_ascii=False)
+
+
+def _pieces(text: str, size: int = 4) -> Iterator[str]:
+    for start in range(0, len(text), size):
+        yield text[start : start + size]

@@ -1,0 +1,485 @@
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.errors import ConfigError, ToolError
+from research.fetch import FetchPolicy, fetch
+
+ARTICLE = """<html><head><title>Public  debt</title><script>alert(1)</script></head><body><nav>Home</nav><article>
+<h1>Debt of France</h1><p>The public debt of France was 113 percent of GDP in 2024, says the statistics office.</p>
+<p>It had been 110 percent in the year before, after several years of slow decline since the pandemic.</p>
+<table><tr><th>Year</th><th>Percent</th></tr><tr><td>2023</td><td>110</td></tr><tr><td>2024</td><td>113</td></tr>
+</table></article></body></html>"""
+
+Reply = tuple[int, dict[str, str], bytes]
+
+
+class Site:
+    """A real server on loopback: what it answers, and what it was asked."""
+
+    def __init__(self, address: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
+        self.replies: dict[str, Reply] = {}
+        self.asked: list[tuple[str, str | None]] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.asked.append((self.path, self.headers["Host"]))
+                status, headers, body = site.replies[self.path]
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        class Quiet(ThreadingHTTPServer):
+            def handle_error(self, *_: Any) -> None:
+                pass  # clients that hang up are what is tested
+
+        self.server = Quiet((address, port), Handler)
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_port
+        self.host = f"{address}:{self.port}"
+        self.policy = FetchPolicy(allow_hosts=(self.host,))
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def says(self, path: str, body: str | bytes, status: int = 200, **headers: str) -> str:
+        """Answer `path` with `body` from now on; returns its url.  `content_type="..."` becomes a header."""
+        data = body.encode() if isinstance(body, str) else body
+        self.replies[path] = (status, {name.replace("_", "-"): text for name, text in headers.items()}, data)
+        return f"http://{self.host}{path}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with closing(Site()) as site:
+        yield site
+
+
+@pytest.fixture
+def sink() -> Iterator[Site]:
+    """A server that nobody allowed."""
+    with closing(Site()) as sink:
+        sink.says("/", "secret")
+        yield sink
+
+
+Speaker = Callable[[socket.socket, threading.Event], None]
+
+
+@pytest.fixture
+def speaking() -> Iterator[Callable[[Speaker], str]]:
+    """Serve one connection with a function that gets the socket and an event that says the test is over."""
+    over = threading.Event()
+    listeners = []
+
+    def serve(speak: Speaker) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def accept() -> None:
+            try:
+                connection, _ = listener.accept()
+                with connection:
+                    speak(connection, over)
+            except OSError:
+                return  # the client hung up, which is what is tested
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    yield serve
+    over.set()
+    for listener in listeners:
+        listener.close()
+
+
+def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str], host: str = "wiki.test") -> list[str]:
+    """Let `host` resolve to each of `answers` in turn; returns the list of resolutions made."""
+    real, left, made = socket.getaddrinfo, list(answers), []
+
+    def resolve(name: Any, port: Any, *rest: Any, **options: Any) -> Any:
+        if name != host:
+            return real(name, port, *rest, **options)
+        made.append(host)
+        return [found for address in left.pop(0) for found in real(address, port, *rest, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return made
+
+
+# What a page becomes
+
+
+def test_html_becomes_markdown_with_its_title(site: Site) -> None:
+    url = site.says("/debt", ARTICLE, content_type="text/html; charset=utf-8")
+    page = fetch(url, policy=site.policy)
+    assert (page.url, page.title, page.content_type) == (url, "Public debt", "text/html")
+    assert "# Debt of France" in page.text
+    assert "| 2024 | 113 |" in page.text
+    assert "alert" not in page.text
+
+
+def test_a_page_without_article_still_gives_its_words(site: Site) -> None:
+    url = site.says("/", "<title>x</title><script>no()</script><p>just this", content_type="text/html")
+    assert fetch(url, policy=site.policy).text == "just this"
+
+
+def test_a_page_without_title_is_called_by_its_url(site: Site) -> None:
+    url = site.says("/notes.txt", "some notes", content_type="text/plain")
+    assert fetch(url, policy=site.policy).title == url
+
+
+@pytest.mark.parametrize(
+    "declared", ["text/plain; charset=gbk", 'text/html; charset="GB2312"', "text/plain", "text/plain; charset=nonsense"]
+)
+def test_charsets_are_understood(site: Site, declared: str) -> None:
+    url = site.says("/", "法国国内生产总值".encode("gbk"), content_type=declared)
+    assert fetch(url, policy=site.policy).text == "法国国内生产总值"
+
+
+def test_a_pdf_is_known_by_its_first_bytes(site: Site) -> None:
+    url = site.says("/paper", b"%PDF-1.4 cut", content_type="application/octet-stream")
+    with pytest.raises(ToolError, match="not a whole pdf"):
+        fetch(url, policy=site.policy)
+
+
+def test_what_is_not_text_is_refused_by_its_type(site: Site) -> None:
+    url = site.says("/cat", b"\x89PNG", content_type="image/png")
+    with pytest.raises(ToolError, match="is image/png"):
+        fetch(url, policy=site.policy)
+
+
+def test_an_empty_page_is_an_error(site: Site) -> None:
+    with pytest.raises(ToolError, match="/ is empty"):
+        fetch(site.says("/", ""), policy=site.policy)
+
+
+@pytest.mark.parametrize("status", [404, 429, 500, 304])
+def test_an_error_status_is_told(site: Site, status: int) -> None:
+    url = site.says("/gone", "sorry", status)
+    with pytest.raises(ToolError, match=f"/gone answers with status {status}"):
+        fetch(url, policy=site.policy)
+
+
+# What may not be asked for
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "data:text/html,hi", "example.com", "http://",
+        "http:///path", "", "http://exa mple.com/", "http://example.com/a b", " http://example.com/",
+        "http://example.com\\@127.0.0.1/", "http:\\\\example.com", "http://example.com/\n", "http://example.com/\x00",
+        "http://exam\u200bple.com/", "http://example.com/\u3000", "http://user@example.com/", "http://u:p@example.com/",
+        "http://@example.com/", "http://a@b@example.com/", "http://example.com:99999/", "http://example.com:0/",
+        "http://example.com:x/", "http://[::1/", "http://.example.invalid/", f"http://{'a' * 64}.invalid/",
+    ],
+)  # fmt: skip
+def test_only_plain_urls_are_visited(url: str) -> None:
+    with pytest.raises(ToolError):
+        fetch(url)
+
+
+PRIVATE = """
+127.0.0.1 localhost 127.1 0 2130706433 0x7f.1 0177.1 １２７.0.0.1 １２７。０。０。１ 127.8.8.8 0.0.0.0 10.0.0.1
+172.16.0.1 192.168.1.1 100.64.0.1 169.254.169.254 2852039166 192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1
+192.88.99.1 224.0.0.1 240.0.0.1 255.255.255.255 168.63.129.16 100.100.100.200
+[::] [::1] [::127.0.0.1] [::ffff:127.0.0.1] [::ffff:8.8.8.8] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::808:808]
+[64:ff9b:1::1] [2002:7f00:1::1] [2001::1] [2001:db8::1] [3fff::1] [5f00::1] [fe80::1] [fec0::1] [fc00::1] [ff02::1]
+[fd00:ec2::254]
+"""
+
+
+@pytest.mark.parametrize("host", PRIVATE.split())
+def test_no_spelling_of_a_private_address_is_visited(host: str, sink: Site) -> None:
+    with pytest.raises(ToolError):
+        fetch(f"http://{host}:{sink.port}/", policy=FetchPolicy(total_s=2))
+    assert sink.asked == []
+
+
+def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch, sink: Site) -> None:
+    names(monkeypatch, ["8.8.8.8", "127.0.0.1"])
+    with pytest.raises(ToolError, match=r"wiki\.test cannot be visited: 127\.0\.0\.1 is in a private network"):
+        fetch(f"http://wiki.test:{sink.port}/")
+    assert sink.asked == []
+
+
+def test_an_unknown_name_is_told() -> None:
+    with pytest.raises(ToolError, match=r"nowhere\.invalid does not resolve"):
+        fetch("http://nowhere.invalid/")
+
+
+def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60) and [])
+    with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
+        fetch("http://wiki.test/", policy=FetchPolicy(total_s=0.2))
+    over.set()
+
+
+# What an administrator may allow
+
+
+def test_an_allowed_host_is_allowed_on_its_port_only(site: Site, sink: Site) -> None:
+    assert fetch(site.says("/", "hello", content_type="text/plain"), policy=site.policy).text == "hello"
+    with pytest.raises(ToolError, match="private network"):
+        fetch(f"http://{sink.host}/", policy=site.policy)
+    assert sink.asked == []
+
+
+@pytest.mark.parametrize("host", ["127.1", "localhost", "2130706433"])
+def test_another_spelling_of_an_allowed_host_is_another_host(site: Site, host: str) -> None:
+    with pytest.raises(ToolError, match="private network"):
+        fetch(f"http://{host}:{site.port}/", policy=site.policy)
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "100.100.100.200", "[::ffff:169.254.169.254]"])
+def test_metadata_cannot_be_allowed(host: str) -> None:
+    with pytest.raises(ToolError, match="is reserved"):
+        fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
+
+
+def test_an_allowed_name_cannot_turn_into_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    names(monkeypatch, ["169.254.169.254"])
+    with pytest.raises(ToolError, match="is reserved"):
+        fetch("http://wiki.test/", policy=FetchPolicy(allow_hosts=("wiki.test",)))
+
+
+@pytest.mark.parametrize("entry", ["", "http://wiki.internal", "wiki.internal/path", "wiki:http", "[::1", "me@wiki"])
+def test_a_malformed_allowed_host_is_named(entry: str) -> None:
+    with pytest.raises(ConfigError, match="allow_hosts"):
+        fetch("http://example.com/", policy=FetchPolicy(allow_hosts=(entry,)))
+
+
+# Redirects
+
+
+def test_redirects_are_followed_to_the_end(site: Site) -> None:
+    site.says("/a/start", "", 302, location="../b")
+    site.says("/b", "", 308, location=f"http://{site.host}/c?d=1")
+    site.says("/c?d=1", "found", content_type="text/plain")
+    page = fetch(f"http://{site.host}/a/start", policy=site.policy)
+    assert (page.url, page.text) == (f"http://{site.host}/c?d=1", "found")
+
+
+def test_redirects_end(site: Site) -> None:
+    url = site.says("/", "", 302, location="/")
+    with pytest.raises(ToolError, match="redirects more than 5 times"):
+        fetch(url, policy=site.policy)
+    assert len(site.asked) == 6
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://{sink}/",
+        "//{sink}/",
+        "http://127.1:{port}/",
+        "file:///etc/passwd",
+        "http://u@{site}/",
+        "http:\\\\{sink}/",
+    ],
+)
+def test_each_hop_is_judged(site: Site, sink: Site, location: str) -> None:
+    url = site.says("/", "", 302, location=location.format(sink=sink.host, port=sink.port, site=site.host))
+    with pytest.raises(ToolError):
+        fetch(url, policy=site.policy)
+    assert sink.asked == []
+    assert len(site.asked) == 1
+
+
+# Names that change their meaning
+
+
+def test_the_judged_address_is_the_one_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Site("127.0.0.2")) as wiki, closing(Site("127.0.0.1", wiki.port)) as other:
+        wiki.says("/", "the wiki", content_type="text/plain")
+        place = f"wiki.test:{wiki.port}"
+        resolutions = names(monkeypatch, ["127.0.0.2"], ["127.0.0.1"])
+        assert fetch(f"http://{place}/", policy=FetchPolicy(allow_hosts=(place,))).text == "the wiki"
+        assert wiki.asked == [("/", place)]
+        assert other.asked == []
+        assert resolutions == ["wiki.test"]
+
+
+def test_the_next_address_is_tried_when_one_is_dead(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    names(monkeypatch, ["127.0.0.9", "127.0.0.1"])
+    site.says("/", "alive", content_type="text/plain")
+    place = f"wiki.test:{site.port}"
+    assert fetch(f"http://{place}/", policy=FetchPolicy(allow_hosts=(place,))).text == "alive"
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> Callable[[str], tuple[Path, ssl.SSLContext]]:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl to make a certificate")
+
+    def certify(name: str) -> tuple[Path, ssl.SSLContext]:
+        key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+        subprocess.run(
+            [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+             "-addext", f"subjectAltName=DNS:{name}", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        return certificate, tls
+
+    return certify
+
+
+def test_tls_is_verified_for_the_name_not_the_address(
+    monkeypatch: pytest.MonkeyPatch, certified: Callable[[str], tuple[Path, ssl.SSLContext]]
+) -> None:
+    authority, tls = certified("wiki.test")
+    greeted: list[str | None] = []
+    tls.sni_callback = lambda _socket, name, _context: greeted.append(name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    names(monkeypatch, ["127.0.0.1"])
+    with closing(Site(tls=tls)) as wiki:
+        wiki.says("/", "over tls", content_type="text/plain")
+        place = f"wiki.test:{wiki.port}"
+        assert fetch(f"https://{place}/", policy=FetchPolicy(allow_hosts=(place,))).text == "over tls"
+    assert greeted == ["wiki.test"]
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("wiki.test", False), ("other.test", True)])
+def test_a_wrong_certificate_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    certified: Callable[[str], tuple[Path, ssl.SSLContext]],
+    name: str,
+    trusted: bool,
+) -> None:
+    authority, tls = certified(name)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    names(monkeypatch, ["127.0.0.1"])
+    with closing(Site(tls=tls)) as wiki:
+        place = f"wiki.test:{wiki.port}"
+        with pytest.raises(ToolError, match="CERTIFICATE_VERIFY_FAILED"):
+            fetch(f"https://{place}/", policy=FetchPolicy(allow_hosts=(place,)))
+        assert wiki.asked == []
+
+
+# Size
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("gzip", lambda body: gzip.compress(body[:7]) + gzip.compress(body[7:]) + b"\0" * 9),
+    ],
+)
+def test_packed_bodies_are_unpacked(site: Site, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    body = "packed and unpacked " * 10_000
+    url = site.says("/", pack(body.encode()), content_type="text/plain", content_encoding=encoding)
+    assert fetch(url, policy=site.policy).text == body.strip()
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
+def test_what_cannot_be_unpacked_in_steps_is_refused(site: Site, encoding: str) -> None:
+    url = site.says("/", b"x", content_type="text/plain", content_encoding=encoding)
+    with pytest.raises(ToolError, match=f"packed as '{encoding}'"):
+        fetch(url, policy=site.policy)
+
+
+@pytest.mark.parametrize("body", [b"not gzip", gzip.compress(b"cut off " * 99)[:-20], gzip.compress(b"a") + b"tail"])
+def test_a_broken_packing_is_told(site: Site, body: bytes) -> None:
+    url = site.says("/", body, content_type="text/plain", content_encoding="gzip")
+    with pytest.raises(ToolError, match="cannot be unpacked"):
+        fetch(url, policy=site.policy)
+
+
+def test_a_bomb_is_not_unpacked_further_than_the_limit(site: Site) -> None:
+    bomb = gzip.compress(bytes(300_000_000))
+    url = site.says("/", bomb, content_type="text/plain", content_encoding="gzip")
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolError, match="is bigger than 10 MB"):
+            fetch(url, policy=site.policy)
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_endless_body_is_left(speaking: Callable[[Speaker], str]) -> None:
+    def pour(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+        while not over.is_set():
+            connection.sendall(b"x" * 65536)
+
+    host = speaking(pour)
+    with pytest.raises(ToolError, match="is bigger than 1 MB"):
+        fetch(f"http://{host}/", policy=FetchPolicy(max_bytes=1_000_000, allow_hosts=(host,)))
+
+
+def test_a_body_cut_short_is_not_taken_for_the_page(speaking: Callable[[Speaker], str]) -> None:
+    def break_off(connection: socket.socket, _over: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\nhalf")
+
+    host = speaking(break_off)
+    with pytest.raises(ToolError, match="cannot be read"):
+        fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
+
+
+# Time
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"])
+def test_a_trickle_does_not_prolong_the_time(speaking: Callable[[Speaker], str], head: bytes) -> None:
+    def trickle(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(head)
+        while not over.wait(0.02):
+            connection.sendall(b"X")
+
+    host = speaking(trickle)
+    with pytest.raises(ToolError, match=r"took more than 0\.4 s"):
+        fetch(f"http://{host}/", policy=FetchPolicy(total_s=0.4, allow_hosts=(host,)))
+
+
+def test_silence_is_not_waited_for(speaking: Callable[[Speaker], str]) -> None:
+    host = speaking(lambda _connection, over: over.wait(60) and None)
+    for scheme in ("http", "https"):
+        with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
+            fetch(f"{scheme}://{host}/", policy=FetchPolicy(total_s=0.2, allow_hosts=(host,)))
+
+
+def test_a_closed_port_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        host = f"127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(ToolError, match="cannot be read"):
+        fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
+
+
+def test_what_is_not_http_is_told(speaking: Callable[[Speaker], str]) -> None:
+    host = speaking(lambda connection, _over: connection.sendall(b"SSH-2.0-OpenSSH_9.9\r\n"))
+    with pytest.raises(ToolError, match="cannot be read"):
+        fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import docx
+import pytest
+from pypdf import PdfWriter
+
+from research.errors import ConfigError
+from research.readers import SUFFIXES, FileText, UnreadableFile, read_apart, read_bytes, read_file
+
+Read = Callable[[bytes, str, str], FileText]
+
+both_ways = pytest.mark.parametrize("read", [read_bytes, read_apart])
+
+
+def pdf(*pages: str) -> bytes:
+    """A small pdf that shows one line on each page."""
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, line in enumerate(pages):
+        drawing = f"BT /F1 12 Tf 72 700 Td ({line}) Tj ET" if line else ""
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(drawing)} >>\nstream\n{drawing}\nendstream",
+        ]
+    body, offsets = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    return (
+        f"{body}xref\n0 {size}\n0000000000 65535 f \n{table}"
+        f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    ).encode()
+
+
+def changed_pdf(change: Callable[[PdfWriter], object]) -> bytes:
+    writer = PdfWriter(clone_from=io.BytesIO(pdf("Hello")))
+    change(writer)
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+def word() -> bytes:
+    document = docx.Document()
+    document.core_properties.title = "Trade of France"
+    document.add_heading("Exports", 2)
+    document.add_paragraph("Aircraft come first. 飞机")
+    table = document.add_table(rows=2, cols=2)
+    for cell, text in zip(table._cells, ["Year", "Billion", "2024", "1,045"], strict=True):
+        cell.text = text
+    document.add_paragraph("After the table.")
+    written = io.BytesIO()
+    document.save(written)
+    return written.getvalue()
+
+
+def test_markdown_is_titled_by_its_heading(tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("intro\n\n# The title\n\ntext\n", encoding="utf-8")
+    assert read_file(file) == FileText("The title", "intro\n\n# The title\n\ntext")
+
+
+def test_text_is_titled_by_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "report.2024.TXT"
+    file.write_text("words", encoding="utf-8")
+    assert read_file(file) == FileText("report.2024", "words")
+
+
+def test_bytes_without_title_are_titled_by_their_name() -> None:
+    assert read_bytes(b"words", ".txt", "upload.txt").title == "upload.txt"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gbk", "gb18030"])
+def test_text_is_decoded(encoding: str) -> None:
+    text = "法国国内生产总值 2024"
+    assert read_bytes(text.encode(encoding), ".txt", "n").text == text
+
+
+def test_html_declares_its_encoding() -> None:
+    page = '<html><head><meta charset="iso-8859-1"><title>Café</title></head><body>déjà vu</body></html>'
+    assert read_bytes(page.encode("latin-1"), ".html", "n") == FileText("Café", "déjà vu")
+
+
+def test_html_becomes_markdown() -> None:
+    sentence = "The quick brown fox jumps over the lazy dog, again and again, until the paragraph is long. "
+    page = (
+        f"<title>Fox</title><nav>menu</nav><article><h2>Life</h2><p>{sentence * 3}</p><ul><li>one</li></ul></article>"
+    )
+    read = read_bytes(page.encode(), ".htm", "n")
+    assert read.title == "Fox"
+    assert read.text.startswith("## Life\n")
+    assert "menu" not in read.text
+
+
+@both_ways
+def test_pdf_pages_are_read_in_order(read: Read) -> None:
+    assert read(pdf("Hello", "", "World"), ".pdf", "paper") == FileText("paper", "Hello\n\nWorld")
+
+
+def test_a_pdf_may_have_a_title_of_its_own() -> None:
+    assert read_bytes(changed_pdf(lambda it: it.add_metadata({"/Title": "Own"})), ".pdf", "n").title == "Own"
+
+
+def test_a_pdf_that_opens_without_password_is_read() -> None:
+    data = changed_pdf(lambda it: it.encrypt("", owner_password="owner", algorithm="RC4-128"))
+    assert read_bytes(data, ".pdf", "n").text == "Hello"
+
+
+@both_ways
+def test_docx_keeps_headings_tables_and_order(read: Read) -> None:
+    assert read(word(), ".docx", "n") == FileText(
+        "Trade of France",
+        "## Exports\n\nAircraft come first. 飞机\n\n| Year | Billion |\n| --- | --- |\n| 2024 | 1,045 |\n\nAfter the table.",
+    )
+
+
+def bomb() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
+        for _ in range(210):
+            part.write(bytes(10**6))
+    return packed.getvalue()
+
+
+def without(part: str) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(word())) as whole, zipfile.ZipFile(written, "w") as rest:
+        for name in whole.namelist():
+            if name != part:
+                rest.writestr(name, whole.read(name))
+    return written.getvalue()
+
+
+REFUSED = {
+    "empty": (b"", ".txt", "is empty"),
+    "blank": (b" \n\t\n", ".md", "holds no text"),
+    "html without words": (b"<title>only</title>", ".html", "holds no text"),
+    "unknown kind": (b"x", ".xlsx", "unknown kind '.xlsx'; known: .md, .txt"),
+    "no kind": (b"x", "", "unknown kind ''"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", ".txt", "not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8"),
+    "zeros": (bytes(9), ".md", "not text"),
+    "half a utf-16 character": (b"\xff\xfea", ".txt", "not text"),
+    "garbage pdf": (b"garbage", ".pdf", "not a whole pdf"),
+    "half a pdf": (pdf("Hello")[:90], ".pdf", "not a whole pdf"),
+    "locked pdf": (
+        changed_pdf(lambda it: it.encrypt("key", algorithm="RC4-128")),
+        ".pdf",
+        "encrypted; save it without",
+    ),
+    "scanned pdf": (pdf("", ""), ".pdf", "no text on its 2 pages, as when scanned; run OCR"),
+    "garbage docx": (b"garbage", ".docx", "not a whole docx"),
+    "half a docx": (word()[:5000], ".docx", "not a whole docx"),
+    "docx without document": (without("word/document.xml"), ".docx", "not a whole docx"),
+    "docx without types": (without("[Content_Types].xml"), ".docx", "not a whole docx"),
+    "locked docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".docx", "encrypted, or an old .doc"),
+    "bomb": (bomb(), ".docx", "unpacks to 210 MB, the limit is 200 MB"),
+}
+
+
+@both_ways
+@pytest.mark.parametrize(("data", "suffix", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_read_is_named_with_the_reason(read: Read, data: bytes, suffix: str, reason: str) -> None:
+    with pytest.raises(UnreadableFile) as caught:
+        read(data, suffix, "the file")
+    assert caught.value.path == "the file"
+    assert reason in caught.value.reason
+    assert str(caught.value).startswith("the file ")
+    assert isinstance(caught.value, ConfigError)
+
+
+def test_a_file_that_is_too_big_is_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "big.pdf"
+    file.touch()
+    os.truncate(file, 60_000_000)
+    with pytest.raises(UnreadableFile, match=r"big\.pdf is too big: 60 MB, the limit is 50 MB; split it"):
+        read_file(file)
+
+
+def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "empty.docx"
+    file.write_bytes(b"not a zip")
+    with pytest.raises(UnreadableFile, match="not a whole docx") as caught:
+        read_file(file)
+    assert caught.value.path == file
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match=r"gone\.md cannot be opened: No such file"):
+        read_file(tmp_path / "gone.md")
+
+
+def test_every_suffix_has_a_reader() -> None:
+    for suffix in SUFFIXES:
+        with pytest.raises(UnreadableFile, match="n (holds no text|is not a whole)"):
+            read_bytes(b" ", suffix, "n")
+
+
+def test_a_reader_that_takes_too_long_is_killed() -> None:
+    with pytest.raises(UnreadableFile, match=r"slow takes more than 0\.01 s to read"):
+        read_apart(b"<p>text", ".html", "slow", timeout_s=0.01)
