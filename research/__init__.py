@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+# Loaded here so that the function below, defined after it, is what `research.run` means; `from research.run import Run`
+# finds the module all the same.
+import research.run  # noqa: F401
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -76,7 +76,7 @@ _SUFFIXES = {
     "text/html": ".html",
     "text/markdown": ".md",
 }
-"""How to read a media type; any other `text/...` is plain text."""
+"""How to read a media type; any other `text/...`, `...+xml` or `...+json` is plain text."""
 
 _UNPACK_BYTES = 2**16
 """Bytes unpacked at a time."""
@@ -116,7 +116,7 @@ def _parsed(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
         raise ToolError(f"{text!r} is not a url: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise ToolError(f"{text!r} cannot be visited: only http:// and https:// urls with a host can")
-    if re.match("[^:]+://[^/?#]*@", str(url)) or url.userinfo:
+    if re.match("([^/?#:]+:)?//[^/?#]*@", text):
         raise ToolError(f"{text!r} cannot be visited: it has a user name in it; leave out everything up to the @")
     if url.port is not None and not 0 < url.port < 2**16:
         raise ToolError(f"{text!r} is not a url: a port is a number from 1 to 65535")
@@ -185,7 +185,9 @@ def _page(url: str, answer: _Answer) -> FetchedPage:
     kind = kind.strip() or "text/html"
     if answer.body.startswith(b"%PDF-"):  # often served as something else
         kind = "application/pdf"
-    suffix = _SUFFIXES.get(kind) or (".txt" if kind.startswith("text/") else None)
+    suffix = _SUFFIXES.get(kind)
+    if suffix is None and (kind.startswith("text/") or kind.endswith(("+xml", "+json"))):
+        suffix = ".txt"
     if suffix is None:
         raise ToolError(f"{url} is {kind}, which cannot be read as text; try another source")
     body = answer.body

@@ -120,7 +120,7 @@ def run_apart(module: str, data: bytes, *arguments: str, timeout_s: float) -> by
 def _kill_group(leader: int) -> None:
     try:
         os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # the latter on macOS, when only zombies are left
         return  # all of it has ended already
 
 

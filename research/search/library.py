@@ -42,6 +42,8 @@ Progress = Callable[[int, int, str], None]
 _PASSAGE, _QUOTE = 700, 200  # characters
 _QUOTED = 5
 """Passages of a document among which its quote is sought."""
+_WORDS = 64
+"""Words of a query that count, the first."""
 _DEPTH = 50
 """Passages that each of the two rankings brings into the fusion."""
 _FUSION, _SHARES = 60, (1.0, 0.5)
@@ -132,6 +134,8 @@ class Library:
         self._embedding: threading.Thread | None = None
         self._again = False
         self._closing = threading.Event()
+        self.embedding_error = ""
+        """Why the encoder could make no vectors in the background."""
         self.kept_aside: Path | None = None
         """Where a damaged file was moved."""
         try:
@@ -154,11 +158,12 @@ class Library:
         if not words:
             raise ToolError(f"the query {query!r} has no words to search for")
         connection = self._connection()
-        scope = None if collections is None else self._ids(connection, collections)
+        scope = None if collections is None else _ids(connection, collections)
         depth = max(_DEPTH, 5 * limit)
-        rankings = [_fetch(connection, _by_words(connection, words, scope, depth))]
-        if self._vectors is not None:
-            rankings.append(_fetch(connection, self._vectors.nearest(connection, query, scope, depth)))
+        rankings = [
+            _fetch(connection, _by_words(connection, words, scope, depth)),
+            self._by_meaning(connection, query, scope, depth),
+        ]
         passages: dict[Document, list[str]] = {}
         for document, text in filter(None, chain.from_iterable(zip_longest(*rankings))):
             passages.setdefault(document, []).append(text)
@@ -192,13 +197,14 @@ class Library:
         from sqlite_utils import Database
 
         connection = self._connection()
-        (scope,) = self._ids(connection, [collection])
+        connection.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's lower is ASCII only
+        (scope,) = _ids(connection, [collection])
         rows = (
             Database(connection)
             .table("documents")
             .rows_where(
-                "collection = :scope AND (instr(lower(title), :query) OR instr(lower(url), :query))",
-                {"scope": scope, "query": query.lower()},
+                "collection = :scope AND (instr(casefold(title), :query) OR instr(casefold(url), :query))",
+                {"scope": scope, "query": query.casefold()},
                 select="url, title, length(text) AS characters",
                 order_by="title",
                 limit=limit,
@@ -206,6 +212,18 @@ class Library:
             )
         )
         return [DocumentInfo(**row) for row in rows]
+
+    def _by_meaning(
+        self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int
+    ) -> list[tuple[Document, str]]:
+        if self._vectors is None:
+            return []
+        near = self._vectors.nearest(connection, query, scope, limit)
+        found = _fetch(connection, near)
+        if len(found) < len(near):  # documents have been removed since the vectors were read
+            self._vectors.forget()
+            found = _fetch(connection, self._vectors.nearest(connection, query, scope, limit))
+        return found
 
     # Indexing
 
@@ -273,7 +291,7 @@ class Library:
                     unchanged += 1
                 else:
                     names = " ".join(file.relative_to(folder).with_suffix("").parts)
-                    document = Document(url, text.title, text.text, names)
+                    document = Document(url, *map(_storable, (text.title, text.text, names)))
                     _store(connection, _collection(connection, str(folder)), document, mtime, digest)
                     indexed += 1
         if not indexed and not unchanged and row is None:
@@ -290,7 +308,7 @@ class Library:
         from sqlite_utils import Database
 
         with self._writing() as connection:
-            (scope,) = self._ids(connection, [collection])
+            (scope,) = _ids(connection, [collection])
             Database(connection).table("collections").delete(scope)
 
     # Vectors
@@ -323,8 +341,8 @@ class Library:
         if self._embedder is None:
             raise ConfigError("no encoder is set: vectors cannot be made")
         with self._guard:
-            self._again = self._embedding is not None
-            if self._embedding is None:
+            self._again = self._embedding is not None and self._embedding.is_alive()
+            if not self._again:
                 self._embedding = threading.Thread(target=self._keep_embedding, name="embedding", daemon=True)
                 self._embedding.start()
 
@@ -340,7 +358,10 @@ class Library:
         if sys.platform == "linux":  # where each thread has a priority of its own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         while True:
-            self.embed_missing(stop=self._closing)
+            try:
+                self.embed_missing(stop=self._closing)
+            except ConfigError as error:
+                self.embedding_error = str(error)
             with self._guard:
                 if not self._again or self._closing.is_set():
                     self._embedding = None
@@ -361,7 +382,7 @@ class Library:
             if not batch:
                 break
             last = batch[-1][0]
-            vectors = embedder.encode([f"{title}\n{text}" for _, title, text in batch]).astype("<f4")
+            vectors = _encode([title for _, title, _ in batch], [text for _, _, text in batch], embedder)
             with self._writing():
                 connection.executemany(  # a passage may have gone while it was encoded
                     "INSERT INTO vectors (passage, encoder, vector) SELECT id, ?, ? FROM passages WHERE id = ?",
@@ -411,14 +432,6 @@ class Library:
                 part.rename(aside.with_name(aside.name + suffix))
         return aside
 
-    @staticmethod
-    def _ids(connection: sqlite3.Connection, names: Iterable[str]) -> list[int]:
-        known = dict(connection.execute("SELECT name, id FROM collections"))
-        for name in names:
-            if name not in known:
-                raise ConfigError(f"unknown collection {name!r}; known: {', '.join(sorted(known)) or 'none yet'}")
-        return [known[name] for name in names]
-
 
 class _Vectors:
     """The vectors of one encoder in memory: read once, then grown by what has been made since."""
@@ -426,54 +439,58 @@ class _Vectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew next time."""
         self._last = 0
-        self._passages: NDArray[np.int64] | None = None
-        self._collections: NDArray[np.int64] | None = None
-        self._matrix: NDArray[np.float32] | None = None
+        self._rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]] | None = None
+        """Passage, collection and unit vector, the same row of each."""
 
     def nearest(self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int) -> list[int]:
-        """Passages by cosine with the query, best first; none, and no encoder started, while there are no vectors."""
+        """Passages by cosine with the query, best first; none, and no encoder loaded, while there are no vectors."""
         import numpy as np
 
         with self._lock:
             self._grow(connection)
-            passages, collections, matrix = self._passages, self._collections, self._matrix
-        if passages is None or collections is None or matrix is None:
+            rows = self._rows
+        if rows is None:
             return []
+        passages, collections, matrix = rows
         scores = matrix @ self._embedder.encode([query])[0]
-        eligible = np.arange(len(passages)) if scope is None else np.flatnonzero(np.isin(collections, scope))
-        scores = scores[eligible]
+        if scope is not None:
+            inside = np.isin(collections, scope)
+            passages, scores = passages[inside], scores[inside]
         top = np.argpartition(-scores, limit)[:limit] if limit < len(scores) else np.arange(len(scores))
-        return [int(passages[eligible[i]]) for i in top[np.argsort(-scores[top], kind="stable")]]
+        found: list[int] = passages[top[np.argsort(-scores[top], kind="stable")]].tolist()
+        return found
 
     def _grow(self, connection: sqlite3.Connection) -> None:
         import numpy as np
 
-        rows = connection.execute(
+        made = connection.execute(
             """SELECT vectors.id, passage, collection, vector FROM vectors
             JOIN passages ON passages.id = passage JOIN documents ON documents.id = document
             WHERE vectors.id > ? AND encoder = ? ORDER BY vectors.id""",
             [self._last, self._embedder.id],
         ).fetchall()
-        if not rows:
+        if not made:
             return
-        ids, passages, collections, blobs = zip(*rows, strict=True)
-        matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(rows), self._embedder.dimension)
-        if self._passages is not None and self._collections is not None and self._matrix is not None:
-            self._passages = np.concatenate([self._passages, passages])
-            self._collections = np.concatenate([self._collections, collections])
-            self._matrix = np.concatenate([self._matrix, matrix])
-        else:
-            self._passages, self._collections, self._matrix = np.array(passages), np.array(collections), matrix
+        ids, passages, collections, blobs = zip(*made, strict=True)
+        matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(made), self._embedder.dimension)
+        new = np.array(passages), np.array(collections), matrix
+        if self._rows is not None:
+            new = tuple(np.concatenate(pair) for pair in zip(self._rows, new, strict=True))
+        self._rows = new
         self._last = ids[-1]
 
 
 def _encode(titles: Sequence[str], texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
-    """Unit vectors of passages: half way between the title's and the text's, else a long text drowns its title."""
+    """Unit vectors of passages, half way between the title and the titled text: a long text alone drowns its title."""
     import numpy as np
 
     names = list(dict.fromkeys(titles))
-    rows = embedder.encode([*names, *texts])
+    rows = embedder.encode([*names, *(f"{title}\n{text}" for title, text in zip(titles, texts, strict=True))])
     vectors = rows[[names.index(title) for title in titles]] + rows[len(names) :]
     unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("<f4")
     return unit
@@ -484,21 +501,23 @@ def _encode(titles: Sequence[str], texts: Sequence[str], embedder: Embedder) -> 
 
 def _query_words(query: str) -> list[str]:
     """The words that carry a topic, or all when none does; capitals mark a name (`US`, `WHO`)."""
-    words = _WORD.findall(segment(query))
+    words = list(dict.fromkeys(_WORD.findall(segment(query))))
     kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
-    return kept or words
+    return (kept or words)[:_WORDS]
 
 
 def _by_words(
-    connection: sqlite3.Connection, words: Iterable[str], scope: Sequence[int] | None, limit: int
+    connection: sqlite3.Connection, words: Sequence[str], scope: Sequence[int] | None, limit: int
 ) -> list[int]:
     """Passages by BM25, best first."""
+    if not words:
+        return []
     match = " OR ".join(f'"{word}"' for word in words)
     within = (
         ""
         if scope is None
         else (
-            "AND words.rowid IN (SELECT passages.id FROM passages JOIN documents ON documents.id = document "
+            "AND +words.rowid IN (SELECT passages.id FROM passages JOIN documents ON documents.id = document "
             f"WHERE collection IN ({', '.join(map(str, scope))}))"
         )
     )
@@ -518,10 +537,10 @@ def _fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tupl
     return [found[passage] for passage in passages if passage in found]
 
 
-def _fused(rankings: Iterable[Sequence[tuple[Document, str]]]) -> list[Document]:
+def _fused(rankings: Sequence[Sequence[tuple[Document, str]]]) -> list[Document]:
     """Weighted reciprocal rank fusion: what stands high by words and by meaning comes first."""
     score: dict[Document, float] = {}
-    for weight, ranking in zip(_SHARES, rankings, strict=False):
+    for weight, ranking in zip(_SHARES, rankings, strict=True):
         for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), start=1):
             score[document] = score.get(document, 0.0) + weight / (_FUSION + rank)
     return sorted(score, key=lambda document: -score[document])
@@ -569,6 +588,18 @@ def _best(text: str, spans: Sequence[tuple[int, int]], query: str, share: float)
 
 
 # Writing
+
+
+def _ids(connection: sqlite3.Connection, names: Iterable[str]) -> list[int]:
+    """Collections by name; a folder may be written as any path that leads to it.  Raises `ConfigError`."""
+    known = dict(connection.execute("SELECT name, id FROM collections"))
+    found = []
+    for name in names:
+        number = known.get(name) or known.get(str(_resolved(Path(name))))
+        if number is None:
+            raise ConfigError(f"unknown collection {name!r}; known: {', '.join(sorted(known)) or 'none yet'}")
+        found.append(number)
+    return found
 
 
 def _version(connection: sqlite3.Connection, name: str) -> str | None:
@@ -641,8 +672,12 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 # Folders
 
 
+def _resolved(path: Path) -> Path:
+    return path.expanduser().resolve()
+
+
 def _folder(path: Path) -> Path:
-    folder = path.expanduser().resolve()
+    folder = _resolved(path)
     if not folder.exists():
         raise ConfigError(f"no folder {folder}")
     if not folder.is_dir():
@@ -665,6 +700,11 @@ def _files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tupl
     return sorted(found), unreadable
 
 
+def _storable(text: str) -> str:
+    """Without the lone surrogates that stand for undecodable bytes, in file names above all."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _digest(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -674,5 +714,9 @@ def _file_url(folder: Path, file: Path) -> str:
     """Stable, and as readable as a url can be: only what would break it is escaped."""
     name = re.sub(r"[^\w]+", "-", folder.name.lower()).strip("-")
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-    within = re.sub(r"[\s%?#<>\[\]()]", lambda char: quote(char[0]), file.relative_to(folder).as_posix())
+    within = re.sub(
+        r"[\s%?#<>\[\]()\ud800-\udfff]",
+        lambda char: quote(char[0], errors="surrogateescape"),
+        file.relative_to(folder).as_posix(),
+    )
     return f"library://{name}-{place}/{within}"

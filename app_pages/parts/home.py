@@ -1,0 +1,61 @@
+"""The one open workbench of this server, and its library made ready in the background."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+
+from research.errors import WorkbenchError
+from research.workbench import Workbench
+
+
+class Preparation(threading.Thread):
+    """Makes the words of the library searchable, then lets the vectors follow at low priority."""
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(name="prepare-library", daemon=True)
+        self._bench = bench
+        self.done, self.total = 0, 1
+        self.error = ""
+        """Why the library could not be made ready, in words."""
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._bench.prepare((), self._report)
+            self._bench.library.start_embedding()
+        except (WorkbenchError, OSError) as error:
+            self.error = str(error)
+
+    def _report(self, done: int, total: int, what: str) -> None:
+        self.done, self.total = done, max(1, total)
+
+
+@st.cache_resource(show_spinner=False)
+def _open() -> tuple[Workbench, Preparation]:
+    bench = Workbench()
+    return bench, Preparation(bench)
+
+
+def bench() -> Workbench:
+    """The workbench of `WORKBENCH_HOME`, opened once.  Raises `ConfigError`."""
+    return _open()[0]
+
+
+def until_ready() -> None:
+    """Wait, with progress, until the library can be searched; only the first start ever takes noticeable time.
+
+    Ends the page with the reason where it cannot be.
+    """
+    preparation = _open()[1]
+    if preparation.is_alive():
+        bar = st.empty()
+        while preparation.is_alive():
+            share = min(1.0, preparation.done / preparation.total)
+            bar.progress(share, f"Making the library searchable, once: {share:.0%}")
+            preparation.join(0.2)
+        bar.empty()
+    if preparation.error:
+        st.error(preparation.error, title="The library could not be made ready")
+        st.stop()

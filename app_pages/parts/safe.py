@@ -1,0 +1,43 @@
+"""Foreign text made safe to draw: what models, pages and users wrote never becomes an image, an icon or a formula.
+
+Everything that Streamlit reads as Markdown and that the workbench did not write itself goes through one of these two.
+Streamlit escapes HTML by itself; `unsafe_allow_html` is used nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+_JOINER = "\u2060"  # invisible; parts characters that mean something only when they stand together
+_IMAGE = re.compile(r"!\[([^\[\]]*)\](?=\()")
+_FENCE = re.compile(r"^([ \t>*+\-\d.)]*```+)[^`\n]*$", re.M)
+_DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:+\w)")
+_AS_IS = re.compile(
+    r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)|(?<![`\\])(`+)(?!`)[^\n]+?(?<!`)\1(?!`)|https?://[^\s<>()\[\]]+",
+    re.M | re.S,
+)
+"""Fenced code, code in a line, and addresses: there a backslash would show."""
+_LATEX_OR_STRIKE = re.compile(r"\\*([$~])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~$!(){}&])|^([+-])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
+
+
+def prose(text: str) -> str:
+    """Markdown of a model or a page: emphasis, lists, tables, links and code stay; the rest shows as it was written.
+
+    Streamlit would fetch a remote image by itself: an image becomes a link.  A dollar sign is money, not LaTeX; a
+    tilde means "about", not a strike-through; `:red[…]`, `:material/…:` and Mermaid fences are ours to use, not theirs.
+    """
+    text = _IMAGE.sub(lambda match: f"[image: {match[1]}]" if match[1].strip() else "[image]", text)
+    text = text.replace("![", f"!{_JOINER}[")
+    text = _DIRECTIVE.sub(f":{_JOINER}", _FENCE.sub(r"\1", text))
+    pieces, position = [], 0
+    for kept in _AS_IS.finditer(text):
+        pieces += [_LATEX_OR_STRIKE.sub(r"\\\1", text[position : kept.start()]), kept.group()]
+        position = kept.end()
+    return "".join([*pieces, _LATEX_OR_STRIKE.sub(r"\\\1", text[position:])])
+
+
+def plain(text: str) -> str:
+    """Text on one line that shows as it was written wherever Streamlit takes Markdown: titles, labels, errors."""
+    line = _DIRECTIVE.sub(f":{_JOINER}", " ".join(text.split()))
+    return _MARKUP.sub(lambda match: f"\\{match.group()}", line)
