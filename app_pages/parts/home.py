@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import streamlit as st
@@ -25,7 +26,7 @@ class Preparation(threading.Thread):
         try:
             self._bench.prepare((), self._report)
             self._bench.library.start_embedding()
-        except (WorkbenchError, OSError) as error:
+        except (WorkbenchError, OSError, sqlite3.Error) as error:
             self.error = str(error)
 
     def _report(self, done: int, total: int, what: str) -> None:
@@ -41,6 +42,11 @@ def _open() -> tuple[Workbench, Preparation]:
 def bench() -> Workbench:
     """The workbench of `WORKBENCH_HOME`, opened once.  Raises `ConfigError`."""
     return _open()[0]
+
+
+def preparing() -> bool:
+    """Whether the library is still being made ready."""
+    return _open()[1].is_alive()
 
 
 def until_ready() -> None:

@@ -18,7 +18,7 @@ from research.text import sentences, tokens
 from research.types import Message
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
-_RESPONSE = re.compile(r'<tool_response id="([^"]*)" name="([^"]*)">\n(.*?)\n</tool_response>', re.S)
+_RESPONSE = re.compile(r'<tool_response id="[^"]*" name="[^"]*"( failed="true")?>\n(.*?)\n</tool_response>', re.S)
 _LABEL = re.compile(r"^([^:：.!?]{2,110}?)[:：]\s*(\S.*)$", re.S)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUANTITY = re.compile(
@@ -89,6 +89,11 @@ class Fact(Struct, frozen=True, dict=True):
         return frozenset(t for t in tokens(self.label) if not t.isdigit())
 
     @cached_property
+    def head_tokens(self) -> frozenset[str]:
+        """The label up to its first comma: the measure; what follows is a part of it."""
+        return frozenset(t for t in tokens(self.label.split(",")[0]) if not t.isdigit())
+
+    @cached_property
     def all_tokens(self) -> frozenset[str]:
         return frozenset(tokens(self.line))
 
@@ -100,6 +105,7 @@ class Step(Struct, frozen=True):
     arguments: dict[str, object]
     text: str
     facts: tuple[Fact, ...]
+    ok: bool = True
 
     @property
     def results(self) -> tuple[Fact, ...]:
@@ -111,6 +117,7 @@ class Evidence:
     """Everything the messages say."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
+        self._system = next((m.content for m in messages if m.role == "system"), "")
         self.question = next((m.content for m in messages if m.role == "user"), "")
         self.steps = tuple(_steps(messages))
         self.facts = tuple(dict.fromkeys(fact for step in self.steps for fact in step.facts))
@@ -129,8 +136,16 @@ class Evidence:
         return frozenset(str(s.arguments.get("url")) for s in self.steps if s.name == "visit")
 
     def computed(self, code: str) -> str | None:
-        """What the python tool gave for this code."""
-        return next((s.text.strip() for s in self.steps if s.name == "python" and s.arguments.get("code") == code), None)
+        """What the python tool printed for this code; None when it was not run or failed."""
+        runs = (step for step in self.steps if step.name == "python" and step.arguments.get("code") == code)
+        return next((step.text.strip() for step in runs if step.ok), None)
+
+    def tried(self, code: str) -> bool:
+        return any(step.name == "python" and step.arguments.get("code") == code for step in self.steps)
+
+    def offers(self, tool: str) -> bool:
+        """Whether the system prompt lists the tool."""
+        return f"- {tool}:" in self._system
 
     def subject_named(self, name: str) -> str | None:
         """The subject that goes by this name: the same words, another known name, or the only one that holds them."""
@@ -167,8 +182,8 @@ def _steps(messages: Sequence[Message]) -> list[Step]:
         if message.role == "assistant":
             calls = read_calls(message.content)
         elif calls and message.role == "user":
-            for (name, arguments), (_, _, text) in zip(calls, _RESPONSE.findall(message.content), strict=False):
-                steps.append(Step(name, arguments, text, tuple(_facts(text))))
+            for (name, arguments), (failed, text) in zip(calls, _RESPONSE.findall(message.content), strict=False):
+                steps.append(Step(name, arguments, text, tuple(_facts(text)), not failed))
             calls = []
     return steps
 

@@ -66,7 +66,7 @@ _PARTNERS = re.compile(
     r"(?: of)?.{0,40}exports|exports? (?:partner|market|destination|customer)s?|(?:suppl(?:y|ies)|sends?|provides?) (?:the )?"
     r"(?:most|biggest|largest|greatest)(?: share| part)?(?: of)?.{0,40}imports|imports? (?:partner|supplier|source)s?)(?!\w)"
 )
-_MOST = r"largest|biggest|greatest|most|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|leading|最[多大高长]"
+_MOST = r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|leading|最[多大高长]"
 _LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
 _SUPERLATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MOST})|(?P<least>{_LEAST}))(?!\w)")
 _MORE = r"larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|exceeds?|outstrips?|ahead|above|faster|tops|更[多大高长]"

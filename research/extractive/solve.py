@@ -182,11 +182,10 @@ class Solver:
             return self._end()
         best = max(found, key=lambda f: _amount(f) * (1 if q.pick and q.pick.most else -1)).subject
         code = _comparison(found, q)
-        result = self.evidence.computed(code)
-        if result is None:
-            self._act("python", {"code": code}, "Find out which one it is.")
+        computed = self._compute(code, "Find out which one it is.")
+        if self.actions:
             return self._more()
-        return self._of_member(best, targets, (*group, *found), Computation(code, result))
+        return self._of_member(best, targets, (*group, *found), computed)
 
     def _of_member(
         self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], computed: Computation | None = None
@@ -209,7 +208,9 @@ class Solver:
         pages = [fact for step in evidence.steps if step.name == "search" for fact in step.results]
         chosen = _cover(evidence.facts, asked)
         covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
-        if chosen and len(covered) >= max(2, 0.8 * len(asked)) and names <= covered | set(_NEUTRAL):
+        best = max((len(_tokens_of(fact) & set(asked)) for fact in chosen), default=0)
+        whole = len(covered) >= max(2, 0.8 * len(asked)) and best >= 0.6 * len(asked)
+        if whole and names <= covered | set(_NEUTRAL):
             return self._end(quotes=tuple(chosen))
         visits = [s for s in evidence.steps if s.name == "visit"]
         searches = [s for s in evidence.steps if s.name == "search"]
@@ -320,11 +321,15 @@ class Solver:
         return Verdict(self.question, actions=tuple(self.actions))
 
     def _computed(self, findings: Sequence[Finding], code: str, thought: str, chosen: str = "") -> Verdict:
+        computed = self._compute(code, thought)
+        return self._more() if self.actions else self._end(findings, computed=computed, chosen=chosen)
+
+    def _compute(self, code: str, thought: str) -> Computation | None:
+        """What the code gives; None while it has to be run, and when it cannot be."""
         result = self.evidence.computed(code)
-        if result is None:
+        if result is None and self.evidence.offers("python") and not self.evidence.tried(code):
             self._act("python", {"code": code}, thought)
-            return self._more()
-        return self._end(findings, computed=Computation(code, result), chosen=chosen)
+        return None if result is None else Computation(code, result)
 
     def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
         return Verdict(self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.missing)), **more)
@@ -338,8 +343,10 @@ def _fit(fact: Fact, target: Target) -> float:
     if target.label:
         wanted = {t: 0.3 if t in _NEUTRAL else 1.0 for t in tokens(target.label) if t not in STOP_WORDS}
         held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
-        extra = fact.label_tokens - wanted.keys() - STOP_WORDS - _NEUTRAL - {_ALIKE.get(w, w) for w in target.words}
-        parts.append((3.0, max(0.0, held / sum(wanted.values()) - 0.06 * len(extra))))
+        # Words of another measure at the head of a label make it another measure; below it, a part of the same one.
+        allowed = wanted.keys() | STOP_WORDS | _NEUTRAL | {_ALIKE.get(w, w) for w in target.words}
+        extra = 0.25 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
+        parts.append((3.0, max(0.0, held / sum(wanted.values()) - extra)))
     for word in target.words:
         alike = _ALIKE.get(word, word)
         parts.append((2.0, 1.0 if alike in fact.label_tokens else 0.8 if alike in fact.all_tokens else 0.0))
@@ -424,7 +431,7 @@ def _comparison(found: Sequence[Finding], question: Question) -> str:
     scale = _shared_scale([finding.fact for finding in found])
     items = ", ".join(f"{json.dumps(f.subject, ensure_ascii=False)}: {_number(f.fact, scale)}" for f in found)
     most = question.pick.most if question.pick else question.most
-    lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=values.get))"]
+    lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))"]
     if question.pick is None and question.operation == "sum":
         lines.append("print(sum(values.values()))")
     elif question.pick is None and len(found) == 2:

@@ -13,7 +13,7 @@ _WORDS = {
         "rose": "rose by", "fell": "fell by", "same": "did not change", "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]", "difference": "a difference of {d}",
         "computed": "Calculated with the python tool: `{code}` gives {result}.",
-        "most": "the highest", "least": "the lowest", "of": "Of {group}, {name} has {which} {label}: {value} [{n}].",
+        "most": "the highest", "least": "the lowest", "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
         "list": "{subject}: {label}: {value} [{n}].", "times": "{r} times", "sum": "Together: {s}.",
         "evidence": "Evidence", "count": "{subject} has {count} of them: {value} [{n}].", "yes": "Yes.", "no": "No.",
         "none": "The sources that were searched do not answer this question.", "looked": "Looked for: {missing}.",
@@ -25,7 +25,7 @@ _WORDS = {
         "rose": "增长了", "fell": "下降了", "same": "没有变化", "points": "个百分点",
         "from": "从 {y} 年的 {a} [{m}] 到 {z} 年的 {b} [{n}]", "difference": "相差 {d}",
         "computed": "用 python 工具计算：`{code}` 得到 {result}。",
-        "most": "最高", "least": "最低", "of": "在 {group} 中，{name} 的 {label} {which}：{value} [{n}]。",
+        "most": "最高", "least": "最低", "of": "{name} 的 {label} {which}：{value} [{n}]。其余：{group}。",
         "list": "{subject}：{label}：{value} [{n}]。", "times": "{r} 倍", "sum": "合计：{s}。",
         "evidence": "依据", "count": "{subject} 共有 {count} 个：{value} [{n}]。", "yes": "是。", "no": "否。",
         "none": "搜索到的来源不能回答这个问题。", "looked": "查找过：{missing}。",
@@ -70,7 +70,7 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
         return _growth(verdict, w)
-    if verdict.computed and verdict.chosen:
+    if verdict.chosen and len(verdict.findings) > 1:
         return _comparison(verdict, w)
     if verdict.chosen and verdict.findings:
         first = verdict.findings[0]
@@ -151,7 +151,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
         best = next(f for f in members if f.subject == verdict.chosen)
         lines.append(
             w["of"].format(
-                group=", ".join(f.subject for f in members) + f" [{lists[0].fact.n}]", name=f"**{best.subject}**",
+                group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]", name=f"**{best.subject}**",
                 which=w["most" if q.pick is None or q.pick.most else "least"], label=_bare(best.fact.label),
                 value=_bold(best.fact.value), n=best.fact.n,
             )

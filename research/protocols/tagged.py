@@ -20,6 +20,9 @@ from research.types import Completion, Message, ProtocolName, Reply, ToolCall, T
 FINAL = "final_answer"
 """The tool that ends a run; under both protocols a call of it is the answer."""
 
+FAILED = ' failed="true"'
+"""Marks the response of a call that could not be done."""
+
 _TAG = re.compile(r"</?(think|tool_call|tool_response|report|action|answer)\b[^>]*>")
 
 
@@ -39,7 +42,8 @@ class Tagged:
 
     def turn(self, interaction: Interaction) -> list[Message]:
         seen = [
-            f'<tool_response id="{each.call_id}" name="{each.name}">\n{escape(each.text)}\n</tool_response>'
+            f'<tool_response id="{each.call_id}" name="{each.name}"{"" if each.ok else FAILED}>\n'
+            f"{escape(each.text)}\n</tool_response>"
             for each in interaction.observations
         ]
         if interaction.hint:

@@ -478,10 +478,15 @@ class _Vectors:
             return
         ids, passages, collections, blobs = zip(*made, strict=True)
         matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(made), self._embedder.dimension)
-        new = np.array(passages), np.array(collections), matrix
-        if self._rows is not None:
-            new = tuple(np.concatenate(pair) for pair in zip(self._rows, new, strict=True))
-        self._rows = new
+        if self._rows is None:
+            self._rows = np.array(passages), np.array(collections), matrix
+        else:
+            before = self._rows
+            self._rows = (
+                np.concatenate([before[0], passages]),
+                np.concatenate([before[1], collections]),
+                np.concatenate([before[2], matrix]),
+            )
         self._last = ids[-1]
 
 

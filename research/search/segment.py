@@ -8,7 +8,7 @@ _RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fff
 
 
 def segment(text: str) -> str:
-    """The text with its Chinese (and kana) cut into words, long ones followed by the words in them; the rest as it is."""
+    """The text with its Chinese (and kana) cut into words, long ones after the words in them; the rest as it is."""
     if _RUN.search(text) is None:
         return text
     import rjieba

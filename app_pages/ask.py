@@ -1,0 +1,41 @@
+"""Ask: one box, one button, and the run that it starts."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app_pages.parts import form, home, run
+from app_pages.parts.safe import plain
+from research.__main__ import EXAMPLE
+from research.errors import ConfigError
+
+bench = home.bench()
+run_id = st.query_params.get("run")
+
+with st.form("ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+    question = st.text_area(
+        "Question", EXAMPLE, key="question", height=80, persist_state="session", label_visibility="collapsed",
+        placeholder="What do you want to know?",
+    )  # fmt: skip
+    asked = st.form_submit_button("Start", type="primary", icon=":material/play_arrow:")
+with st.expander("Options", type="compact", icon=":material/tune:"):
+    chosen = form.options(bench)
+
+if asked:
+    try:
+        # Checked before the wait for the library, and again by the engine.
+        recipe = bench.recipe(**chosen)
+        home.until_ready()
+        run_id = bench.engine.start(question or "", recipe)
+        st.query_params.from_dict({"run": run_id})
+    except ConfigError as error:
+        st.error(plain(str(error)), title="The run was not started")
+        st.stop()
+
+if run_id:
+    run.show(bench, run_id)
+else:
+    st.caption(
+        "The example works offline: every answer cites what was read, in the CIA World Factbook or in your own "
+        "documents. Saved runs are under Runs."
+    )

@@ -1,0 +1,52 @@
+"""Citations as chips: the quoted passage, its title and its link, one click away."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app_pages.parts.safe import plain
+from app_pages.parts.words import VERDICTS
+from research.types import Citation, Source
+
+LIBRARY = "app_pages/library.py"
+
+
+def chip(source: Source, citation: Citation | None = None) -> None:
+    """A number to click.  With a citation: its verdict, and the line that supports the claim best."""
+    label, quote = f"{source.n}", source.quote
+    if citation:
+        colour, icon, _ = VERDICTS[citation.status]
+        label, quote = f":{colour}[:material/{icon}:] {source.n}", citation.quote or source.quote
+    with st.popover(label, type="tertiary", help=plain(source.title)):
+        st.markdown(f"**\\[{source.n}\\] {plain(source.title)}**")
+        quoted(quote)
+        if citation:
+            verdict(citation)
+        link(source, quote)
+
+
+def missing(citation: Citation) -> None:
+    """A number that no source of the run has."""
+    with st.popover(f":red[:material/link_off:] {citation.n}", type="tertiary"):
+        verdict(citation)
+
+
+def quoted(text: str) -> None:
+    """A passage as a block quote, line by line as it was seen."""
+    st.markdown("\n>\n".join(f"> {plain(line)}" for line in text.splitlines() if line.strip()) or "> —")
+
+
+def verdict(citation: Citation) -> None:
+    colour, icon, words = VERDICTS[citation.status]
+    st.caption(f":{colour}[:material/{icon}:] {words}")
+
+
+def link(source: Source, quote: str = "") -> None:
+    """Where the source is: a page of this app for the library, a web address for the rest."""
+    if source.url.startswith("library://"):
+        parameters = {"doc": source.url, "quote": quote or source.quote}
+        st.page_link(LIBRARY, label="Open in the library", icon=":material/menu_book:", query_params=parameters)
+    elif source.url.startswith(("http://", "https://")):
+        st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
+    else:
+        st.caption(plain(source.url))

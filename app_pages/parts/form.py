@@ -1,0 +1,84 @@
+"""The options of a run, drawn from the registry: defaults, bounds and help stand in the signatures and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app_pages.parts import folders
+from app_pages.parts.safe import plain
+from research import registry
+from research.recipe import Budget
+from research.registry import Entry, Option
+from research.workbench import TOOLS, Workbench
+
+KEEP = "session"
+"""Choices survive a visit to another page."""
+
+
+def options(bench: Workbench) -> dict[str, Any]:
+    """Draw the choices; returns the arguments of `Workbench.recipe`."""
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        framework, given = _entry("framework", "Framework", registry.framework, "react")
+        context, more = _entry("context", "Context strategy", registry.context, "full")
+    with middle:
+        model = st.text_input(
+            "Model", bench.settings.model, key="model", persist_state=KEEP,
+            help="`extractive`, or `openai:NAME` at OpenAI or at any server that speaks its protocol, "
+            "named by OPENAI_BASE_URL and OPENAI_API_KEY.",
+        )  # fmt: skip
+        st.caption("`extractive` works offline and is not a language model: it finds sentences, calculates and quotes.")
+        tools = st.pills(
+            "Tools", TOOLS, selection_mode="multi", default=TOOLS, key="tools", persist_state=KEEP,
+            help="What the model may call.",
+        )  # fmt: skip
+        chosen = folders.pick(bench)
+    with right:
+        budget = _budget()
+    return {
+        "framework": framework, "context": context, "options": given | more, "model": (model or "").strip() or None,
+        "tools": tuple(tools), "folders": chosen, "budget": budget,
+    }  # fmt: skip
+
+
+def _entry(side: str, label: str, known: registry.Registry[Any], default: str) -> tuple[str, dict[str, Any]]:
+    entries: dict[str, Entry[Any]] = {entry.id: entry for entry in known.all()}
+    name = st.selectbox(
+        label, list(entries), index=list(entries).index(default), key=side, persist_state=KEEP,
+        format_func=lambda each: entries[each].title,
+    )  # fmt: skip
+    st.caption(plain(entries[name].summary))
+    drawn = {option.name: (option, _option(f"{side}.{name}.{option.name}", option)) for option in entries[name].options}
+    # Only what was changed: a recipe says what was chosen, not what was left alone.
+    return name, {f"{side}.{key}": value for key, (option, value) in drawn.items() if value != option.default}
+
+
+def _option(key: str, option: Option) -> Any:
+    label = plain(option.name.replace("_", " ").capitalize())
+    shared: dict[str, Any] = {"key": key, "help": plain(option.help) or None, "persist_state": KEEP}
+    match option.kind:
+        case "choice":
+            return st.selectbox(label, option.choices, index=option.choices.index(option.default), **shared)
+        case "bool":
+            return st.toggle(label, option.default, **shared)
+        case "str":
+            return st.text_input(label, option.default, **shared)
+        case "int" | "float":
+            kind = int if option.kind == "int" else float
+            low, high = (None if bound is None else kind(bound) for bound in (option.minimum, option.maximum))
+            return st.number_input(label, low, high, kind(option.default), **shared)
+
+
+def _budget() -> Budget:
+    def limit(label: str, key: str, least: float, help_text: str) -> Any:
+        return st.number_input(
+            label, min_value=least, value=None, key=key, placeholder="no limit", help=help_text, persist_state=KEEP
+        )
+
+    return Budget(
+        tokens=limit("Tokens at most", "budget-tokens", 1, "Prompt and completion together, of all calls."),
+        seconds=limit("Seconds at most", "budget-seconds", 1.0, "From the start of the run."),
+        usd=limit("US dollars at most", "budget-usd", 0.01, "Only counts where the price of the model is known."),
+    )

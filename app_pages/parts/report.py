@@ -1,0 +1,103 @@
+"""The report: the words as they come, then every statement with the sources it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import streamlit as st
+
+from app_pages.parts import cite
+from app_pages.parts.safe import plain, prose
+from app_pages.parts.words import count
+from research.citations import MARK, cited, without_marks
+from research.exports.markdown import markdown
+from research.protocols.tagged import split_reasoning, tag
+from research.text import sentences
+from research.types import Citation
+from research.view import RunView
+
+_ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
+
+
+def draw(view: RunView) -> None:
+    """The report of a run, or as much of it as is written."""
+    text = view.report or _draft(view)
+    if view.error:
+        st.error(plain(view.error), title="The run failed")
+        if view.traceback:
+            with st.expander("Technical details", type="compact"):
+                st.code(view.traceback, language=None)
+    for block in blocks(text):
+        _statement(view, block)
+    if not text and not view.error:
+        found = count(len(view.sources), "source") if view.sources else "nothing"
+        st.caption(f"The report will stand here. Found so far: {found}.")
+    if view.report:
+        _sources(view)
+        st.download_button(
+            "Download Markdown", markdown(view), f"{view.run}.md", "text/markdown",
+            icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The statements of a report: paragraphs, and each item of a list by itself; code and tables stay whole."""
+    pieces: list[str] = []
+    for piece in re.split(r"\n\s*\n", text.strip()):
+        if pieces and pieces[-1].count("```") % 2:
+            pieces[-1] += f"\n\n{piece}"
+        else:
+            pieces.append(piece)
+    for piece in pieces:
+        yield from ([piece] if "```" in piece else (item.rstrip() for item in _ITEM.split(piece) if item.strip()))
+
+
+def _draft(view: RunView) -> str:
+    """The answer while it is being written: what stands in its tag, or untagged text that calls nothing."""
+    current = view.rounds[-1] if view.rounds else None
+    if current is None or current.reply is not None:
+        return ""
+    _, body = split_reasoning(current.draft)
+    answer = tag(body, "answer") or ("" if "<" in body else body.strip())
+    return re.sub(r"</?\w*$", "", answer)
+
+
+def _statement(view: RunView, block: str) -> None:
+    numbers = cited(block)
+    body = MARK.sub(lambda match: " ".join(_mark(view, int(n)) for n in re.findall(r"\d+", match[1])), prose(block))
+    if not numbers or not view.citations:
+        st.markdown(body, anchors=False)
+        return
+    claims = {without_marks(sentence) for sentence in sentences(block)}
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
+        st.markdown(body, width="stretch", anchors=False)
+        for n in numbers:
+            _chip(view, n, next((c for c in view.citations if c.n == n and c.claim in claims), None))
+
+
+def _chip(view: RunView, n: int, citation: Citation | None) -> None:
+    if n in view.sources:
+        cite.chip(view.sources[n][0], citation)
+    else:
+        cite.missing(citation or Citation(n, "", "dead"))
+
+
+def _mark(view: RunView, n: int) -> str:
+    """`[n]` as a link to the source below, where there is one."""
+    return f"[\\[{n}\\]](#source-{n})" if n in view.sources else f":red[\\[{n}\\]]"
+
+
+def _sources(view: RunView) -> None:
+    shown = view.cited_sources
+    if shown:
+        st.subheader("Sources", anchor=False)
+    for source in shown:
+        st.subheader(f"\\[{source.n}\\] {plain(source.title)}", anchor=f"source-{source.n}")
+        cite.quoted(source.quote)
+        cite.link(source)
+    rest = [quotes[0] for n, quotes in sorted(view.sources.items()) if n not in {s.n for s in shown}]
+    if rest:
+        with st.expander(f"{count(len(rest), 'more source')} seen and not cited", type="compact"):
+            for source in rest:
+                st.caption(f"\\[{source.n}\\] {plain(source.title)}")
