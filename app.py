@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from app_pages.parts import home
 from app_pages.parts.safe import plain
 from research.errors import ConfigError
 
-st.set_page_config(page_title="Research Workbench", page_icon=":material/travel_explore:", layout="wide")
+IMAGES = Path(__file__).parent / "app_pages" / "images"
+
+# A Material symbol as the icon of the page would be fetched from the network; a file is not.
+st.set_page_config(page_title="Research Workbench", page_icon=IMAGES / "icon.svg", layout="wide")
 st.html("<style>.stApp { font-variant-numeric: tabular-nums; }</style>")
-st.logo(":material/travel_explore:")
+st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
 page = st.navigation(
     [
         st.Page("app_pages/ask.py", title="Ask", icon=":material/search:", default=True),

@@ -14,7 +14,7 @@ run_id = st.query_params.get("run")
 
 with st.form("ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
     question = st.text_area(
-        "Question", EXAMPLE, key="question", height=80, persist_state="session", label_visibility="collapsed",
+        "Question", EXAMPLE, key="question", height="content", persist_state="session", label_visibility="collapsed",
         placeholder="What do you want to know?",
     )  # fmt: skip
     asked = st.form_submit_button("Start", type="primary", icon=":material/play_arrow:")
@@ -33,7 +33,7 @@ if asked:
         st.stop()
 
 if run_id:
-    run.show(bench, run_id)
+    run.show(bench, run_id, question or "")
 else:
     st.caption(
         "The example works offline: every answer cites what was read, in the CIA World Factbook or in your own "

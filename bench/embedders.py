@@ -39,9 +39,11 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(arguments.measure, arguments.data)))
         return
+    load = os.getloadavg()[0]
     rows = [in_own_process(name, arguments.data) for name in arguments.encoder or NAMES]
     columns = list(rows[0])
-    print(f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    print(f"{machine}; load average at the start {load:.1f}\n")
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for row in rows:
         print(f"| {' | '.join(str(row[column]) for column in columns)} |")

@@ -32,8 +32,9 @@ def missing(citation: Citation) -> None:
 
 
 def quoted(text: str) -> None:
-    """A passage as a block quote, line by line as it was seen."""
-    st.markdown("\n>\n".join(f"> {plain(line)}" for line in text.splitlines() if line.strip()) or "> —")
+    """A passage, line by line as it was seen."""
+    with st.container(border=True):
+        st.markdown("\n\n".join(plain(line) for line in text.splitlines() if line.strip()) or "—")
 
 
 def verdict(citation: Citation) -> None:

@@ -25,8 +25,8 @@ def lost(row: RunRow) -> bool:
     return row.status == "running" and time.time() - row.beat > SILENT_S
 
 
-def show(bench: Workbench, run_id: str) -> None:
-    """The run of that id, or the reason why there is none."""
+def show(bench: Workbench, run_id: str, above: str = "") -> None:
+    """The run of that id, or the reason why there is none.  `above`: a question that the page shows already."""
     try:
         row = bench.store.run(run_id)
     except ConfigError as error:
@@ -35,7 +35,8 @@ def show(bench: Workbench, run_id: str) -> None:
     events = bench.store.events(row.id)
     view = fold(events)
     with st.container(key="run", gap="small"):
-        st.subheader(plain(row.question), anchor=False)
+        if row.question != above.strip():
+            st.subheader(plain(row.question), anchor=False)
         if view.running and not lost(row):
             _live(bench, view)
             return
@@ -60,7 +61,7 @@ def _columns() -> tuple[st.delta_generator.DeltaGenerator, st.delta_generator.De
         rounds = st.container(key="rounds", gap=None)
     with right:
         st.caption("Report")
-        return rounds, st.container(key="report", gap="small")
+        return rounds, st.container(key="report", gap="xsmall")
 
 
 def _live(bench: Workbench, view: RunView) -> None:
@@ -147,7 +148,10 @@ def _scrubber(run_id: str, last: int) -> int:
             icon=f":material/{'pause' if on else 'play_arrow'}:",
         )  # fmt: skip
         number: int = st.slider("Round", 1, last, key=key, label_visibility="collapsed")
-    st.query_params["round"] = str(number)
+    if number < last:
+        st.query_params["round"] = str(number)
+    else:
+        st.query_params.pop("round", None)
     if on:
         _play_on(number, last, wanted, playing)
     return number

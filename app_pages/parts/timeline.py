@@ -30,6 +30,8 @@ def draw(view: RunView, rounds: Sequence[RoundView], now: float | None = None) -
             key=f"round-{view.run}-{current.agent}-{current.ask}-{state}",
             on_change="rerun",
         ) as opened:
+            # A step without content cannot be opened; what is long is drawn once it is.
+            st.caption(_spent(current))
             if opened.open:
                 _details(view, current)
 
@@ -82,6 +84,14 @@ def _icon(current: RoundView, now: float | None) -> str:
     return f":material/{ICONS.get(name, 'build' if name else 'edit_note')}:"
 
 
+def _spent(current: RoundView) -> str:
+    if current.usage is None:
+        return f"{plain(current.model)} · about {current.prompt_tokens:,} tokens in"
+    about = "about " if current.usage.estimated else ""
+    tokens = f"{about}{current.usage.prompt_tokens:,} tokens in, {current.usage.completion_tokens:,} out"
+    return f"{plain(current.model)} · {tokens} · {lasted(current.seconds)}"
+
+
 def _details(view: RunView, current: RoundView) -> None:
     thinking, body = current.thinking, ""
     if current.reply is None:
@@ -98,14 +108,10 @@ def _details(view: RunView, current: RoundView) -> None:
         st.code(json.dumps(call.call.arguments, ensure_ascii=False, indent=1), language="json", wrap_lines=True)
         if call.observation:
             _observation(call.observation)
-    if current.usage:
-        about = "about " if current.usage.estimated else ""
-        spent = f"{about}{current.usage.prompt_tokens:,} tokens in, {current.usage.completion_tokens:,} out"
-        st.caption(f"{plain(current.model)} · {spent} · {lasted(current.seconds)}")
-        if st.toggle("Messages as sent", key=f"sent-{view.run}-{current.agent}-{current.ask}"):
-            for message in messages_sent(view, current.agent, current.ask):
-                st.caption(message.role)
-                st.code(message.content, language=None, wrap_lines=True, height=160)
+    if current.done and st.toggle("Messages as sent", key=f"sent-{view.run}-{current.agent}-{current.ask}"):
+        for message in messages_sent(view, current.agent, current.ask):
+            st.caption(message.role)
+            st.code(message.content, language=None, wrap_lines=True, height=160)
 
 
 def _observation(seen: Observation) -> None:

@@ -19,11 +19,13 @@ class Target(Struct, frozen=True):
 
     label: str = ""
     words: tuple[str, ...] = ()
-    """Tokens of the question that the source must hold too, e.g. `female`, `rural`."""
+    """Tokens of the question that belong to it: `population` of *penguins*.  A source must hold them too."""
+    near: tuple[str, ...] = ()
+    """Other tokens of the clause, e.g. `women`: a line that holds them is better, one that does not may still do."""
 
     @property
     def text(self) -> str:
-        return " ".join(filter(None, [self.label, *self.words]))
+        return " ".join(filter(None, [self.label, *self.words, *self.near[:3]]))
 
 
 class Pick(Struct, frozen=True):
@@ -38,6 +40,8 @@ class Question(Struct, frozen=True):
     text: str
     names: tuple[str, ...]
     """Proper names, as written; a name may be of a thing, or of something in it (its capital)."""
+    doubtful: frozenset[str]
+    """Names that may be common words: single ones with a capital because a sentence begins there."""
     targets: tuple[Target, ...]
     years: tuple[int, ...]
     operation: Operation
@@ -133,6 +137,9 @@ _FILLER = frozenset(
     "basis expected expect average typical actually really exactly precisely further kind sort part piece side "
     "order magnitude both amount amounts quite very own owns several various respective respectively day days month "
     "live-birth officially ranked stated given taken since past recorded considered "
+    "quantify calculate specify indicate provide supply cite quote picture situation story count tally standing reading "
+    "stand stands stood reach reaches reached run runs ran hit hits earn earned fare fared perform performed look looked weigh "
+    "span spans extend extends stretch stretches register registered clock clocked total totals totalled amount amounted "
     "come comes go goes went get gets see stack against relative respect regard regarding when's what's who's how's".split()
 )
 
@@ -178,7 +185,9 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         superlative = superlative or comparative
     found = [(label, span) for label, span in found if label != BORDER.label or not borders]
     names = tuple(dict.fromkeys(name for name, (a, b) in proper if not all(taken[a:b])))
-    rest = _rest(text, taken, proper)
+    words, near = _rest(text, taken, proper, found)
+    openings = _openings(text)
+    doubtful = frozenset(n for n, (a, _) in proper if a in openings and " " not in n and n not in known)
     labels = [label for label, _ in sorted(found, key=lambda item: item[1])]
 
     pick = None
@@ -190,13 +199,13 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         labels.remove(pick.target.label) if pick.target.label in labels else None
     if not labels and not pick:
         implied = superlative or comparative
-        if implied and implied.group() in _IMPLIED and not rest:
+        if implied and implied.group() in _IMPLIED and not words:
             labels = [_IMPLIED[implied.group()]]
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    targets = tuple(Target(label, rest) for label in dict.fromkeys(labels))
-    if not targets and (rest or not pick):
-        targets = (Target(words=rest),)
+    targets = tuple(Target(label, words, near) for label in dict.fromkeys(labels))
+    if not targets and (words or not pick):
+        targets = (Target(words=words),)
     if pick and not targets:
         targets = (pick.target,) if pick.target else (relation or BORDER,)
 
@@ -207,7 +216,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         operation = "lookup"
     less = (superlative or comparative) is not None and (superlative or comparative).group("most") is None  # type: ignore[union-attr]
     return Question(
-        text=text, names=names, targets=targets, years=years, operation=operation, most=not less,
+        text=text, names=names, doubtful=doubtful, targets=targets, years=years, operation=operation, most=not less,
         relation=relation if pick or labels != [BORDER.label] else None, pick=pick,
         rank=superlative is not None and not borders and len(names) < 2 and operation == "lookup",
     )  # fmt: skip
@@ -250,7 +259,7 @@ def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[tuple[str, tu
         edge = r"(?<!\w)" if bare.isascii() else ""
         for match in re.finditer(edge + re.escape(bare) + (r"(?!\w)" if edge else ""), "".join(free).lower()):
             claim(name, *match.span())
-    openings = {match.end() for match in re.finditer(r"(?:^|[.?!:;]\s)\s*", text)}
+    openings = _openings(text)
     for match in _NAME.finditer("".join(free)):
         if match.start() in openings:
             # A capital at the start of a sentence says nothing: an expression of measure there is no name.
@@ -300,17 +309,37 @@ _OPENERS = frozenset(
 ) - {"us"}
 
 
-def _rest(text: str, taken: list[bool], proper: list[tuple[str, tuple[int, int]]]) -> tuple[str, ...]:
-    """Content words that are neither claimed, nor part of a name, nor filler: a source must hold them too."""
+def _openings(text: str) -> set[int]:
+    """Where sentences and clauses begin."""
+    return {match.end() for match in re.finditer(r"(?:^|[.?!:;]\s)[\s\"“(]*", text)}
+
+
+def _rest(
+    text: str, taken: list[bool], proper: list[tuple[str, tuple[int, int]]], found: list[tuple[str, tuple[int, int]]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Content words that are neither claimed, nor part of a name, nor filler: (those that belong to a concept, others).
+
+    A word belongs to a concept when it stands right beside it (`population density`) or follows it after "of".
+    Without a concept all of them do.
+    """
     inside = {index for _, (a, b) in proper for index in range(a, b)}
     keep = _asking(text, taken)
-    left = "".join(
-        text[index] if keep[index] and not used and index not in inside else " " for index, used in enumerate(taken)
+    masked = "".join(
+        text[index] if keep[index] and not used and index not in inside else "|" if index in inside else " "
+        for index, used in enumerate(taken)
     )
-    left = _GROWTH.sub(" ", left.lower())
-    return tuple(
-        dict.fromkeys(t for t in tokens(left) if t not in _EMPTY and not t.isdigit() and (len(t) > 1 or has_cjk(t)))
-    )
+    masked = _GROWTH.sub(lambda m: " " * len(m.group()), masked.lower())
+    words: list[str] = []
+    near: list[str] = []
+    for match in re.finditer(r"[^\s|,;:.?!()\"“”/&=%]+", masked):
+        kept = [t for t in tokens(match.group()) if t not in _EMPTY and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
+        beside = not found or any(
+            text[b : match.start()].strip(" -").lower() in ("", "of") and match.start() >= b
+            or text[match.end() : a].strip(" -") == "" and match.end() <= a
+            for _, (a, b) in found
+        )  # fmt: skip
+        (words if beside else near).extend(kept)
+    return tuple(dict.fromkeys(words)), tuple(dict.fromkeys(near))
 
 
 def _asking(text: str, taken: list[bool]) -> list[bool]:

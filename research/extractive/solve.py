@@ -82,11 +82,14 @@ class Solver:
         resolved = [self._resolve(name) for name in q.names]
         if self.actions:
             return self._more()
+        sure = [(n, e) for n, e in zip(q.names, resolved, strict=True) if e or n not in q.doubtful]
+        if any(entry for _, entry in sure):
+            resolved = [entry for _, entry in sure]
         subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
         if not subjects:
             return self._free()
         used = {target for entry in resolved if entry for target in [entry[1]] if target}
-        lost = [name for name, entry in zip(q.names, resolved, strict=True) if entry is None]
+        lost = [name for name, entry in sure if entry is None]
         if lost:
             self.missing += lost
             return self._free() if q.operation == "lookup" and not q.relation else self._end()
@@ -238,11 +241,16 @@ class Solver:
         subject = self.evidence.subject_named(name)
         if subject:
             return subject, None
+        for fact in self.evidence.facts:
+            # A demonym, an abbreviation or a former name: reference works list them.
+            if fact.label.startswith(_NAMING) and _holds(fact.value, name) and len(tokens(fact.value)) <= 12:
+                return fact.subject, None
         for target in self.question.targets:
             for fact in self.evidence.facts:
                 if _fit(fact, Target(target.label)) >= MATCH and target.label and _holds(fact.value, name):
                     return fact.subject, target
-        queries = [f"{_usual(name)} {target.label}" for target in self.question.targets if target.label] + [_usual(name)]
+        queries = [f"{_usual(name)} {target.label}" for target in self.question.targets if target.label]
+        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", _usual(name)]
         for query in queries:
             if self._search(query, f"Find out what {name} is or belongs to."):
                 return None
@@ -336,21 +344,29 @@ class Solver:
 
 
 def _fit(fact: Fact, target: Target) -> float:
-    """0 to 1: how well a line says what the target asks."""
+    """0 to about 1: how well a line says what the target asks."""
     if "note" in fact.label_tokens and "note" not in target.words:
         return 0.0
-    parts: list[tuple[float, float]] = []
-    if target.label:
-        wanted = {t: 0.3 if t in _NEUTRAL else 1.0 for t in tokens(target.label) if t not in STOP_WORDS}
-        held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
-        # Words of another measure at the head of a label make it another measure; below it, a part of the same one.
-        allowed = wanted.keys() | STOP_WORDS | _NEUTRAL | {_ALIKE.get(w, w) for w in target.words}
-        extra = 0.25 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
-        parts.append((3.0, max(0.0, held / sum(wanted.values()) - extra)))
-    for word in target.words:
-        alike = _ALIKE.get(word, word)
-        parts.append((2.0, 1.0 if alike in fact.label_tokens else 0.8 if alike in fact.all_tokens else 0.0))
-    return sum(weight * share for weight, share in parts) / sum(weight for weight, _ in parts) if parts else 0.0
+    words = [_ALIKE.get(word, word) for word in target.words]
+    near = [_ALIKE.get(word, word) for word in target.near]
+    bonus = sum(0.08 if word in fact.label_tokens else -0.01 for word in near)
+    held_words = sum(1.0 if word in fact.label_tokens else 0.8 if word in fact.all_tokens else 0.0 for word in words)
+    if not target.label:
+        share = held_words / len(words) if words else 0.0
+        head = fact.head_tokens - STOP_WORDS - _NEUTRAL
+        # A label whose every word is asked for is meant, even if the question has some words more.
+        named = 0.95 if head and head <= set(words) and (len(head) > 1 or share >= 0.5) else 0.0
+        return max(share, named - 0.02 * len(fact.label_tokens - set(words)))
+    wanted = {t: 0.3 if t in _NEUTRAL else 1.0 for t in tokens(target.label) if t not in STOP_WORDS}
+    held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
+    # Words of another measure at the head of a label make it another measure; below it, a part of the same one.
+    allowed = wanted.keys() | STOP_WORDS | _NEUTRAL | set(words) | set(near)
+    extra = 0.25 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
+    concept = max(0.0, held / sum(wanted.values()) - extra)
+    return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
+
+
+_NAMING = ("Nationality", "Country name, abbreviation", "Country name, former", "Country name, conventional", "Country name, local")
 
 
 def _holds(text: str, name: str) -> bool:
