@@ -42,7 +42,9 @@ def main() -> int:
             total[item["kind"]] += 1
             right[item["kind"]] += problem is None
             if problem and not arguments.quiet:
-                print(f"{item['id']} {item['kind']} {item['question']}\n    {problem}\n    {view.outcome}: {flat(view.answer)}")
+                print(
+                    f"{item['id']} {item['kind']} {item['question']}\n    {problem}\n    {view.outcome}: {flat(view.answer)}"
+                )
     print("| kind | right | of | share |\n|---|---:|---:|---:|")
     for kind in total:
         print(f"| {kind} | {right[kind]} | {total[kind]} | {right[kind] / total[kind]:.0%} |")
@@ -62,7 +64,11 @@ def judge(item: dict[str, Any], outcome: str, answer: str) -> str | None:
     head = re.split(r"\n### ", answer)[0].replace("**", "")
     wrong = [f"must: {text}" for text in gold.get("must", []) if not holds(head, text)]
     wrong += [f"any: {group}" for group in gold.get("any", []) if not any(holds(head, text) for text in group)]
-    wrong += [f"near: {entry}" for entry in gold.get("near", []) if not any(near(head, e) for e in [entry, *entry.get("or", [])])]
+    wrong += [
+        f"near: {entry}"
+        for entry in gold.get("near", [])
+        if not any(near(head, e) for e in [entry, *entry.get("or", [])])
+    ]
     if "pick" in gold:
         first = min([gold["pick"], *gold.get("over", [])], key=lambda name: place(head, name))
         if first != gold["pick"]:
@@ -86,7 +92,9 @@ def holds(text: str, wanted: str) -> bool:
 
 def near(text: str, entry: dict[str, Any]) -> bool:
     percent = entry.get("unit") == "%"
-    pattern = r"(\d[\d,]*(?:\.\d+)?)\s*(thousand|million|billion|trillion)?" + (r"\s*(?:%|percent|per cent)" if percent else "")
+    pattern = r"(\d[\d,]*(?:\.\d+)?)\s*(thousand|million|billion|trillion)?" + (
+        r"\s*(?:%|percent|per cent)" if percent else ""
+    )
     for match in re.finditer(pattern, text):
         value = float(match.group(1).replace(",", "")) * SCALES.get(match.group(2) or "", 1.0)
         if abs(value - abs(entry["value"])) <= entry["tolerance"]:

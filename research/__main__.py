@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 EXIT = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "stopped": 4}
 """Exit status by the run's; 2 is a wrong call or setting."""
 
-EXAMPLE = "What was France's real GDP (purchasing power parity) in 2024, and by how much did it grow compared with 2023?"
+EXAMPLE = (
+    "What was France's real GDP (purchasing power parity) in 2024, and by how much did it grow compared with 2023?"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--model", help="extractive, openai:NAME, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL")
     run.add_argument("--role", action="append", default=[], metavar="PURPOSE=MODEL", help="another model for a purpose")
     run.add_argument("--protocol", default="auto", choices=["auto", "native", "tagged"], help="how calls travel")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. framework.rounds=5 context.k=3")
+    run.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. framework.rounds=5 context.k=3"
+    )
     run.add_argument("--tools", default="search,visit,python", help="default: search,visit,python")
     run.add_argument("--search", default="library", help="search sources; default: library")
     run.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
@@ -105,7 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     actions.add_parser("list", help="list the collections")
     remove = actions.add_parser("remove", help="forget a folder (its files stay)")
     remove.add_argument("collection")
-    actions.add_parser("prepare", help="index the Factbook and make the vectors, once")
+    prepare = actions.add_parser("prepare", help="index the World Factbook, once")
+    prepare.add_argument(
+        "--vectors", action="store_true", help="make the vectors too; the app does it in the background"
+    )
 
     add("doctor", _doctor, "what is installed, what works, and how to mend the rest")
     return parser
@@ -169,8 +176,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     view = RunView()
     events = bench.engine.follow(arguments.question, recipe, arguments.run_id)
-    # Ctrl-C asks the run to stop, so that it ends with a readable report; a second one ends the process.
-    signal.signal(signal.SIGINT, lambda *_: (bench.engine.stop(events.run_id), signal.signal(signal.SIGINT, signal.SIG_DFL)))
+    _stop_on_interrupt(bench, events.run_id)
     if arguments.run_id is None:
         print(f"run {events.run_id}", file=sys.stderr, flush=True)
     for event in events:
@@ -182,6 +188,16 @@ def _run(arguments: argparse.Namespace) -> int:
 
         export.write_text(markdown(view), encoding="utf-8")
     return _print(view, arguments.json)
+
+
+def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
+    """Ctrl-C asks the run to stop, so that it ends with a readable report; a second one ends the process."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        bench.engine.stop(run_id)
+
+    signal.signal(signal.SIGINT, stop)
 
 
 def _detach(bench: Workbench) -> int:
@@ -325,7 +341,7 @@ def _library(arguments: argparse.Namespace) -> int:
     else:
         if arguments.action == "prepare":
             with progress.bar(sys.stderr) as report:
-                bench.prepare((), report, vectors=True)
+                bench.prepare((), report, vectors=arguments.vectors)
         for info in library.collections():
             print(f"{info.name}: {info.documents:,} documents, {info.passages:,} passages, {info.vectors:,} vectors")
     return 0

@@ -146,6 +146,8 @@ class _Shelves:
         self._collections = collections
 
     def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
+        # Quick when it is indexed; in a fresh home the first search waits for the words, never for vectors.
+        self._library.index_factbook()
         return self._library.search(query, limit, collections=self._collections)
 
 

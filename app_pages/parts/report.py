@@ -91,6 +91,7 @@ def _mark(view: RunView, n: int) -> str:
 def _sources(view: RunView) -> None:
     shown = view.cited_sources
     if shown:
+        st.space("xsmall")
         st.caption("Sources")
     for source in shown:
         st.subheader(f"\\[{source.n}\\] {plain(source.title)}", anchor=f"source-{source.n}")

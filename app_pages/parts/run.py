@@ -58,7 +58,7 @@ def _columns() -> tuple[st.delta_generator.DeltaGenerator, st.delta_generator.De
     left, right = st.columns([5, 7], gap="large")
     with left:
         st.caption("Rounds")
-        rounds = st.container(key="rounds", gap=None)
+        rounds = st.container(key="rounds", gap="xxsmall")
     with right:
         st.caption("Report")
         return rounds, st.container(key="report", gap="xsmall")

@@ -111,14 +111,18 @@ def _details(view: RunView, current: RoundView) -> None:
     if current.done and st.toggle("Messages as sent", key=f"sent-{view.run}-{current.agent}-{current.ask}"):
         for message in messages_sent(view, current.agent, current.ask):
             st.caption(message.role)
-            st.code(message.content, language=None, wrap_lines=True, height=160)
+            _verbatim(message.content)
 
 
 def _observation(seen: Observation) -> None:
     again = " (from the cache)" if seen.cached else ""
     st.caption(f"and {'answered' if seen.ok else 'failed'} after {lasted(seen.seconds)}{again}")
-    st.code(seen.text, language=None, wrap_lines=True, height=200 if len(seen.text) > 500 else "content")
+    _verbatim(seen.text)
     if seen.sources:
         with st.container(horizontal=True, gap="xsmall"):
             for source in seen.sources:
                 cite.chip(source)
+
+
+def _verbatim(text: str) -> None:
+    st.code(text, language=None, wrap_lines=True, height=200 if len(text) > 400 else "content")

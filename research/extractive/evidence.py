@@ -152,23 +152,21 @@ class Evidence:
         wanted = _plain(name)
         usual = _plain(aliases().get(name.lower(), name))
         known = {subject: _plain(subject) for subject in self.subjects}
-        for test in (
-            lambda words: words in (wanted, usual),
-            lambda words: usual <= words and len(words) <= len(usual) + 3,
-            lambda words: len(usual) == 1 and len(words) == 1 and _demonym(next(iter(usual)), next(iter(words))),
-        ):
-            found = [subject for subject, words in known.items() if words and test(words)]
-            if found:
-                return min(found, key=len)
-        return None
+        same = [subject for subject, words in known.items() if words in (wanted, usual)]
+        longer = [subject for subject, words in known.items() if usual <= words and len(words) <= len(usual) + 3]
+        made = [subject for subject, words in known.items() if _demonym(usual, words)]
+        return min(same or longer or made, key=len, default=None) if usual else None
 
 
 def _plain(name: str) -> frozenset[str]:
     return frozenset(tokens(name)) - {"the", "of", "and"}
 
 
-def _demonym(adjective: str, name: str) -> bool:
-    """Whether an adjective is made from a name: Japanese, Brazilian, Italian, Armenian."""
+def _demonym(adjectives: frozenset[str], names: frozenset[str]) -> bool:
+    """Whether a single adjective is made from a single name: Japanese, Brazilian, Italian, Armenian."""
+    if len(adjectives) != 1 or len(names) != 1:
+        return False
+    (adjective,), (name,) = adjectives, names
     stem = name.rstrip("aeiouy")
     return len(stem) >= 3 and adjective.startswith(stem) and re.fullmatch(
         r"[aeiouy]{0,2}(?:n|an|ian|ese|ish|i|ean|er|ic|s)?e?s?", adjective[len(stem) :]

@@ -97,7 +97,9 @@ _DIFFERENCE = re.compile(
 )
 _SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
 _COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
-_COMPARE = re.compile(r"\b(?:vs\.?|versus|compare[sd]?|comparison|than|or|which (?:one|of|country|has|is)|who has|rank)\b|谁|哪个|比较")
+_COMPARE = re.compile(
+    r"\b(?:vs\.?|versus|compare[sd]?|comparison|than|or|which (?:one|of|country|has|is)|who has|rank)\b|谁|哪个|比较"
+)
 _YEAR = re.compile(r"(?<![\d.,$-])(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
 _NAME = re.compile(
     r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
@@ -280,7 +282,12 @@ def _trimmed(words: str, start: int) -> list[tuple[str, tuple[int, int]]]:
             pieces.pop(0)
         while pieces and _common(pieces[-1].group()):
             pieces.pop()
-        if len(pieces) > 2 and pieces[1].group() == "of" and start + part.start() == 0 and pieces[0].group() not in _REALMS:
+        if (
+            len(pieces) > 2
+            and pieces[1].group() == "of"
+            and start + part.start() == 0
+            and pieces[0].group() not in _REALMS
+        ):
             pieces = [piece for piece in pieces[2:] if piece.group() != "the"]
         if not pieces:
             continue
@@ -353,9 +360,7 @@ def _asking(text: str, taken: list[bool]) -> list[bool]:
     return keep if any(keep) else [True] * len(text)
 
 
-def _pick(
-    lower: str, found: list[tuple[str, tuple[int, int]]], superlative: re.Match[str]
-) -> Pick:
+def _pick(lower: str, found: list[tuple[str, tuple[int, int]]], superlative: re.Match[str]) -> Pick:
     """What the superlative ranks by: a concept right after it or after `by`, what the word implies, or the border."""
     most = superlative.group("most") is not None
     end = superlative.end()
@@ -367,11 +372,15 @@ def _pick(
     if near is not None:
         return Pick(Target(near), most)
     word = superlative.group()
-    if word in ("longest", "shortest") and ("border" in lower[end:] or "frontier" in lower[end:] or "bound" in lower[end:]):
+    if word in ("longest", "shortest") and (
+        "border" in lower[end:] or "frontier" in lower[end:] or "bound" in lower[end:]
+    ):
         return Pick(None, most)
     if word in _IMPLIED and (word not in ("largest", "biggest", "smallest", "tiniest") or not after):
         return Pick(Target(_IMPLIED[word]), most)
-    if word in _IMPLIED and re.match(r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)", lower[end:]):
+    if word in _IMPLIED and re.match(
+        r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)", lower[end:]
+    ):
         return Pick(Target(_IMPLIED[word]), most)
     return Pick(Target(found[-1][0] if found else _IMPLIED.get(word, "Area, total")), most)
 

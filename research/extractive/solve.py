@@ -111,7 +111,9 @@ class Solver:
         q = self.question
         about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
         for name in q.names[:6]:
-            self._search(f"{_usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}.")
+            self._search(
+                f"{_usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
+            )
         if not q.names:
             self._search(" ".join(_words(q.text)), "Find out which documents speak of this.")
 
@@ -140,7 +142,9 @@ class Solver:
         for subject in subjects:
             for target in targets[:1]:
                 wanted = years or self._last_two(subject, target)
-                findings += filter(None, (self._find(subject, target, y, numeric=True) for y in (wanted[0], wanted[-1])))
+                findings += filter(
+                    None, (self._find(subject, target, y, numeric=True) for y in (wanted[0], wanted[-1]))
+                )
         if self.actions:
             return self._more()
         if len(findings) != 2 * len(subjects):
@@ -159,7 +163,9 @@ class Solver:
         if len(found) != len(subjects):
             return self._end()
         ranked = sorted(found, key=_amount, reverse=self.question.most)
-        return self._computed(found, _comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject)
+        return self._computed(
+            found, _comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject
+        )
 
     def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
         lists = [self._find(subject, relation) for subject in subjects]
@@ -194,9 +200,7 @@ class Solver:
         self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], computed: Computation | None = None
     ) -> Verdict:
         year = self.question.years[0] if self.question.years else None
-        findings = [
-            self._find_named(member, target, year) for target in targets if target != self.question.relation
-        ]
+        findings = [self._find_named(member, target, year) for target in targets if target != self.question.relation]
         if self.actions:
             return self._more()
         if None in findings:
@@ -262,7 +266,9 @@ class Solver:
             self._act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
         return None
 
-    def _find_named(self, name: str, target: Target, year: int | None = None, *, numeric: bool = False) -> Finding | None:
+    def _find_named(
+        self, name: str, target: Target, year: int | None = None, *, numeric: bool = False
+    ) -> Finding | None:
         subject = self.evidence.subject_named(name)
         if subject:
             return self._find(subject, target, year, numeric=numeric)
@@ -283,7 +289,11 @@ class Solver:
         if self._search(f"{subject} {goal}", f"Look for {goal} of {subject}."):
             return None
         pages = [
-            fact for step in self.evidence.steps if step.name == "search" for fact in step.results if fact.subject == subject
+            fact
+            for step in self.evidence.steps
+            if step.name == "search"
+            for fact in step.results
+            if fact.subject == subject
         ]
         pages.sort(key=lambda page: -_fit(page, target))
         read = [s for s in self.evidence.steps if s.name == "visit" and s.arguments.get("goal") == goal]
@@ -303,7 +313,9 @@ class Solver:
         return _fit(fact, target)
 
     def _latest_year(self, subject: str, target: Target) -> int | None:
-        years = [max(f.years) for f in self.evidence.facts if f.subject == subject and f.years and _fit(f, target) >= MATCH]
+        years = [
+            max(f.years) for f in self.evidence.facts if f.subject == subject and f.years and _fit(f, target) >= MATCH
+        ]
         return max(years, default=None)
 
     def _last_two(self, subject: str, target: Target) -> list[int | None]:
@@ -366,7 +378,13 @@ def _fit(fact: Fact, target: Target) -> float:
     return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
 
 
-_NAMING = ("Nationality", "Country name, abbreviation", "Country name, former", "Country name, conventional", "Country name, local")
+_NAMING = (
+    "Nationality",
+    "Country name, abbreviation",
+    "Country name, former",
+    "Country name, conventional",
+    "Country name, local",
+)
 
 
 def _holds(text: str, name: str) -> bool:

@@ -158,7 +158,7 @@ class Library:
         if not words:
             raise ToolError(f"the query {query!r} has no words to search for")
         connection = self._connection()
-        scope = None if collections is None else _ids(connection, collections)
+        scope = None if collections is None else _scope(connection, collections)
         depth = max(_DEPTH, 5 * limit)
         rankings = [
             _fetch(connection, _by_words(connection, words, scope, depth)),
@@ -504,6 +504,13 @@ def _encode(titles: Sequence[str], texts: Sequence[str], embedder: Embedder) -> 
 # Reading
 
 
+def _scope(connection: sqlite3.Connection, names: Iterable[str]) -> list[int] | None:
+    """The collections to search in, None for all of them."""
+    chosen = _ids(connection, names)
+    total: int = connection.execute("SELECT count(*) FROM collections").fetchone()[0]
+    return None if len(set(chosen)) == total else chosen
+
+
 def _query_words(query: str) -> list[str]:
     """The words that carry a topic, or all when none does; capitals mark a name (`US`, `WHO`)."""
     words = list(dict.fromkeys(_WORD.findall(segment(query))))
@@ -518,14 +525,9 @@ def _by_words(
     if not words:
         return []
     match = " OR ".join(f'"{word}"' for word in words)
-    within = (
-        ""
-        if scope is None
-        else (
-            "AND +words.rowid IN (SELECT passages.id FROM passages JOIN documents ON documents.id = document "
-            f"WHERE collection IN ({', '.join(map(str, scope))}))"
-        )
-    )
+    inside = "SELECT passages.id FROM passages JOIN documents ON documents.id = document WHERE collection IN"
+    # The plus keeps SQLite from asking the index once for each passage of the collection.
+    within = "" if scope is None else f"AND +words.rowid IN ({inside} ({', '.join(map(str, scope))}))"
     rows = connection.execute(
         f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY bm25(words, {_WEIGHTS}) LIMIT ?", [match, limit]
     )

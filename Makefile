@@ -1,0 +1,40 @@
+# `make run` and `make test` do the set-up they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+
+.PHONY: setup run test check format clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.txt
+	@echo "Setting up the environment; the first time takes a few minutes."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	touch $@
+
+$(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
+	$(PIP) -r requirements-dev.txt
+	touch $@
+
+# The app on http://localhost:8501 with the offline model; words are indexed once, vectors are made in the background.
+run: setup
+	$(BIN)/python -m research library prepare
+	$(BIN)/python -m streamlit run app.py
+
+test: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/unit/test_imports.py
+
+format: $(VENV)/.ready-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache tests/output

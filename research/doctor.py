@@ -1,0 +1,85 @@
+"""What is installed, what works, and how to mend the rest."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from research.errors import ProviderError, WorkbenchError
+
+if TYPE_CHECKING:
+    from research.workbench import Workbench
+
+
+class Check(Struct, frozen=True):
+    """One thing that was tried."""
+
+    name: str
+    state: Literal["ok", "off", "broken"]
+    """`off`: not configured, and nothing is wrong with that."""
+    text: str
+    """What was found, and how to mend it."""
+
+
+def examine(bench: Workbench) -> list[Check]:
+    """Try every part a run may need.  Takes a few seconds; reaches only the servers that are configured."""
+    return [*_home(bench), *_library(bench), *_encoder(bench), *_sandbox(), *_models(bench)]
+
+
+def _home(bench: Workbench) -> Iterator[Check]:
+    yield Check("python", "ok", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")
+    home = bench.settings.home
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+        free = os.statvfs(home)
+        yield Check("home", "ok", f"{home}, {free.f_bavail * free.f_frsize / 1e9:.1f} GB free")
+        yield Check("runs", "ok", f"{len(bench.store.runs(limit=1_000_000)):,} saved in {bench.store.path.name}")
+    except (OSError, WorkbenchError) as error:
+        yield Check("home", "broken", f"{home}: {error}; name another folder with WORKBENCH_HOME")
+
+
+def _library(bench: Workbench) -> Iterator[Check]:
+    collections = bench.library.collections()
+    if not collections:
+        yield Check("library", "off", "not indexed yet; `python -m research library prepare` does it, or the first run")
+    for info in collections:
+        vectors = f"{info.vectors:,} of {info.passages:,} vectors"
+        yield Check("library", "ok", f"{info.name}: {info.documents:,} documents, {vectors}")
+
+
+def _encoder(bench: Workbench) -> Iterator[Check]:
+    try:
+        shape = bench.embedder.encode(["a test"]).shape
+        yield Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
+    except WorkbenchError as error:
+        yield Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
+
+
+def _sandbox() -> Iterator[Check]:
+    from research.sandbox import self_test
+
+    problem = self_test()
+    yield Check("python tool", "broken" if problem else "ok", problem or "isolated: no files, network or processes")
+
+
+def _models(bench: Workbench) -> Iterator[Check]:
+    yield Check("model", "ok", "extractive: works offline, without a key")
+    settings = bench.settings
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
+        return
+    from research.models.openai import OpenAIModel
+
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""
+    try:
+        names = OpenAIModel("", base_url=settings.openai_base_url, api_key=key).list_models()
+        yield Check("openai", "ok", f"{len(names)} models, e.g. {', '.join(names[:3])}")
+    except (ProviderError, WorkbenchError) as error:
+        yield Check("openai", "broken", str(error))

@@ -1,0 +1,173 @@
+"""The main job as a newcomer does it: ask, watch, read, check, keep, replay."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from research.__main__ import EXAMPLE
+from tests.browser.conftest import OUTPUT, ROOT, App
+
+pytestmark = pytest.mark.browser
+
+
+def run_of(page: Page) -> str:
+    """The run in the address."""
+    page.wait_for_url(re.compile(r"[?&]run="))
+    return parse_qs(urlsplit(page.url).query)["run"][0]
+
+
+def ask(page: Page, app: App, question: str = EXAMPLE, model: str = "") -> str:
+    page.goto(app.url)
+    box = page.get_by_role("textbox", name="Question")
+    expect(box).to_have_value(EXAMPLE)
+    if question != EXAMPLE:
+        box.fill(question)
+    if model:
+        page.get_by_text("Options", exact=True).click()
+        page.get_by_role("textbox", name="Model").fill(model)
+        page.get_by_role("textbox", name="Model").press("Enter")
+    page.get_by_role("button", name="Start").click()
+    return run_of(page)
+
+
+def answered(page: Page) -> None:
+    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
+
+
+@pytest.fixture
+def finished(page: Page, app: App) -> str:
+    """The example, asked with what a new home starts with, and answered."""
+    run = ask(page, app)
+    answered(page)
+    return run
+
+
+def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, app: App, script: Path) -> None:
+    run = ask(page, app, model=f"scripted:{script}")
+    rounds = page.locator(".st-key-rounds")
+    expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
+    expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.get_by_text(re.compile("Answered in"))).to_have_count(0)
+    page.reload()
+    expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    answered(page)
+    assert run_of(page) == run
+    expect(page.locator(".st-key-report")).to_contain_text("Real GDP was $3.732 trillion in 2024 [1]")
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_stop_ends_the_run_with_what_was_found(page: Page, app: App, script: Path) -> None:
+    ask(page, app, model=f"scripted:{script}")
+    expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile("Stopped"))).to_be_visible()
+    expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
+
+
+def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, script: Path) -> None:
+    run = ask(page, app, model=f"scripted:{script}")
+    page.close()
+    again = context.new_page()
+    again.goto(f"{app.url}/?run={run}")
+    answered(again)
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_citation_shows_its_passage_and_opens_the_document(page: Page) -> None:
+    report = page.locator(".st-key-report")
+    expect(report).to_contain_text("$3.732 trillion")
+    expect(report).to_contain_text("1.2 %")
+    report.get_by_test_id("stPopover").first.get_by_role("button").click()
+    quote = page.get_by_test_id("stPopoverBody")
+    expect(quote).to_contain_text("Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)")
+    expect(quote).to_contain_text("Supported")
+    quote.get_by_role("link", name="Open in the library").click()
+    expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
+    marked = page.locator(".stMarkdownColoredBackground")
+    expect(marked.first).to_contain_text("$3.732 trillion")
+
+
+def test_the_number_in_the_text_leads_to_its_source(page: Page, finished: str) -> None:
+    page.locator(".st-key-report").get_by_role("link", name="[1]").first.click()
+    assert urlsplit(page.url).fragment == "source-1"
+    expect(page.get_by_role("heading", name="[1] France · Economy")).to_be_in_viewport()
+    assert run_of(page) == finished
+
+
+def test_the_report_downloads_as_markdown(page: Page, finished: str) -> None:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download Markdown").click()
+    assert download.value.suggested_filename == f"{finished}.md"
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("---\ntitle: ")
+    for key in ("model: ", "recipe: ", "date: ", "prompt_tokens: ", f'run: "{finished}"'):
+        assert f"\n{key}" in text
+    assert "## References" in text
+    assert "[1] France · Economy. <library://factbook/france/economy>" in text
+
+
+def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished: str) -> None:
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_placeholder("Search questions and answers").fill("France")
+    table = page.get_by_test_id("stDataFrame")
+    table.wait_for()
+    table.click(position={"x": 16, "y": 52})
+    assert run_of(page) == finished
+    rounds = page.locator(".st-key-rounds")
+    expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
+
+    slider = page.get_by_role("slider")
+    slider.press("Home")
+    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+    expect(rounds.get_by_text("Calculate the change.")).to_have_count(0)
+    page.wait_for_url(re.compile("round=1"))
+
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    answered(page)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+    page.goto(f"{app.url}/?run={finished}&round=2")
+    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
+    expect(rounds.get_by_text("write what the sources say")).to_have_count(0)
+    page.goto(f"{app.url}/runs?run={finished}&round=1")
+    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+
+
+def test_a_round_opens_to_what_was_sent(page: Page, finished: str) -> None:
+    page.locator(".st-key-rounds").get_by_text("Calculate the change.").click()
+    rounds = page.locator(".st-key-rounds")
+    expect(rounds).to_contain_text("python was asked with")
+    rounds.get_by_text("Messages as sent").click()
+    expect(rounds).to_contain_text("tool_response")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": width, "height": 900})
+    OUTPUT.mkdir(exist_ok=True)
+    document = "doc=library://factbook/france/economy&quote=Real GDP (purchasing power parity) 2024"
+    paths = {
+        "ask": f"/?run={finished}", "runs": f"/runs?run={finished}&round=2", "library": "/library",
+        "document": f"/library?{document}",
+    }  # fmt: skip
+    for name, path in paths.items():
+        page.goto(app.url + path)
+        page.get_by_test_id("stAppViewContainer").wait_for()
+        expect(page.get_by_test_id("stCaptionContainer").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        page.screenshot(path=OUTPUT / f"{name}-{width}-{scheme}.png")
+    if os.environ.get("UPDATE_SCREENSHOTS") == "1" and (width, scheme) == (1440, "light"):
+        shutil.copy(OUTPUT / "ask-1440-light.png", ROOT / "docs" / "images" / "ask.png")

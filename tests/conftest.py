@@ -1,0 +1,85 @@
+"""Real requests are forbidden: only loopback and local sockets can be reached from tests."""
+
+from __future__ import annotations
+
+import ipaddress
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.settings import load
+from research.workbench import Workbench
+
+
+class RealRequestError(Exception):
+    """A test tried to leave the machine."""
+
+
+@pytest.fixture(autouse=True)
+def no_real_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _loopback(address[0]):
+            raise RealRequestError(f"a test tried to reach {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No key, url or .env of the developer leaks into a test."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "WORKBENCH_HOME", "WORKBENCH_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(__import__("research.settings").settings.Settings.model_config, "env_file", None)
+
+
+@pytest.fixture(scope="session")
+def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose library holds the Factbook; made once, copied for each test that needs it."""
+    home = tmp_path_factory.mktemp("prepared")
+    bench = Workbench(load(home=home))
+    bench.prepare((), lambda done, total, what: None)
+    bench.library.close()
+    return home
+
+
+@pytest.fixture
+def home(prepared_home: Path, tmp_path: Path) -> Path:
+    """A fresh home with the Factbook indexed."""
+    target = tmp_path / "home"
+    shutil.copytree(prepared_home, target)
+    return target
+
+
+@pytest.fixture
+def bench(home: Path) -> Workbench:
+    return Workbench(load(home=home))
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Writes a script and gives the name of the model that plays it."""
+    import json
+
+    def write(*lines: dict[str, Any] | str) -> str:
+        path = tmp_path / "script.jsonl"
+        entries = [{"text": line} if isinstance(line, str) else line for line in lines]
+        path.write_text("\n".join(json.dumps(entry) for entry in entries), encoding="utf-8")
+        return f"scripted:{path}"
+
+    return write
