@@ -38,7 +38,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         if row.question != above.strip():
             st.subheader(plain(row.question), anchor=False)
         if view.running and not lost(row):
-            _live(bench, view)
+            _live(bench, row, view)
             return
         last = max((r.number for r in view.rounds if r.agent == "main"), default=0)
         head = st.container()
@@ -64,8 +64,11 @@ def _columns() -> tuple[st.delta_generator.DeltaGenerator, st.delta_generator.De
         return rounds, st.container(key="report", gap="xsmall")
 
 
-def _live(bench: Workbench, view: RunView) -> None:
-    """Finished rounds are drawn once; the head, the open rounds and the draft follow the store."""
+def _live(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Finished rounds are drawn once; the head, the open rounds and the draft follow the store.
+
+    At first there may be no event at all: the run is known by its row.
+    """
     head = st.container()
     rounds, words = _columns()
     settled = _settled(view)
@@ -74,13 +77,13 @@ def _live(bench: Workbench, view: RunView) -> None:
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
-        for event in bench.store.events(view.run, view.seq):
+        for event in bench.store.events(row.id, view.seq):
             view.apply(event)
-        if not view.running or _settled(view) > settled or lost(bench.store.run(view.run)):
+        if not view.running or _settled(view) > settled or lost(bench.store.run(row.id)):
             st.rerun()
         now = time.time()
         with head:
-            _present(bench, view, now)
+            _present(bench, row, view, now)
         with rounds:
             timeline.draw(view, view.rounds[settled:], now)
         with words:
@@ -94,14 +97,14 @@ def _settled(view: RunView) -> int:
     return next((index for index, r in enumerate(view.rounds) if not r.done), len(view.rounds))
 
 
-def _present(bench: Workbench, view: RunView, now: float) -> None:
-    stopping = bench.store.controls([view.run]).get(view.run) == "stop"
+def _present(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
+    stopping = bench.store.controls([row.id]).get(row.id) == "stop"
     with st.container(horizontal=True, vertical_alignment="center"):
         state = "stopping …" if stopping else f"round {max(1, view.round_count())}"
-        st.markdown(f":primary[:material/circle:] {_line(view, state, now - view.started)}", width="stretch")
+        st.markdown(f":primary[:material/circle:] {_line(view, state, now - row.created)}", width="stretch")
         st.button(
             "Stop", key="stop", icon=":material/stop:", disabled=stopping,
-            on_click=bench.engine.stop, args=(view.run,),
+            on_click=bench.engine.stop, args=(row.id,),
         )  # fmt: skip
 
 

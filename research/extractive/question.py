@@ -11,7 +11,7 @@ from msgspec import Struct
 from research.extractive.lexicon import aliases, concepts
 from research.text import STOP_WORDS, has_cjk, tokens
 
-Operation = Literal["lookup", "growth", "difference", "ratio", "compare", "sum", "count"]
+Operation = Literal["lookup", "growth", "compare", "sum", "count"]
 
 
 class Target(Struct, frozen=True):
@@ -20,12 +20,14 @@ class Target(Struct, frozen=True):
     label: str = ""
     words: tuple[str, ...] = ()
     """Tokens of the question that belong to it: `population` of *penguins*.  A source must hold them too."""
+    beside: tuple[str, ...] = ()
+    """Tokens right beside it, e.g. `density`: they belong to it if sources use them to name things."""
     near: tuple[str, ...] = ()
     """Other tokens of the clause, e.g. `women`: a line that holds them is better, one that does not may still do."""
 
     @property
     def text(self) -> str:
-        return " ".join(filter(None, [self.label, *self.words, *self.near[:3]]))
+        return " ".join(filter(None, [self.label, *self.words, *self.beside, *self.near[:2]]))
 
 
 class Pick(Struct, frozen=True):
@@ -63,7 +65,8 @@ _BORDERS = re.compile(
     r"|(?:countr(?:y|ies)|nations?|states?|ones?|that|which|and|land)?\s?border(?:s|ed|ing)?(?: (?:on|by|with|countries))?"
     r"|(?:shar(?:e[sd]?|ing)|has|have|with) (?:an?|its|their|the|the longest|the shortest|longest|shortest)?\s?"
     r"(?:common |land )*(?:border|frontier|boundary)s?(?: with)?"
-    r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?)(?!\w)|接壤|邻国|相邻"
+    r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?|touch(?:es|ing)?|hemmed in by|"
+    r"(?:countr(?:y|ies)|lands?|states?|nations?) around|frontiers? with)(?!\w)|接壤|邻国|相邻"
 )
 _PARTNERS = re.compile(
     r"\b(?:(?:tak|receiv|buy|absorb|purchas)(?:e|es|ing|s)? (?:the )?(?:most|biggest|largest|greatest|main|lion's)(?: share| part)?"
@@ -73,8 +76,8 @@ _PARTNERS = re.compile(
 _MOST = r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|leading|最[多大高长]"
 _LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
 _SUPERLATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MOST})|(?P<least>{_LEAST}))(?!\w)")
-_MORE = r"larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|exceeds?|outstrips?|ahead|above|faster|tops|更[多大高长]"
-_LESS = r"smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|更[少小低短]"
+_MORE = r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|beat(?:s|en)?|heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|exceeds?|outstrips?|ahead|above|faster|tops|更[多大高长]"
+_LESS = r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|更[少小低短]"
 _COMPARATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MORE})|(?P<least>{_LESS}))(?!\w)")
 _GROWTH = re.compile(
     r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
@@ -86,21 +89,9 @@ _BEFORE = re.compile(
     r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|year[- ]on[- ]year|"
     r"year[- ]over[- ]year|the year before that)\b|上一年|前一年"
 )
-_RATIO = re.compile(
-    r"\b(?:ratio|how many times|times (?:as|the|more|larger|bigger|higher|greater)|factor|multiple|"
-    r"(?:what |which )?(?:percent(?:age)?|share|fraction|proportion) (?:of|is)|how many .{0,30}fit)\b|多少倍|比率|比例"
-)
-_DIFFERENCE = re.compile(
-    r"\b(?:differences?|differ|gap|by how (?:much|many)|how (?:much|many)(?: \w+){0,4}? (?:larger|bigger|greater|more|higher|"
-    r"longer|richer|older|smaller|less|fewer|lower|shorter|poorer|younger|better|taller)|apart|margin|exceeds?|"
-    r"how (?:far|much) (?:ahead|behind|above|below)|outstrips?)\b|相差|差距|多多少|高多少"
-)
 _SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
 _COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
-_COMPARE = re.compile(
-    r"\b(?:vs\.?|versus|compare[sd]?|comparison|than|or|which (?:one|of|country|has|is)|who has|rank)\b|谁|哪个|比较"
-)
-_YEAR = re.compile(r"(?<![\d.,$-])(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
+_YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
 _NAME = re.compile(
     r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
     r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"
@@ -169,7 +160,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     years = tuple(dict.fromkeys(int(match.group()) for match in _YEAR.finditer(text)))
     for match in _YEAR.finditer(text):
         take(match)
-    proper = _proper(text, lower, known)
+    proper = _asked(text, _proper(text, lower, known), lower)
     found = _concepts(lower, taken, proper)
     hedged = [span for label, span in found if label in _HEDGED]
     superlative = next(
@@ -187,10 +178,10 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         superlative = superlative or comparative
     found = [(label, span) for label, span in found if label != BORDER.label or not borders]
     names = tuple(dict.fromkeys(name for name, (a, b) in proper if not all(taken[a:b])))
-    words, near = _rest(text, taken, proper, found)
+    words, beside, near = _rest(text, taken, proper, found)
     openings = _openings(text)
     doubtful = frozenset(n for n, (a, _) in proper if a in openings and " " not in n and n not in known)
-    labels = [label for label, _ in sorted(found, key=lambda item: item[1])]
+    labels = _meant(lower, [label for label, _ in sorted(found, key=lambda item: item[1])])
 
     pick = None
     if relation is BORDER and superlative:
@@ -205,13 +196,13 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
             labels = [_IMPLIED[implied.group()]]
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    targets = tuple(Target(label, words, near) for label in dict.fromkeys(labels))
+    targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
         targets = (Target(words=words),)
     if pick and not targets:
         targets = (pick.target,) if pick.target else (relation or BORDER,)
 
-    operation, years = _operation(lower, labels, years, names, comparative)
+    operation, years = _operation(lower, labels, years, names)
     if borders and _COUNT.search(lower) and not pick:
         operation = "count"
     if pick:
@@ -222,6 +213,28 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         relation=relation if pick or labels != [BORDER.label] else None, pick=pick,
         rank=superlative is not None and not borders and len(names) < 2 and operation == "lookup",
     )  # fmt: skip
+
+
+def _meant(lower: str, labels: list[str]) -> list[str]:
+    """Without what is only named as a yardstick: debt in percent of *GDP*, the *population* with the lowest median age."""
+    left = list(dict.fromkeys(labels))
+    if len(left) > 1 and _YARDSTICK.search(lower):
+        left = [label for label in left if not label.startswith("Real GDP (")]
+    if len(left) > 1 and _POPULACE.search(lower):
+        left = [label for label in left if label != "Population, total"]
+    if len(left) > 1 and "Exchange rates" in left:
+        left = [label for label in left if label != "Exchange rates, Currency"]
+    return left or labels
+
+
+_YARDSTICK = re.compile(
+    r"(?:of|to|against|relative to|% of|per ?cent of|share of|slice of|in terms of|measured against|by) "
+    r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))"
+)
+_POPULACE = re.compile(
+    r"(?:old|young|median age|population is|of (?:the |its |their )?(?:population|people)|'s (?:population|people)|% of|share of|"
+    r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people|live)"
+)
 
 
 def _concepts(
@@ -273,6 +286,17 @@ def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[tuple[str, tu
     return sorted(found, key=lambda item: item[1])
 
 
+def _asked(text: str, proper: list[tuple[str, tuple[int, int]]], lower: str) -> list[tuple[str, tuple[int, int]]]:
+    """The names in the sentences that ask something; all of them when those name nothing."""
+    start, asking = 0, []
+    for end in [*(m.end() for m in re.finditer(r"[.!?](?:\s|$)", text)), len(text)]:
+        sentence = lower[start:end]
+        if "?" in sentence or any(c.pattern.search(sentence) for c in concepts()):
+            asking += [entry for entry in proper if start <= entry[1][0] < end]
+        start = end
+    return asking or proper
+
+
 def _trimmed(words: str, start: int) -> list[tuple[str, tuple[int, int]]]:
     """A run of capitalised words as names: without common words at its ends, and cut after a possessive."""
     found = []
@@ -293,7 +317,7 @@ def _trimmed(words: str, start: int) -> list[tuple[str, tuple[int, int]]]:
             continue
         a, b = part.start() + pieces[0].start(), part.start() + pieces[-1].end()
         name = re.sub(r"(?:['’]s?|[.,])$", "", words[a:b])
-        if name and not name.isdigit():
+        if len(name) > 1 and not name.isdigit() and not re.match(r"I['’]", name):
             found.append((name, (start + a, start + b)))
     return found
 
@@ -323,11 +347,11 @@ def _openings(text: str) -> set[int]:
 
 def _rest(
     text: str, taken: list[bool], proper: list[tuple[str, tuple[int, int]]], found: list[tuple[str, tuple[int, int]]]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Content words that are neither claimed, nor part of a name, nor filler: (those that belong to a concept, others).
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Content words that are neither claimed, nor part of a name, nor filler.
 
-    A word belongs to a concept when it stands right beside it (`population density`) or follows it after "of".
-    Without a concept all of them do.
+    Three groups: those that belong to a concept because they follow it after "of" (all of them, without a concept),
+    those right beside one (`population density`), and the others.
     """
     inside = {index for _, (a, b) in proper for index in range(a, b)}
     keep = _asking(text, taken)
@@ -337,16 +361,15 @@ def _rest(
     )
     masked = _GROWTH.sub(lambda m: " " * len(m.group()), masked.lower())
     words: list[str] = []
+    beside: list[str] = []
     near: list[str] = []
     for match in re.finditer(r"[^\s|,;:.?!()\"“”/&=%]+", masked):
         kept = [t for t in tokens(match.group()) if t not in _EMPTY and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
-        beside = not found or any(
-            text[b : match.start()].strip(" -").lower() in ("", "of") and match.start() >= b
-            or text[match.end() : a].strip(" -") == "" and match.end() <= a
-            for _, (a, b) in found
-        )  # fmt: skip
-        (words if beside else near).extend(kept)
-    return tuple(dict.fromkeys(words)), tuple(dict.fromkeys(near))
+        before = {text[b : match.start()].strip(" -").lower() for _, (_, b) in found if match.start() >= b}
+        after = {text[match.end() : a].strip(" -") for _, (a, _) in found if match.end() <= a}
+        group = words if not found or "of" in before else beside if "" in before | after else near
+        group.extend(kept)
+    return tuple(dict.fromkeys(words)), tuple(dict.fromkeys(beside)), tuple(dict.fromkeys(near))
 
 
 def _asking(text: str, taken: list[bool]) -> list[bool]:
@@ -386,7 +409,7 @@ def _pick(lower: str, found: list[tuple[str, tuple[int, int]]], superlative: re.
 
 
 def _operation(
-    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], comparative: re.Match[str] | None
+    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...]
 ) -> tuple[Operation, tuple[int, ...]]:
     rate = any("growth rate" in label or label.startswith("Inflation") for label in labels)
     before = _BEFORE.search(lower) is not None
@@ -394,18 +417,9 @@ def _operation(
         years = (years[0] - 1, years[0])
     changes = _GROWTH.search(lower) is not None or before
     if len(years) > 1 and not (rate and not changes):
-        if _RATIO.search(lower) and not changes:
-            return "ratio", years
         return "growth", years
     if changes and not rate and len(names) < 2:
         return "growth", years
     if len(names) > 1:
-        if _RATIO.search(lower):
-            return "ratio", years
-        if _DIFFERENCE.search(lower):
-            return "difference", years
-        if _SUM.search(lower):
-            return "sum", years
-        if comparative or _COMPARE.search(lower) or _SUPERLATIVE.search(lower):
-            return "compare", years
+        return ("sum" if _SUM.search(lower) else "compare"), years
     return "lookup", years

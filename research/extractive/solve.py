@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from research.extractive.evidence import Evidence, Fact
@@ -67,9 +68,28 @@ class Solver:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.question = parse(evidence.question, evidence.subjects)
+        self.question = self._settled(parse(evidence.question, evidence.subjects))
         self.actions: list[Action] = []
         self.missing: list[str] = []
+
+    def _settled(self, question: Question) -> Question:
+        """Words beside a measure bind it if sources use them in labels; else they only help to rank."""
+        vocabulary = {token for fact in self.evidence.facts for token in fact.label_tokens}
+
+        def settled(target: Target) -> Target:
+            bound = tuple(w for w in target.beside if _ALIKE.get(w, w) in vocabulary)
+            loose = tuple(w for w in target.beside if w not in bound)
+            return Target(target.label, (*target.words, *bound), (), (*loose, *target.near))
+
+        targets = tuple(settled(target) for target in question.targets)
+        names, doubtful = question.names, question.doubtful
+        if not names:
+            # Nothing has a capital: any word left over may be the name of something.
+            names = (
+                tuple(dict.fromkeys(w for t in targets for w in (*t.words, *t.near)))[:6] if self.evidence.steps else ()
+            )
+            doubtful = frozenset(names)
+        return msgspec.structs.replace(question, targets=targets, names=names, doubtful=doubtful)
 
     def verdict(self) -> Verdict:
         """Follow the question's plan as far as the evidence goes."""
@@ -100,7 +120,7 @@ class Solver:
             return self._named(subjects, sorted(used, key=q.targets.index))
         if q.operation == "growth":
             return self._growth(subjects, targets)
-        if q.operation in ("compare", "difference", "ratio", "sum") and len(subjects) > 1:
+        if q.operation in ("compare", "sum") and len(subjects) > 1:
             return self._compare(subjects, targets)
         return self._lookup(subjects, targets)
 
@@ -373,7 +393,7 @@ def _fit(fact: Fact, target: Target) -> float:
     held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
     # Words of another measure at the head of a label make it another measure; below it, a part of the same one.
     allowed = wanted.keys() | STOP_WORDS | _NEUTRAL | set(words) | set(near)
-    extra = 0.25 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
+    extra = 0.35 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
     concept = max(0.0, held / sum(wanted.values()) - extra)
     return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
 

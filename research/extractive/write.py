@@ -36,6 +36,12 @@ _WORDS = {
 }  # fmt: skip
 
 
+_YES_NO = re.compile(
+    r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|\b(?:is|does|do|has|are)n['’]t "
+    r"(?:it|they)\b|\bcorrect\b|right\?|吗"
+)
+
+
 def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]) -> str:
     """The report.  Without findings it says what was tried and cites nothing."""
     w = _WORDS[language]
@@ -116,7 +122,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     chosen = next(f for f in verdict.findings if f.subject == verdict.chosen)
     others = [f for f in verdict.findings if f is not chosen]
     lines = []
-    if re.match(r"(?:is|are|was|were|does|do|did|has|have|can)\b", q.text.lower()) and q.operation == "compare":
+    if _YES_NO.search(q.text.lower()) and len(verdict.findings) == 2 and q.operation == "compare":
         lines.append(f"**{w['yes'] if verdict.findings[0].subject == verdict.chosen else w['no']}**")
     lines.append(
         w["winner"].format(

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -179,7 +180,7 @@ class Library:
         if row is not None:
             return Document(*row)
         near = _by_words(connection, _query_words(url.partition("://")[2]), None, _DEPTH)
-        known = list(dict.fromkeys(found.url for found, _ in _fetch(connection, near)))[:3]
+        known = get_close_matches(url, {found.url for found, _ in _fetch(connection, near)}, n=3, cutoff=0.0)
         raise ToolError(f"no document {url!r} in the library" + (f"; closest: {', '.join(known)}" if known else ""))
 
     def collections(self) -> list[CollectionInfo]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from research.settings import load
 from research.workbench import Workbench
@@ -87,15 +87,15 @@ def _wait(server: subprocess.Popen[bytes], url: str) -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 
 
-@pytest.fixture
-def context(chromium: Browser) -> Iterator[BrowserContext]:
-    """Fails the test on an error in the console and on a request to any other host."""
+def watched(chromium: Browser) -> Iterator[BrowserContext]:
+    """One visit; at its end, an error in the console or a request to any other host is an error here."""
     wrong: list[str] = []
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.set_default_timeout(30_000)
@@ -105,6 +105,11 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     yield context
     context.close()
     assert not wrong, wrong
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    yield from watched(chromium)
 
 
 def _check(url: str, wrong: list[str]) -> None:

@@ -1,0 +1,455 @@
+"""The library through its public face: what is found, what is kept, and what survives."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from research.errors import ConfigError, ToolError
+from research.search import factbook
+from research.search.library import FACTBOOK, CollectionInfo, Library
+from research.search.segment import segment
+
+
+class Letters:
+    """An encoder that counts letters: real vectors at once, near where the same letters are used."""
+
+    def __init__(self, name: str = "letters", dimension: int = 512) -> None:
+        self.id, self.dimension, self.encoded = name, dimension, 0
+        self.busy = threading.Event()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.encoded += len(texts)
+        self.busy.set()
+        rows = np.full((len(texts), self.dimension), 1e-3, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            np.add.at(row, [ord(char) % self.dimension for char in text.lower()], 1)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+class Broken(Letters):
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise ConfigError("the weights are missing: install them")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    library = Library(tmp_path_factory.mktemp("home"))
+    library.index_factbook()
+    return library
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "My notes"
+    (folder / "2024").mkdir(parents=True)
+    (folder / "whale.md").write_text("# The blue whale\n\nThe blue whale is the largest animal.\nIt eats krill.\n")
+    (folder / "2024" / "trip plan.txt").write_text("We fly to Oslo in June.\nThe hotel is near the harbour.\n")
+    (folder / "地理.txt").write_text("长江是中国最长的河流。\n黄河是中国第二长的河流。\n", encoding="utf-8")
+    return folder
+
+
+# The Factbook
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, factbook.Document]:
+    return {document.url: document for document in factbook.documents()}
+
+
+def test_every_entity_has_one_clear_name(documents: dict[str, factbook.Document]) -> None:
+    names = {document.title.partition(" · ")[0] for document in documents.values()}
+    assert len(names) == 256
+    assert names > {
+        "South Korea", "The Bahamas", "Burma", "Democratic Republic of the Congo", "Republic of the Congo", "World",
+        "European Union", "United States", "Dominican Republic", "US Virgin Islands", "British Virgin Islands",
+        "Holy See (Vatican City)", "Côte d'Ivoire", "Svalbard", "Gaza Strip", "Federated States of Micronesia",
+    }  # fmt: skip
+    assert not any(re.search(r"none|,$|\(.*[,;]", name) for name in names)
+
+
+def test_urls_are_stable_and_plain(documents: dict[str, factbook.Document]) -> None:
+    assert (
+        documents["library://factbook/cote-d-ivoire/people-and-society"].title == "Côte d'Ivoire · People and Society"
+    )
+    assert all(re.fullmatch(r"library://factbook/[a-z0-9-]+/[a-z-]+", url) for url in documents)
+
+
+def test_every_line_is_a_fact_that_can_be_quoted_alone(documents: dict[str, factbook.Document]) -> None:
+    lines = [line for document in documents.values() for line in document.text.split("\n")]
+    assert all(re.match(r"[^a-z\s][^:]*: \S", line) for line in lines)
+    assert not any(re.search(r"</?\w+>|&[a-z]+;|[\x00-\x1f\xa0]", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("url", "line"),
+    [
+        ("france/economy", "Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)"),
+        ("france/economy", "Real GDP (purchasing power parity), note: data in 2021 dollars"),
+        ("france/geography", "Land use, agricultural land, arable land: 31.4% (2023 est.)"),
+        ("france/geography", "Location, French Guiana: Northern South America, bordering the North Atlantic Ocean, "
+         "between Brazil and Suriname"),
+        ("france/government", "Executive branch, head of government: Sébastien LECORNU (since 10 September 2025)"),
+        ("france/people-and-society", "Drinking water source, improved, urban: 100% of population (2022 est.)"),
+        ("france/people-and-society", "Languages, note: overseas departments - French, Creole patois, Mahorian "
+         "(a Swahili dialect)"),
+        ("brazil/geography", "Mean elevation: 320 m"),
+        ("canada/government", "Political parties: Bloc Québécois; Conservative Party of Canada or CPC; Green Party of "
+         "Canada; Liberal Party of Canada; New Democratic Party"),
+    ],
+)  # fmt: skip
+def test_nested_data_becomes_plain_lines(documents: dict[str, factbook.Document], url: str, line: str) -> None:
+    assert line in documents[f"library://factbook/{url}"].text.split("\n")
+
+
+def test_the_factbook_is_indexed_once(world: Library, documents: dict[str, factbook.Document]) -> None:
+    (info,) = world.collections()
+    assert (info.name, info.documents, info.vectors) == (FACTBOOK, len(documents), 0)
+    assert world.index_factbook() == 0
+
+
+# Search by words
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("France real GDP purchasing power parity 2024", "France · Economy"),
+        ("Germany border countries", "Germany · Geography"),
+        ("USA population", "United States · People and Society"),
+        ("US inflation rate 2024", "United States · Economy"),
+        ("Who is the prime minister of the UK?", "United Kingdom · Government"),
+        ("Myanmar economy", "Burma · Economy"),
+        ("capital of the Ivory Coast", "Côte d'Ivoire · Government"),
+        ("cote d'ivoire cocoa exports", "Côte d'Ivoire · Economy"),
+        ("highest point in Japan", "Japan · Geography"),
+    ],
+)
+def test_the_section_that_answers_comes_first(world: Library, query: str, title: str) -> None:
+    assert world.search(query)[0].title == title
+
+
+def test_a_quote_is_the_line_that_answers(world: Library) -> None:
+    found = world.search("France real GDP purchasing power parity 2024", limit=3)
+    assert found[0].quote.startswith("Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)")
+    assert "Military Expenditures 2024: 1.5% of GDP" in world.search("Chinese military expenditures")[0].quote
+
+
+def test_quotes_are_short_and_verbatim(world: Library) -> None:
+    for query in ("volcano eruption history", "international organisations of Brazil", "election results first round"):
+        for passage in world.search(query, limit=20):
+            assert len(passage.quote) <= 200
+            assert passage.quote.strip("…") in world.open(passage.url).text
+
+
+def test_each_document_is_found_once(world: Library) -> None:
+    urls = [passage.url for passage in world.search("Germany", limit=30)]
+    assert len(urls) == len(set(urls)) >= 10
+
+
+@pytest.mark.parametrize(
+    "query", ['the "whale', "a OR", "NEAR(", "title:France*", "^x", "AND AND", "col-1 {", "\ud800 Oslo", "x\0y"]
+)
+def test_any_text_is_a_safe_query(world: Library, query: str) -> None:
+    world.search(query)
+
+
+def test_a_query_without_words_goes_back_to_the_model(world: Library) -> None:
+    with pytest.raises(ToolError, match="no words"):
+        world.search("?! …")
+
+
+def test_chinese_words_are_found(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home")
+    library.add_folder(notes)
+    (found,) = library.search("中国最长的河流是哪条？", collections=[str(notes)])
+    assert found.title == "地理"
+    assert "长江" in found.quote
+
+
+def test_segment_leaves_other_scripts_alone() -> None:
+    assert segment("Côte d'Ivoire: $3.732 trillion") == "Côte d'Ivoire: $3.732 trillion"
+    assert {"中国", "gdp", "2024"} <= set(segment("2024年中国gdp增长").split())
+    assert "共和国" in segment("中华人民共和国").split()
+
+
+# Opening and browsing
+
+
+def test_an_unknown_url_names_the_closest(world: Library) -> None:
+    with pytest.raises(ToolError, match=r"closest: .*library://factbook/france/economy"):
+        world.open("library://factbook/france/econom")
+    with pytest.raises(ToolError, match="no document"):
+        world.open("")
+
+
+def test_documents_are_listed_by_title(world: Library) -> None:
+    page = world.documents(FACTBOOK, "CÔTE D'", limit=3, offset=1)
+    assert [entry.title for entry in page] == [f"Côte d'Ivoire · {s}" for s in ("Economy", "Energy", "Environment")]
+    assert page[0].characters == len(world.open(page[0].url).text)
+
+
+def test_an_unknown_collection_names_the_known(world: Library) -> None:
+    for call in (lambda: world.search("x", collections=["web"]), lambda: world.documents("web")):
+        with pytest.raises(ConfigError, match="'web'; known: factbook"):
+            call()
+
+
+# Folders
+
+
+def test_a_folder_is_indexed_and_then_kept_up_to_date(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home")
+    (notes / ".hidden.md").write_text("secret")
+    (notes / "photo.jpg").write_bytes(b"\xff\xd8")
+    (notes / "bad.pdf").write_bytes(b"not a pdf at all")
+    seen: list[tuple[int, int, str]] = []
+    first = library.add_folder(notes, lambda *step: seen.append(step))
+    assert (first.indexed, first.unchanged, first.removed) == (3, 0, 0)
+    assert [(path.name, bool(reason)) for path, reason in first.unreadable] == [("bad.pdf", True)]
+    assert seen[-1][:2] == (4, 4)
+
+    (notes / "bad.pdf").unlink()
+    (notes / "地理.txt").unlink()
+    (notes / "whale.md").write_text("# The grey whale\n\nGrey whales migrate along the coast of Mexico.\n")
+    os.utime(notes / "2024" / "trip plan.txt", ns=(1, 1))  # touched, not changed
+    second = library.add_folder(notes)
+    assert (second.indexed, second.unchanged, second.removed, second.unreadable) == (1, 1, 1, ())
+    assert [passage.title for passage in library.search("whale krill Mexico 长江")] == ["The grey whale"]
+    third = library.add_folder(notes)
+    assert (third.indexed, third.unchanged, third.removed) == (0, 2, 0)
+
+
+def test_a_file_can_be_opened_by_its_url(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home")
+    library.add_folder(notes)
+    (trip,) = library.search("hotel in Oslo")
+    assert re.fullmatch(r"library://my-notes-[0-9a-f]{8}/2024/trip%20plan\.txt", trip.url)
+    assert library.open(trip.url).text.splitlines() == ["We fly to Oslo in June.", "The hotel is near the harbour."]
+    assert library.search("trip plan 2024")[0].url == trip.url  # by the names of the file and its folder
+
+
+def test_collections_are_searched_apart_and_together(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "harbour.md").write_text("A harbour is full of ships.")
+    library.add_folder(notes)
+    library.add_folder(other)
+    assert {p.title for p in library.search("harbour")} == {"harbour", "trip plan"}
+    assert {p.title for p in library.search("harbour", collections=[f"{other}/../other"])} == {"harbour"}
+    assert library.search("harbour", collections=[]) == []
+    library.remove(str(other))
+    assert [info.name for info in library.collections()] == [str(notes)]
+    assert {p.title for p in library.search("harbour")} == {"trip plan"}
+
+
+def test_folders_that_cannot_be_indexed_are_named(tmp_path: Path) -> None:
+    library = Library(tmp_path / "home")
+    (tmp_path / "file.txt").write_text("x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "a.pdf").write_bytes(b"nothing")
+    for name, problem in (
+        ("nowhere", "no folder .*nowhere"),
+        ("file.txt", "file.txt is a file"),
+        ("empty", r"no readable file in .*empty .*\.docx, .*\.md"),
+        ("scans", r"no readable file in .*scans; a\.pdf: "),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            library.add_folder(tmp_path / name)
+    assert library.collections() == []
+
+
+def test_a_file_name_that_is_no_text_is_no_obstacle(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Espresso is strong coffee.")
+    library = Library(tmp_path / "home")
+    library.add_folder(folder)
+    (found,) = library.search("espresso")
+    assert found.url.endswith("/caf%E9.txt")
+
+
+def test_a_long_line_is_cut_at_sentences_and_still_found(tmp_path: Path) -> None:
+    folder = tmp_path / "long"
+    folder.mkdir()
+    text = " ".join(f"Sentence number {n} speaks about topic{n} at some length." for n in range(200))
+    (folder / "long.txt").write_text(text)
+    (folder / "wall.txt").write_text("x" * 5000)
+    library = Library(tmp_path / "home")
+    library.add_folder(folder)
+    (found,) = library.search("topic150")
+    assert "Sentence number 150 speaks about topic150 at some length." in found.quote
+    assert found.quote.strip("…") in text
+
+
+# Search by meaning
+
+
+def test_vectors_join_when_they_are_made(tmp_path: Path, notes: Path) -> None:
+    encoder = Letters()
+    library = Library(tmp_path / "home", encoder)
+    library.add_folder(notes)
+    assert [passage.title for passage in library.search("whales")] == ["The blue whale"]
+    assert encoder.encoded == 0  # nothing is loaded while there are no vectors
+    seen: list[tuple[int, int, str]] = []
+    assert library.embed_missing(lambda *step: seen.append(step)) == 3
+    assert seen[-1][:2] == (3, 3)
+    assert library.collections() == [CollectionInfo(str(notes), 3, 3, 3)]
+    assert [passage.title for passage in library.search("whales")][0] == "The blue whale"
+    assert len(library.search("whales")) == 3  # meaning ranks every passage
+    assert library.embed_missing() == 0
+
+
+def test_new_and_removed_documents_are_seen_by_meaning(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home", Letters())
+    library.add_folder(notes)
+    library.embed_missing()
+    assert len(library.search("zzz")) == 3
+    (notes / "whale.md").unlink()
+    (notes / "new.txt").write_text("zzz zzz")
+    library.add_folder(notes)
+    library.embed_missing()
+    found = [passage.title for passage in library.search("zzz")]
+    assert found[0] == "new"
+    assert set(found) == {"new", "trip plan", "地理"}
+    library.remove(str(notes))
+    assert library.search("zzz") == []
+
+
+def test_vectors_of_different_encoders_are_not_mixed(tmp_path: Path, notes: Path) -> None:
+    Library(tmp_path / "home", Letters("one", 300)).add_folder(notes)
+    Library(tmp_path / "home", Letters("one", 300)).embed_missing()
+    other = Library(tmp_path / "home", Letters("two", 200))
+    assert other.collections()[0].vectors == 0
+    assert other.embed_missing() == 3
+    assert len(other.search("anything")) == 3
+
+
+def test_embedding_stops_when_asked_and_goes_on_later(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for n in range(100):
+        (folder / f"{n}.txt").write_text(f"note number {n}")
+    library = Library(tmp_path / "home", Letters())
+    library.add_folder(folder)
+    stop = threading.Event()
+    made = library.embed_missing(lambda *_: stop.set(), stop)
+    assert 0 < made < 100
+    assert library.collections()[0].vectors == made
+    assert library.embed_missing() == 100 - made
+
+
+def test_vectors_are_made_in_the_background(tmp_path: Path, notes: Path) -> None:
+    encoder = Letters()
+    library = Library(tmp_path / "home", encoder)
+    library.start_embedding()  # finds nothing to do
+    library.add_folder(notes)
+    library.start_embedding()
+    library.start_embedding()
+    assert encoder.busy.wait(timeout=30)
+    library.close()
+    assert library.collections()[0].vectors == 3
+
+
+def test_two_libraries_take_turns(tmp_path: Path, notes: Path) -> None:
+    first, second = (Library(tmp_path / "home", Letters()) for _ in range(2))
+    first.add_folder(notes)
+    with ThreadPoolExecutor() as pool:
+        made = list(pool.map(Library.embed_missing, [first, second]))
+    assert sorted(made) == [0, 3]
+
+
+def test_a_broken_encoder_is_named_and_words_still_work(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home", Broken())
+    library.add_folder(notes)
+    library.start_embedding()
+    library.close()
+    assert "weights are missing" in library.embedding_error
+    assert library.search("whale")[0].title == "The blue whale"
+    with pytest.raises(ConfigError, match="no encoder"):
+        Library(tmp_path / "home").embed_missing()
+
+
+def test_a_real_encoder_finds_what_shares_no_word(tmp_path: Path, notes: Path) -> None:
+    from research.embedders import create
+
+    library = Library(tmp_path / "home", create("universal"))
+    library.add_folder(notes)
+    library.embed_missing()
+    assert library.search("huge sea mammal")[0].title == "The blue whale"
+    assert library.search("longest rivers")[0].title == "地理"
+
+
+# Faults
+
+_INDEX = """
+import os, sys
+from pathlib import Path
+from research.search.library import Library
+
+def progress(done, total, what):
+    if done >= int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+
+print(Library(Path(sys.argv[1])).index_factbook(progress))
+"""
+
+
+def _index(home: Path, die_at: int = 10**9) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _INDEX, str(home), str(die_at)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_kill_half_way_leaves_no_half_factbook(tmp_path: Path, documents: dict[str, factbook.Document]) -> None:
+    assert _index(tmp_path, die_at=1000).wait() == -signal.SIGKILL
+    library = Library(tmp_path)
+    assert library.collections() == []
+    assert library.index_factbook() == len(documents)
+
+
+def test_two_processes_index_the_factbook_once(tmp_path: Path, documents: dict[str, factbook.Document]) -> None:
+    rivals = [_index(tmp_path), _index(tmp_path)]
+    written = [int(rival.communicate()[0]) for rival in rivals]
+    assert sorted(written) == [0, len(documents)]
+    assert Library(tmp_path).collections()[0].documents == len(documents)
+
+
+def test_threads_search_while_others_write(tmp_path: Path, notes: Path) -> None:
+    library = Library(tmp_path / "home", Letters())
+    library.add_folder(notes)
+
+    def run(work: int) -> None:
+        for n in range(15):
+            if work == 0:
+                (notes / f"extra {n}.txt").write_text(f"krill report {n}")
+                library.add_folder(notes)
+            elif work == 1:
+                library.embed_missing()
+            else:
+                assert library.search("krill")
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(run, range(5)))
+    assert len(library.search("krill", limit=20)) >= 16
+
+
+def test_a_damaged_file_is_kept_aside(tmp_path: Path, notes: Path) -> None:
+    (tmp_path / "library.sqlite").write_bytes(b"this was a database once" * 500)
+    library = Library(tmp_path)
+    assert library.kept_aside is not None
+    assert library.kept_aside.read_bytes().startswith(b"this was a database once")
+    assert library.add_folder(notes).indexed == 3
+    assert Library(tmp_path).kept_aside is None
