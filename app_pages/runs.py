@@ -12,7 +12,7 @@ from research.progress import OUTCOMES
 from research.store import RunRow
 
 bench = home.bench()
-PAGE = 200
+PAGE, SHORT = 200, 6
 
 
 def ending(row: RunRow) -> str:
@@ -54,7 +54,7 @@ else:
         ),
         column_config={"Question": st.column_config.TextColumn(width="large")},
         hide_index=True, key="runs-table", on_select=opened, selection_mode="single-row",
-        height=min(36 * len(found) + 38, 254), alt="Saved runs, newest first",
+        height="auto" if len(found) <= SHORT else 230, alt="Saved runs, newest first",
     )  # fmt: skip
     if len(found) == PAGE:
         st.caption(f"The newest {PAGE} are listed; search for older ones.")

@@ -49,6 +49,30 @@ class ToolCall(Struct, frozen=True):
     arguments: dict[str, Any]
 
 
+class RawCall(Struct, frozen=True):
+    """One native call as the provider sent it, before anybody has tried to understand it."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON, as far as the model managed it."""
+
+
+class CallError(Struct, frozen=True, omit_defaults=True):
+    """A call of a reply that cannot run."""
+
+    index: int
+    """Place among all calls of the reply, from 0."""
+    code: str
+    """One word: bad_json, truncated, duplicate_key, unknown_tool, missing_name, missing_arg, bad_args, too_large."""
+    message: str
+    """What was wrong, for the model."""
+    name: str = ""
+    """The tool, as far as it is known."""
+    id: str = ""
+    """The id its observation answers, unique within the run."""
+
+
 class ToolOutput(Struct, frozen=True):
     """What a tool gives back: free text, and the passages it quotes from sources."""
 
@@ -132,6 +156,8 @@ class Completion(Struct, frozen=True):
     finish_reason: str = "stop"
     usage: Usage | None = None
     """None when the provider did not report it: the caller estimates."""
+    raw_calls: tuple[RawCall, ...] = ()
+    """All native calls with their arguments as written, where the provider gives text; `calls` holds the readable."""
 
 
 class Model(Protocol):
@@ -197,6 +223,8 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """The evolving report, where the framework asks for one."""
     reasoning: str = ""
     """The provider's reasoning, kept apart because some providers need it sent back."""
+    errors: tuple[CallError, ...] = ()
+    """Calls that cannot run, beside at least one that can; each gets one failed observation."""
 
 
 class Citation(Struct, frozen=True):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app_pages.parts import cite
 from app_pages.parts.safe import plain
+from app_pages.parts.words import count
 from research.errors import ToolError
 from research.search.library import Library
 from research.types import Passage, Source
@@ -33,16 +34,17 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     st.header(plain(document.title), anchor=False)
     st.caption(plain(document.url))
     wanted = [" ".join(line.split()) for line in quote.splitlines() if line.strip()]
-    lines = [" ".join(line.split()) for line in document.text[:SHOWN].splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in document.text[:SHOWN].splitlines()]
     marked = {index for index, line in enumerate(lines) for want in wanted if _holds(line, want)}
     if wanted and marked:
-        st.caption(f"The quoted passage is marked: {len(marked)} of {len(lines):,} lines.")
+        st.caption(f"The quoted passage is marked: {count(len(marked), 'line')} of {len(lines):,}.")
     elif wanted:
         st.caption("The quoted passage is:")
         cite.quoted(quote)
     with st.container(width=760):
+        # Two spaces keep the lines of the source; an empty one still parts two paragraphs.
         text = (f":primary-background[{plain(line)}]" if i in marked else plain(line) for i, line in enumerate(lines))
-        st.markdown("\n\n".join(text))
+        st.markdown("  \n".join(text))
     if len(document.text) > SHOWN:
         st.caption(f"The first {SHOWN:,} of {len(document.text):,} characters are shown.")
 

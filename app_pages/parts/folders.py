@@ -34,7 +34,7 @@ def pick(bench: Workbench) -> tuple[str, ...]:
 
 def add(bench: Workbench, place: str) -> None:
     """A path, and what came of reading it."""
-    with st.form(f"add-folder-{place}", border=False):
+    with st.form(f"add-folder-{place}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input(
             "Folder on this computer", placeholder="/home/me/papers", help="md, txt, html, pdf and docx files are read."
         )

@@ -110,7 +110,7 @@ def _present(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
 
 def _past(view: RunView, row: RunRow, number: int, last: int) -> None:
     if number < last:
-        st.markdown(_line(view, f"round {number} of {last}", view.updated - view.started))
+        st.markdown(_line(view, f"Round {number} of {last}", view.updated - view.started))
     elif view.running:
         state = "**Interrupted**: the process that worked on it ended; what was found is kept"
         st.markdown(f":material/power_off: {_line(view, state, view.updated - view.started)}")

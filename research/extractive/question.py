@@ -232,8 +232,8 @@ _YARDSTICK = re.compile(
     r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))"
 )
 _POPULACE = re.compile(
-    r"(?:old|young|median age|population is|of (?:the |its |their )?(?:population|people)|'s (?:population|people)|% of|share of|"
-    r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people|live)"
+    r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|of (?:the |its |their )?(?:population|people)|'s (?:population|people)|% of|share of|"
+    r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
 )
 
 
@@ -416,7 +416,7 @@ def _operation(
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])
     changes = _GROWTH.search(lower) is not None or before
-    if len(years) > 1 and not (rate and not changes):
+    if len(years) > 1:
         return "growth", years
     if changes and not rate and len(names) < 2:
         return "growth", years

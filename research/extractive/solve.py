@@ -17,6 +17,8 @@ from research.text import STOP_WORDS, content_tokens, tokens
 
 MATCH = 0.72
 """How well a line must fit what is asked; below it, the line is not used."""
+PAGES = 3
+"""Pages about a thing that are read for one fact before it counts as missing."""
 _NEUTRAL = frozenset(["total", "name", "title"])
 _ALIKE = {
     "woman": "female", "women": "female", "girl": "female", "lady": "female", "man": "male", "men": "male", "boy": "male",
@@ -306,21 +308,20 @@ class Solver:
             best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)))[1]
             return Finding(subject, target, best)
         goal = " ".join([target.text, *([str(year)] if year else [])])
-        if self._search(f"{subject} {goal}", f"Look for {goal} of {subject}."):
+        query = _query(f"{subject} {goal}")
+        if self._search(query, f"Look for {goal} of {subject}."):
             return None
-        pages = [
-            fact
-            for step in self.evidence.steps
-            if step.name == "search"
-            for fact in step.results
-            if fact.subject == subject
-        ]
-        pages.sort(key=lambda page: -_fit(page, target))
-        read = [s for s in self.evidence.steps if s.name == "visit" and s.arguments.get("goal") == goal]
-        seen = {str(s.arguments.get("url")) for s in read}
-        page = next((page for page in pages if page.url not in seen), None)
-        if page and len([url for url in seen if any(p.url == url for p in pages)]) < 2:
-            self._act("visit", {"url": page.url, "goal": goal}, f"Read {page.title} for {goal}.")
+        # The pages about the subject: those found for just this first, in the order they were found.
+        searches = sorted(
+            (step for step in self.evidence.steps if step.name == "search"),
+            key=lambda step: step.arguments.get("query") != query,
+        )
+        urls = dict.fromkeys(fact.url for step in searches for fact in step.results if fact.subject == subject)
+        read = {str(s.arguments.get("url")) for s in self.evidence.steps if s.arguments.get("goal") == goal}
+        page = next((url for url in urls if url not in read), None)
+        if page and len(read & urls.keys()) < PAGES:
+            title = next(fact.title for fact in self.evidence.facts if fact.url == page)
+            self._act("visit", {"url": page, "goal": goal}, f"Read {title} for {goal}.")
             return None
         self.missing.append(f"{subject}: {goal}")
         return None
@@ -328,7 +329,8 @@ class Solver:
     def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
         if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
             return 0.0
-        if year is not None and fact.years and year not in fact.years:
+        if year is not None and (year not in fact.years if fact.years else fact.url not in self.evidence.visited):
+            # A line without a year counts only once its page was read: another line may have the year.
             return 0.0
         return _fit(fact, target)
 
@@ -346,7 +348,7 @@ class Solver:
 
     def _search(self, query: str, thought: str) -> bool:
         """Ask for a search, unless it was made already."""
-        query = " ".join(query.replace(",", " ").split())
+        query = _query(query)
         if query in self.evidence.searched:
             return False
         self._act("search", {"query": query}, thought)
@@ -414,6 +416,10 @@ def _holds(text: str, name: str) -> bool:
 
 def _usual(name: str) -> str:
     return aliases().get(name.lower(), name).title() if name.lower() in aliases() else name
+
+
+def _query(text: str) -> str:
+    return " ".join(text.replace(",", " ").split())
 
 
 def _words(text: str) -> list[str]:

@@ -47,11 +47,8 @@ _WORDS = 64
 """Words of a query that count, the first."""
 _DEPTH = 50
 """Passages that each of the two rankings brings into the fusion."""
-_FUSION, _SHARES = 60, (1.0, 0.5)
-"""A document scores the sum of share / (60 + its rank), by words and by meaning (after Cormack et al. 2009).
-
-Meaning has the smaller share: it confuses one country, or one name, with another far more often than words do.
-"""
+_FUSION, _MEANING = 60, 0.5
+"""A document scores coverage / (60 + its rank by words) + 0.5 / (60 + its rank by meaning), see `_fused`."""
 _WEIGHTS = "10, 6, 1"
 """Of the title, the other names and the text in BM25: what a document is about matters more than what it mentions."""
 _BATCH = 32
@@ -86,6 +83,10 @@ _WORD = re.compile(r"\w+")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 _CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
+
+
+_Ranking = Sequence[tuple[Document, str]]
+"""Passages with their documents, best first."""
 
 
 class CollectionInfo(Struct, frozen=True):
@@ -161,16 +162,14 @@ class Library:
         connection = self._connection()
         scope = None if collections is None else _scope(connection, collections)
         depth = max(_DEPTH, 5 * limit)
-        rankings = [
-            _fetch(connection, _by_words(connection, words, scope, depth)),
-            self._by_meaning(connection, query, scope, depth),
-        ]
+        by_words = _fetch(connection, _by_words(connection, words, scope, depth))
+        by_meaning = self._by_meaning(connection, query, scope, depth)
         passages: dict[Document, list[str]] = {}
-        for document, text in filter(None, chain.from_iterable(zip_longest(*rankings))):
+        for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
             passages.setdefault(document, []).append(text)
         return [
             Passage(document.url, document.title, _quote(passages[document][:_QUOTED], _beyond(document, query)))
-            for document in _fused(rankings)[:limit]
+            for document in _fused(query, by_words, by_meaning)[:limit]
         ]
 
     def open(self, url: str) -> Document:
@@ -216,7 +215,7 @@ class Library:
 
     def _by_meaning(
         self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int
-    ) -> list[tuple[Document, str]]:
+    ) -> _Ranking:
         if self._vectors is None:
             return []
         near = self._vectors.nearest(connection, query, scope, limit)
@@ -337,15 +336,18 @@ class Library:
                 turn.release()
         return 0
 
-    def start_embedding(self) -> None:
+    def start_embedding(self) -> threading.Thread:
         """Run `embed_missing` in the background, at low priority, until nothing is missing or `close`."""
         if self._embedder is None:
             raise ConfigError("no encoder is set: vectors cannot be made")
         with self._guard:
-            self._again = self._embedding is not None and self._embedding.is_alive()
-            if not self._again:
+            if self._embedding is not None and self._embedding.is_alive():
+                self._again = True
+            else:
+                self._again = False
                 self._embedding = threading.Thread(target=self._keep_embedding, name="embedding", daemon=True)
                 self._embedding.start()
+            return self._embedding
 
     def close(self) -> None:
         """Stop background work and wait for it; what is done is kept."""
@@ -535,7 +537,7 @@ def _by_words(
     return [row[0] for row in rows]
 
 
-def _fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tuple[Document, str]]:
+def _fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> _Ranking:
     """The text of passages, in the given order, each with its document (without text); those gone are left out."""
     rows = connection.execute(
         f"""SELECT passages.id, passages.text, url, title, names FROM passages JOIN documents ON documents.id = document
@@ -545,12 +547,21 @@ def _fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tupl
     return [found[passage] for passage in passages if passage in found]
 
 
-def _fused(rankings: Sequence[Sequence[tuple[Document, str]]]) -> list[Document]:
-    """Weighted reciprocal rank fusion: what stands high by words and by meaning comes first."""
-    score: dict[Document, float] = {}
-    for weight, ranking in zip(_SHARES, rankings, strict=True):
-        for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), start=1):
-            score[document] = score.get(document, 0.0) + weight / (_FUSION + rank)
+def _fused(query: str, by_words: _Ranking, by_meaning: _Ranking) -> list[Document]:
+    """Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009), with what each ranking is worth here.
+
+    A rank by words counts for the share of the query that the document holds: the best of bad matches is no find.  A
+    rank by meaning counts for half: it takes one country, or one name, for another more often than words do.
+    """
+    wanted = frozenset(content_tokens(query))
+    held: dict[Document, set[str]] = {}
+    for document, text in by_words:
+        lines = (document.title, document.names, *text.split("\n"))
+        held.setdefault(document, set()).update(*(wanted.intersection(content_tokens(line)) for line in lines))
+    coverage = scores(query, [" ".join(words) for words in held.values()])
+    score = {document: share / (_FUSION + n) for n, (document, share) in enumerate(zip(held, coverage, strict=True), 1)}
+    for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
+        score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
     return sorted(score, key=lambda document: -score[document])
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from research.settings import load
 from research.workbench import Workbench
@@ -100,7 +100,7 @@ def watched(chromium: Browser) -> Iterator[BrowserContext]:
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.set_default_timeout(30_000)
     context.on("request", lambda request: _check(request.url, wrong))
-    context.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    context.on("console", lambda message: _listen(message, wrong))
     context.on("weberror", lambda error: wrong.append(str(error.error)))
     yield context
     context.close()
@@ -110,6 +110,13 @@ def watched(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     yield from watched(chromium)
+
+
+def _listen(message: ConsoleMessage, wrong: list[str]) -> None:
+    # Opened below its root, Streamlit's own page first looks for its server under the page's path.
+    probing = message.location["url"].rpartition("/_stcore/")[2] in ("health", "host-config")
+    if message.type == "error" and not probing:
+        wrong.append(f"{message.text} {message.location['url']}")
 
 
 def _check(url: str, wrong: list[str]) -> None:

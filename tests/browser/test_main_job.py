@@ -139,21 +139,21 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
 
     slider = page.get_by_role("slider")
     slider.press("Home")
-    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+    expect(page.get_by_text("Round 1 of 3")).to_be_visible()
     expect(rounds.get_by_text("Calculate the change.")).to_have_count(0)
     page.wait_for_url(re.compile("round=1"))
 
     page.get_by_role("button", name="Play").click()
-    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    expect(page.get_by_text("Round 2 of 3")).to_be_visible()
     answered(page)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
     page.goto(f"{app.url}/?run={finished}&round=2")
-    expect(page.get_by_text("round 2 of 3")).to_be_visible()
+    expect(page.get_by_text("Round 2 of 3")).to_be_visible()
     expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
     expect(rounds.get_by_text("write what the sources say")).to_have_count(0)
     page.goto(f"{app.url}/runs?run={finished}&round=1")
-    expect(page.get_by_text("round 1 of 3")).to_be_visible()
+    expect(page.get_by_text("Round 1 of 3")).to_be_visible()
 
 
 def test_a_round_opens_to_what_was_sent(read: Page) -> None:
@@ -175,10 +175,11 @@ def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: 
         "ask": f"/?run={finished}", "runs": f"/runs?run={finished}&round=2", "library": "/library",
         "document": f"/library?{document}",
     }  # fmt: skip
-    shown = {"ask": "Answered in 3 rounds", "runs": "round 2 of 3", "library": "vectors ready", "document": "is marked"}
+    shown = {"ask": "Answered in 3 rounds", "runs": "Round 2 of 3", "library": "vectors ready", "document": "is marked"}
     for name, path in paths.items():
         page.goto(app.url + path)
         expect(page.get_by_text(shown[name]).first).to_be_visible()
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         page.screenshot(path=OUTPUT / f"{name}-{width}-{scheme}.png")

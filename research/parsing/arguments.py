@@ -1,0 +1,151 @@
+"""Arguments against the schema of their tool: the one check that the parser and the toolbox share."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from research.errors import ToolError
+from research.parsing.relaxed import Malformed, decode_all
+from research.text import clip
+from research.types import ToolSpec
+
+LARGEST = 100_000
+"""Bytes of JSON that the arguments of one call may take."""
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,300}")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+_LISTLIKE = re.compile(r"""\s*[\[［]\s*["'“‘\[{\]］]""")
+_EXACT = 2**53
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+    "null": type(None),
+}  # fmt: skip
+
+
+class ArgumentError(ToolError):
+    """Arguments that do not fit; `code` is `missing_arg`, `bad_args` or `too_large`."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
+    """The arguments in the declared types, undeclared ones left out.
+
+    Types change only where nothing is lost: `"5"` where an integer is wanted, one string where a list of strings is.
+    Raises `ArgumentError`, a `ToolError` whose message the model can act on.
+    """
+    from jsonschema import Draft202012Validator
+
+    schema = spec.parameters
+    properties = schema.get("properties", {})
+    rest = schema.get("additionalProperties", False)
+    known = {}
+    for name, value in arguments.items():
+        if name in properties:
+            known[name] = _coerced(value, properties[name])
+        elif rest:
+            known[name] = _coerced(value, rest)
+    accepted = f"Accepted: {json.dumps(schema, ensure_ascii=False)}"
+    if arguments and not known:
+        # Without them the call would be another call than the one that was asked for.
+        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {_names(arguments)}. {accepted}")
+    _sendable(known, spec.name)
+    problems = sorted(Draft202012Validator(schema).iter_errors(known), key=lambda error: list(map(str, error.path)))
+    if problems:
+        where = ".".join(str(part) for part in problems[0].path) or "arguments"
+        code = "missing_arg" if any(problem.validator == "required" for problem in problems) else "bad_args"
+        raise ArgumentError(code, f"{spec.name}: {where}: {clip(problems[0].message, 300)}. {accepted}")
+    return known
+
+
+def _names(arguments: dict[str, Any]) -> str:
+    return clip(", ".join(map(repr, arguments)), 200)
+
+
+def _sendable(arguments: dict[str, Any], name: str) -> None:
+    try:
+        size = len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode())
+    except UnicodeEncodeError:
+        raise ArgumentError("bad_args", f"{name}: the arguments hold half of a character (a lone \\ud83d)") from None
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError("bad_args", f"{name}: the arguments cannot be sent: {error}") from error
+    if size > LARGEST:
+        raise ArgumentError("too_large", f"{name}: the arguments take {size:,} bytes, at most {LARGEST:,} are accepted")
+
+
+def _coerced(value: Any, schema: Any) -> Any:
+    """The value, in a type that the schema declares if it can be had without loss."""
+    if not isinstance(schema, dict):
+        return value
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())] or [schema]
+    declared = [
+        (kind, option)
+        for option in options
+        if isinstance(option, dict)
+        for kind in (option["type"] if isinstance(option.get("type"), list) else [option.get("type")])
+    ]
+    for kind, option in declared:
+        if kind is None or _is(value, kind):
+            return _inside(value, option)
+    for kind, option in declared:
+        changed = _converted(value, kind, option)
+        if changed is not None:
+            return changed
+    return value
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _TYPES.get(kind, object))
+
+
+def _inside(value: Any, schema: dict[str, Any]) -> Any:
+    if isinstance(value, list) and "items" in schema:
+        return [_coerced(item, schema["items"]) for item in value]
+    if isinstance(value, dict) and "properties" in schema:
+        return {name: _coerced(item, schema["properties"].get(name)) for name, item in value.items()}
+    return value
+
+
+def _converted(value: Any, kind: str, schema: dict[str, Any]) -> Any:
+    """The value as a `kind`; None when that would lose or guess something."""
+    written = value.strip() if isinstance(value, str) else ""
+    match kind:
+        case "integer" if _INTEGER.fullmatch(written):
+            return int(written)
+        case "integer" if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+            return int(value)
+        case "number" if _NUMBER.fullmatch(written) and math.isfinite(float(written)):
+            return int(written) if _INTEGER.fullmatch(written) else float(written)
+        case "boolean" if written in ("true", "True", "false", "False"):
+            return written in ("true", "True")
+        case "string" if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)  # not a float: 1.10 would become 1.1
+        case "array":
+            return _listed(value, schema)
+        case "object" if written[:1] in ("{", "｛"):
+            return _as_json(written, dict)
+    return None
+
+
+def _listed(value: Any, schema: dict[str, Any]) -> Any:
+    """A list that is given as JSON text, or a list of the one value."""
+    if isinstance(value, str) and _LISTLIKE.match(value):
+        return _as_json(value, list)  # None when it is cut off: half a list is not one string
+    items = schema.get("items")
+    kind = items.get("type") if isinstance(items, dict) else None
+    return [value] if isinstance(kind, str) and kind not in ("array", "null") and _is(value, kind) else None
+
+
+def _as_json(text: str, kind: type) -> Any:
+    try:
+        value = decode_all(text)
+    except Malformed:
+        return None
+    return value if isinstance(value, kind) else None

@@ -1,0 +1,68 @@
+"""What the parser gives back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from research.types import CallError
+
+Kind = Literal["tool_calls", "answer", "plan", "format_error"]
+
+
+class FoundCall(Struct, frozen=True):
+    """A call that may run: its tool is offered, its arguments fit the schema."""
+
+    index: int
+    """Place among all calls of the reply, the bad ones included."""
+    name: str
+    arguments: dict[str, Any]
+
+
+class PlanStep(Struct, frozen=True):
+    """One line of a ReWOO plan: `#E2 = llm[Summarise #E1]`."""
+
+    id: str
+    tool: str
+    input: str
+    deps: tuple[str, ...] = ()
+    """Ids of earlier steps whose evidence the input names."""
+    why: str = ""
+    """What stands after `Plan:`."""
+
+
+class Reading(Struct, frozen=True):
+    """A reply as the parser understands it."""
+
+    kind: Kind
+    calls: tuple[FoundCall, ...] = ()
+    errors: tuple[CallError, ...] = ()
+    """The calls that cannot run, each with the reason."""
+    text: str = ""
+    """The answer."""
+    steps: tuple[PlanStep, ...] = ()
+    report: str = ""
+    thinking: str = ""
+    said: str = ""
+    """The reply up to where the model began to invent observations."""
+    words: str = ""
+    """What was said outside reasoning: the answer of a model that was told to use no tags."""
+    code: str = ""
+    """Of a format error, in one word."""
+    message: str = ""
+    """Of a format error, for the model."""
+
+
+MESSAGES = {
+    "empty": "The reply was empty. Call a tool or give the answer.",
+    "truncated": "The reply was cut off at the length limit. Be shorter.",
+    "refused": "The reply was withheld by the provider's content filter.",
+    "unclosed_tag": "A tag was opened and never closed. Close every tag that you open.",
+    "no_action": "The reply held neither a tool call nor an answer. Write exactly one of them.",
+}
+
+
+def format_error(code: str, message: str = "", **seen: Any) -> Reading:
+    """A reading that says why nothing can be done."""
+    return Reading("format_error", code=code, message=message or MESSAGES[code], **seen)
