@@ -42,9 +42,8 @@ def main() -> int:
             total[item["kind"]] += 1
             right[item["kind"]] += problem is None
             if problem and not arguments.quiet:
-                print(
-                    f"{item['id']} {item['kind']} {item['question']}\n    {problem}\n    {view.outcome}: {flat(view.answer)}"
-                )
+                print(f"{item['id']} {item['kind']} {item['question']}\n    {problem}")
+                print(f"    {view.outcome}: {flat(view.answer)}")
     print("| kind | right | of | share |\n|---|---:|---:|---:|")
     for kind in total:
         print(f"| {kind} | {right[kind]} | {total[kind]} | {right[kind] / total[kind]:.0%} |")

@@ -242,7 +242,7 @@ def _print(view: RunView, as_json: bool) -> int:
         from research import progress
 
         print(progress.summary(view))
-    return EXIT[view.status] if view.status in EXIT else 0
+    return EXIT.get(view.status, 0)
 
 
 def _load(arguments: argparse.Namespace) -> tuple[Workbench, list[Any]]:

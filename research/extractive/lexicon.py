@@ -33,6 +33,18 @@ def aliases() -> dict[str, str]:
     return {other: name for name, others in _data()["alias"].items() for other in others}
 
 
+@cache
+def filler() -> frozenset[str]:
+    """Words of asking, counting and comparing."""
+    return frozenset(_data()["filler"].split())
+
+
+@cache
+def openers() -> frozenset[str]:
+    """Words that begin sentences without being names."""
+    return frozenset(_data()["openers"].split())
+
+
 def _bounded(words: str) -> str:
     # A Chinese word has no word boundary around it.
     return words if not words.isascii() else rf"\b(?:{words.strip()})(?:e?s)?(?!\w)"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
-from research.extractive.lexicon import aliases, concepts
+from research.extractive import patterns
+from research.extractive.lexicon import aliases, concepts, filler, openers
 from research.text import STOP_WORDS, has_cjk, tokens
 
 Operation = Literal["lookup", "growth", "compare", "sum", "count"]
@@ -60,42 +61,6 @@ BORDER = Target("Land boundaries, border countries")
 EXPORTS_TO = Target("Exports - partners")
 IMPORTS_FROM = Target("Imports - partners")
 
-_BORDERS = re.compile(
-    r"\b(?:neighbou?r(?:s|ing)?(?: (?:countr(?:y|ies)|nations?|states?))?(?: (?:of|to))?"
-    r"|(?:countr(?:y|ies)|nations?|states?|ones?|that|which|and|land)?\s?border(?:s|ed|ing)?(?: (?:on|by|with|countries))?"
-    r"|(?:shar(?:e[sd]?|ing)|has|have|with) (?:an?|its|their|the|the longest|the shortest|longest|shortest)?\s?"
-    r"(?:common |land )*(?:border|frontier|boundary)s?(?: with)?"
-    r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?|touch(?:es|ing)?|hemmed in by|"
-    r"(?:countr(?:y|ies)|lands?|states?|nations?) around|frontiers? with)(?!\w)|接壤|邻国|相邻"
-)
-_PARTNERS = re.compile(
-    r"\b(?:(?:tak|receiv|buy|absorb|purchas)(?:e|es|ing|s)? (?:the )?(?:most|biggest|largest|greatest|main|lion's)(?: share| part)?"
-    r"(?: of)?.{0,40}exports|exports? (?:partner|market|destination|customer)s?|(?:suppl(?:y|ies)|sends?|provides?) (?:the )?"
-    r"(?:most|biggest|largest|greatest)(?: share| part)?(?: of)?.{0,40}imports|imports? (?:partner|supplier|source)s?)(?!\w)"
-)
-_MOST = r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|leading|最[多大高长]"
-_LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
-_SUPERLATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MOST})|(?P<least>{_LEAST}))(?!\w)")
-_MORE = r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|beat(?:s|en)?|heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|exceeds?|outstrips?|ahead|above|faster|tops|更[多大高长]"
-_LESS = r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|更[少小低短]"
-_COMPARATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{_MORE})|(?P<least>{_LESS}))(?!\w)")
-_GROWTH = re.compile(
-    r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
-    r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|gain(?:ed)?|"
-    r"up|down|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
-    r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化"
-)
-_BEFORE = re.compile(
-    r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|year[- ]on[- ]year|"
-    r"year[- ]over[- ]year|the year before that)\b|上一年|前一年"
-)
-_SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
-_COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
-_YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
-_NAME = re.compile(
-    r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
-    r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"
-)
 _HEDGED = {  # concepts whose words hold a superlative of their own
     "Elevation, highest point", "Elevation, lowest point", "Major urban areas - population", "Exports - partners",
     "Imports - partners", "Exports - commodities", "Imports - commodities",
@@ -108,36 +73,12 @@ _IMPLIED = {
     "larger": "Area, total", "bigger": "Area, total", "smaller": "Area, total", "greater": "Area, total",
     "tiniest": "Area, total",
 }  # fmt: skip
-_FILLER = frozenset(
-    "country nation state place territory land world current currently latest recent recently newest today now value "
-    "figure number data statistic statistics total overall exact exactly approximate approximately roughly around "
-    "estimate estimated according accord factbook cia report reported source know find show list name compare compared "
-    "comparison comparing versus vs rank ranking which one two three both each pair per percent percentage term terms year "
-    "annual annually level amount measured measure expressed compute calculate work out size big large long high low great small old "
-    "rich poor far times time ratio factor difference differ gap between among amongst combined together sum average whole "
-    "word answer question please quick short give tell say let need want like look interested curious wonder wondering "
-    "country's local official main major exist existing call called live lives living there here just only first "
-    "second third more most less least fewer fewest larger largest bigger biggest smaller smallest higher highest lower "
-    "lowest longer longest shorter shortest richer richest poorer poorest older oldest younger youngest greater greatest "
-    "than same as many much same end start begin during over period since until up down change changed grew grow grown "
-    "growth increase increased rise rose fall fell decline declined drop dropped shrink shrank decrease before after "
-    "earlier previous prior preceding following last next "
-    "us dollar dollars usd km kilometre kilometer sq square people person inhabitant resident "
-    "share border bordering neighbour neighbor neighbouring neighboring "
-    "hold belong belongs located lie lies situated found stand sits use used uses using make makes exceed exceeds "
-    "length ppp date celebrate ending worker worth fast strong plus rate point happened happen some going pay paid take taken "
-    "takes cover covers city worse better every ever still newborn baby child someone anyone citizen nowadays now based "
-    "basis expected expect average typical actually really exactly precisely further kind sort part piece side "
-    "order magnitude both amount amounts quite very own owns several various respective respectively day days month "
-    "live-birth officially ranked stated given taken since past recorded considered "
-    "quantify calculate specify indicate provide supply cite quote picture situation story count tally standing reading "
-    "stand stands stood reach reaches reached run runs ran hit hits earn earned fare fared perform performed look looked weigh "
-    "span spans extend extends stretch stretches register registered clock clocked total totals totalled amount amounted "
-    "come comes go goes went get gets see stack against relative respect regard regarding when's what's who's how's".split()
-)
 
 
-_EMPTY = frozenset(tokens(" ".join([*STOP_WORDS, *_FILLER]))) | STOP_WORDS | _FILLER
+@cache
+def _empty() -> frozenset[str]:
+    """Tokens that never say which fact is meant."""
+    return frozenset(tokens(" ".join([*STOP_WORDS, *filler()]))) | STOP_WORDS | filler()
 
 
 def parse(text: str, known: tuple[str, ...] = ()) -> Question:
@@ -157,21 +98,21 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         for index in range(*match.span()):
             taken[index] = True
 
-    years = tuple(dict.fromkeys(int(match.group()) for match in _YEAR.finditer(text)))
-    for match in _YEAR.finditer(text):
+    years = tuple(dict.fromkeys(int(match.group()) for match in patterns.YEAR.finditer(text)))
+    for match in patterns.YEAR.finditer(text):
         take(match)
     proper = _asked(text, _proper(text, lower, known), lower)
     found = _concepts(lower, taken, proper)
     hedged = [span for label, span in found if label in _HEDGED]
     superlative = next(
-        (m for m in _SUPERLATIVE.finditer(lower) if not any(a <= m.start() < b for a, b in hedged)), None
+        (m for m in patterns.SUPERLATIVE.finditer(lower) if not any(a <= m.start() < b for a, b in hedged)), None
     )
-    comparative = _COMPARATIVE.search(lower)
-    partners = _PARTNERS.search(lower)
-    borders = next((m for m in _BORDERS.finditer(lower) if not all(taken[m.start() : m.end()])), None)
-    relation, link = (BORDER, borders) if borders else (None, None)
+    comparative = patterns.COMPARATIVE.search(lower)
+    partners = patterns.PARTNERS.search(lower)
+    borders = next((m for m in patterns.BORDERS.finditer(lower) if not all(taken[m.start() : m.end()])), None)
+    relation = BORDER if borders else None
     if partners and not borders and (len(found) > 1 or superlative):
-        relation, link = (EXPORTS_TO if "export" in partners.group() else IMPORTS_FROM), partners
+        relation = EXPORTS_TO if "export" in partners.group() else IMPORTS_FROM
         found = [(label, span) for label, span in found if span[1] <= partners.start() or span[0] >= partners.end()]
     if borders:
         take(borders)
@@ -203,7 +144,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         targets = (pick.target,) if pick.target else (relation or BORDER,)
 
     operation, years = _operation(lower, labels, years, names)
-    if borders and _COUNT.search(lower) and not pick:
+    if borders and patterns.COUNT.search(lower) and not pick:
         operation = "count"
     if pick:
         operation = "lookup"
@@ -216,25 +157,15 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
 
 
 def _meant(lower: str, labels: list[str]) -> list[str]:
-    """Without what is only named as a yardstick: debt in percent of *GDP*, the *population* with the lowest median age."""
+    """Without what is only a yardstick: debt in percent of *GDP*, the *population* with the lowest median age."""
     left = list(dict.fromkeys(labels))
-    if len(left) > 1 and _YARDSTICK.search(lower):
+    if len(left) > 1 and patterns.YARDSTICK.search(lower):
         left = [label for label in left if not label.startswith("Real GDP (")]
-    if len(left) > 1 and _POPULACE.search(lower):
+    if len(left) > 1 and patterns.POPULACE.search(lower):
         left = [label for label in left if label != "Population, total"]
     if len(left) > 1 and "Exchange rates" in left:
         left = [label for label in left if label != "Exchange rates, Currency"]
     return left or labels
-
-
-_YARDSTICK = re.compile(
-    r"(?:of|to|against|relative to|% of|per ?cent of|share of|slice of|in terms of|measured against|by) "
-    r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))"
-)
-_POPULACE = re.compile(
-    r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|of (?:the |its |their )?(?:population|people)|'s (?:population|people)|% of|share of|"
-    r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
-)
 
 
 def _concepts(
@@ -275,7 +206,7 @@ def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[tuple[str, tu
         for match in re.finditer(edge + re.escape(bare) + (r"(?!\w)" if edge else ""), "".join(free).lower()):
             claim(name, *match.span())
     openings = _openings(text)
-    for match in _NAME.finditer("".join(free)):
+    for match in patterns.NAME.finditer("".join(free)):
         if match.start() in openings:
             # A capital at the start of a sentence says nothing: an expression of measure there is no name.
             spans = [m.end() for c in concepts() if (m := c.pattern.match(lower, match.start())) and m.group().strip()]
@@ -328,16 +259,9 @@ _REALMS = frozenset(["Republic", "Isle", "Kingdom", "Gulf", "Strait", "Commonwea
 def _common(word: str) -> bool:
     bare = word.lower().strip("'’.,?!()").removesuffix("'s")
     return (
-        bare in STOP_WORDS or bare in _FILLER or bare in _OPENERS or _SUPERLATIVE.fullmatch(bare) is not None
-        or _COMPARATIVE.fullmatch(bare) is not None
+        bare in STOP_WORDS or bare in filler() or bare in openers() or patterns.SUPERLATIVE.fullmatch(bare) is not None
+        or patterns.COMPARATIVE.fullmatch(bare) is not None
     )  # fmt: skip
-
-
-_OPENERS = frozenset(
-    "internet gini co2 mobile export exports import imports northern northernmost is was are were do does did has have had of in on at by from between among considering given taking take if suppose "
-    "name list state report estimate identify determine explain describe provide compute calculate according "
-    "sq km gdp ppp usd us$ real nominal".split()
-) - {"us"}
 
 
 def _openings(text: str) -> set[int]:
@@ -359,12 +283,14 @@ def _rest(
         text[index] if keep[index] and not used and index not in inside else "|" if index in inside else " "
         for index, used in enumerate(taken)
     )
-    masked = _GROWTH.sub(lambda m: " " * len(m.group()), masked.lower())
+    masked = patterns.GROWTH.sub(lambda m: " " * len(m.group()), masked.lower())
     words: list[str] = []
     beside: list[str] = []
     near: list[str] = []
     for match in re.finditer(r"[^\s|,;:.?!()\"“”/&=%]+", masked):
-        kept = [t for t in tokens(match.group()) if t not in _EMPTY and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
+        kept = [
+            t for t in tokens(match.group()) if t not in _empty() and not t.isdigit() and (len(t) > 1 or has_cjk(t))
+        ]
         before = {text[b : match.start()].strip(" -").lower() for _, (_, b) in found if match.start() >= b}
         after = {text[match.end() : a].strip(" -") for _, (a, _) in found if match.end() <= a}
         group = words if not found or "of" in before else beside if "" in before | after else near
@@ -412,14 +338,14 @@ def _operation(
     lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...]
 ) -> tuple[Operation, tuple[int, ...]]:
     rate = any("growth rate" in label or label.startswith("Inflation") for label in labels)
-    before = _BEFORE.search(lower) is not None
+    before = patterns.BEFORE.search(lower) is not None
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])
-    changes = _GROWTH.search(lower) is not None or before
+    changes = patterns.GROWTH.search(lower) is not None or before
     if len(years) > 1:
         return "growth", years
     if changes and not rate and len(names) < 2:
         return "growth", years
     if len(names) > 1:
-        return ("sum" if _SUM.search(lower) else "compare"), years
+        return ("sum" if patterns.SUM.search(lower) else "compare"), years
     return "lookup", years

@@ -21,8 +21,8 @@ PAGES = 3
 """Pages about a thing that are read for one fact before it counts as missing."""
 _NEUTRAL = frozenset(["total", "name", "title"])
 _ALIKE = {
-    "woman": "female", "women": "female", "girl": "female", "lady": "female", "man": "male", "men": "male", "boy": "male",
-    "fresh": "freshwater", "child": "youth",
+    "woman": "female", "women": "female", "girl": "female", "lady": "female", "man": "male", "men": "male",
+    "boy": "male", "fresh": "freshwater", "child": "youth",
 }  # fmt: skip
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]*?)\s+(?P<figure>\d[\d,.]*)\s*(?:km|%)")
 
@@ -299,7 +299,7 @@ class Solver:
         return None
 
     def _find(self, subject: str, target: Target, year: int | None = None, *, numeric: bool = False) -> Finding | None:
-        """The line about the subject that fits best; otherwise the next step towards it, or a note that it is missing."""
+        """The line about the subject that fits best; else the next step towards it, or a note that it is missing."""
         fitting = [
             (score, fact) for fact in self.evidence.facts
             if fact.subject == subject and (score := self._score(fact, target, year, numeric)) >= MATCH

@@ -13,7 +13,8 @@ _WORDS = {
         "rose": "rose by", "fell": "fell by", "same": "did not change", "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]", "difference": "a difference of {d}",
         "computed": "Calculated with the python tool: `{code}` gives {result}.",
-        "most": "the highest", "least": "the lowest", "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
+        "most": "the highest", "least": "the lowest",
+        "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
         "list": "{subject}: {label}: {value} [{n}].", "times": "{r} times", "sum": "Together: {s}.",
         "evidence": "Evidence", "count": "{subject} has {count} of them: {value} [{n}].", "yes": "Yes.", "no": "No.",
         "none": "The sources that were searched do not answer this question.", "looked": "Looked for: {missing}.",
@@ -37,8 +38,8 @@ _WORDS = {
 
 
 _YES_NO = re.compile(
-    r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|\b(?:is|does|do|has|are)n['’]t "
-    r"(?:it|they)\b|\bcorrect\b|right\?|吗"
+    r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|"
+    r"\b(?:is|does|do|has|are)n['’]t (?:it|they)\b|\bcorrect\b|right\?|吗"
 )
 
 
@@ -157,7 +158,8 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
         best = next(f for f in members if f.subject == verdict.chosen)
         lines.append(
             w["of"].format(
-                group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]", name=f"**{best.subject}**",
+                group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
+                name=f"**{best.subject}**",
                 which=w["most" if q.pick is None or q.pick.most else "least"], label=_bare(best.fact.label),
                 value=_bold(best.fact.value), n=best.fact.n,
             )

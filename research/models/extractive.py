@@ -41,11 +41,11 @@ class ExtractiveModel:
             for action in verdict.actions:
                 yield write_call(action.name, **action.arguments) + "\n"
             return
-        pages = list(dict.fromkeys(step.facts[0].title for step in evidence.steps if step.name == "visit" and step.facts))
+        visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
+        pages = list(dict.fromkeys(step.facts[0].title for step in visits))
         queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
         yield "<think>Nothing more to look up: write what the sources say.</think>\n<answer>"
-        for line in answer(verdict, language_of(evidence.question), queries, pages).splitlines(keepends=True):
-            yield line
+        yield from answer(verdict, language_of(evidence.question), queries, pages).splitlines(keepends=True)
         yield "</answer>"
 
 

@@ -553,6 +553,8 @@ def _fused(query: str, by_words: _Ranking, by_meaning: _Ranking) -> list[Documen
     A rank by words counts for the share of the query that the document holds: the best of bad matches is no find.  A
     rank by meaning counts for half: it takes one country, or one name, for another more often than words do.
     """
+    if not by_meaning:
+        return list(dict.fromkeys(document for document, _ in by_words))
     wanted = frozenset(content_tokens(query))
     held: dict[Document, set[str]] = {}
     for document, text in by_words:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from research.text import clip
 from research.tools import spec_of
-from research.types import Passage, Searcher, ToolOutput, ToolSpec
+from research.types import Searcher, ToolOutput, ToolSpec
 
 LIMIT = 10
 SNIPPET = 200

@@ -1,0 +1,82 @@
+"""Pages without a browser, each on a home folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from app_pages.parts import home as open_home
+from research.__main__ import EXAMPLE
+from research.settings import load
+from research.workbench import Workbench
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Factbook's sections on France alone, so that its vectors are made at once."""
+    home = tmp_path_factory.mktemp("library")
+    bench = Workbench(load(home=home))
+    bench.prepare((), lambda done, total, what: None)
+    with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("DELETE FROM documents WHERE url NOT LIKE 'library://factbook/france/%'")
+    return home / "library.sqlite"
+
+
+@pytest.fixture(scope="session")
+def answered_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the example was asked and answered."""
+    home = tmp_path_factory.mktemp("answered")
+    shutil.copy(library, home)
+    bench = Workbench(load(home=home))
+    for _ in bench.engine.follow(EXAMPLE, bench.recipe(), "261121-120000-abcd"):
+        pass
+    bench.store.close()
+    return home
+
+
+@pytest.fixture
+def home(library: Path, tmp_path: Path) -> Path:
+    """An empty home with a ready library."""
+    path = tmp_path / "home"
+    path.mkdir()
+    shutil.copy(library, path)
+    return path
+
+
+@pytest.fixture
+def answered(answered_home: Path, tmp_path: Path) -> Path:
+    """A home of one's own with the answered example."""
+    return Path(shutil.copytree(answered_home, tmp_path / "answered"))
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
+    """Open the app on a home, at a page and with parameters in the address."""
+
+    def leave() -> None:
+        if open_home._open.is_open:
+            open_home.bench().library.close()
+        st.cache_resource.clear()
+
+    def start(home: Path, page: str = "", **parameters: str) -> AppTest:
+        monkeypatch.setenv("WORKBENCH_HOME", str(home))
+        st.cache_resource.clear()
+        app = AppTest.from_file(APP, default_timeout=60)
+        if page:
+            app.run().switch_page(f"app_pages/{page}.py")
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        return app.run()
+
+    yield start
+    leave()
