@@ -132,6 +132,8 @@ def _positive(kind: type[int] | type[float]) -> Any:
 
 
 def _open(arguments: argparse.Namespace) -> Workbench:
+    # sqlite-utils loads pandas where it is installed, only to know its types: half a second that no command uses.
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     from research.settings import load
     from research.workbench import Workbench
 

@@ -124,10 +124,9 @@ class Workbench:
 
             yield SearchTool([self._searcher(name, recipe) for name in recipe.search])
         if "visit" in recipe.tools:
-            from research.fetch import FetchPolicy
             from research.tools.visit import VisitTool
 
-            yield VisitTool(self.library, FetchPolicy(allow_hosts=self.settings.allowed_hosts))
+            yield VisitTool(self.library, self.settings.allowed_hosts)
         if "python" in recipe.tools:
             from research.tools.python import PythonTool
 

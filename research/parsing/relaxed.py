@@ -88,7 +88,7 @@ def unfenced(text: str) -> str:
         head, newline, rest = inner[3:-3].partition("\n")
         if not newline:
             return re.sub(r"^\w*\s*(?=[{\[\"])", "", head)
-        if re.fullmatch(r"[\w+-]*\s*", head):
+        if re.fullmatch(r"[\w+-]*\s*", head) and f"\n{mark}" not in rest[:-1]:
             return rest.strip("\n")
     return text
 

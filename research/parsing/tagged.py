@@ -7,12 +7,14 @@ its JSON, never by the next closing tag, unless the JSON is broken.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.parsing.calls import Found, Tools
 from research.parsing.reading import Reading, format_error
@@ -54,8 +56,8 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
         # A code fence around all that is said is decoration; one around a part of it is a quotation.
         inside = _Reader(inner, tools, finish_reason)
         inside.walk()
-        inside.thoughts, inside.text, inside.cut = reader.thoughts + inside.thoughts, text, reader.cut
-        reader = inside
+        if inside.acted:
+            return replace(inside.reading(), thinking=reader.thinking, said=text[: reader.cut].rstrip())
     return reader.reading()
 
 
@@ -68,12 +70,14 @@ class _Reader:
     def __init__(self, text: str, tools: Tools, finish_reason: str) -> None:
         self.text = text
         self.finish_reason = finish_reason
+        self.recovered = False
+        """Whether a call with an endless string was skipped once already."""
         self.cut = len(text)
         """Where the model began to invent observations."""
-        self.thoughts: list[str] = []
         self._tools = tools
         self._tokens = list(_tokens(text))
         self._starts = [token.start for token in self._tokens]
+        self._tags = [token.start for token in self._tokens if token.kind not in ("ticks", "comment", "code")]
         self._places: dict[tuple[str, bool], list[int]] = defaultdict(list)
         for i, token in enumerate(self._tokens):
             self._places[token.kind, token.closing].append(i)
@@ -89,6 +93,7 @@ class _Reader:
         """Begin the reply here: everything before was reasoning."""
         self.found = Found(self._tools)
         self.report = ""
+        self._thoughts = [(0, at)]
         self._pieces: list[str] = []
         self._from = at
         """Where what is said outside reasoning goes on."""
@@ -98,12 +103,19 @@ class _Reader:
         """Where an unclosed `<report>` began."""
         self._broken = False
         """Something is unclosed that cannot be taken for complete."""
+        self._acted_at: int | None = None
+        """Where the last action ended, if an unclosed `<think>` came before it."""
 
     @property
     def words(self) -> str:
         """What is said outside reasoning."""
         rest = "" if self._thinking is not None else self.text[self._from : self.cut]
         return "".join([*self._pieces, rest]).strip()
+
+    @property
+    def thinking(self) -> str:
+        spans = self._thoughts if self._thinking is None else [*self._thoughts, (self._thinking, self.cut)]
+        return "\n".join(filter(None, (self.text[start:end].strip() for start, end in spans)))
 
     @property
     def acted(self) -> bool:
@@ -119,7 +131,6 @@ class _Reader:
                 case "ticks" | "comment", _:
                     at = self._code_end(i)
                 case "think", True:
-                    self.thoughts = [self.text[: token.start].strip().removeprefix("<think>").strip()]
                     at = token.end
                     self._restart(at)
                 case "think", False:
@@ -152,7 +163,7 @@ class _Reader:
             self._thinking = token.end
             return token.end
         end = self._tokens[close]
-        self.thoughts.append(self.text[token.end : end.start].strip())
+        self._thoughts.append((token.end, end.start))
         self._thought = True
         self._from = end.end
         return end.end
@@ -160,8 +171,8 @@ class _Reader:
     def _act(self, at: int) -> None:
         """A real action begins here: it ends reasoning and reports that were left open."""
         if self._thinking is not None:
-            self.thoughts.append(self.text[self._thinking : at].strip())
-            self._thinking, self._from = None, at
+            self._thoughts.append((self._thinking, at))
+            self._thinking, self._from, self._acted_at = None, at, at
         if self._reporting is not None:
             self.report = plain(self.text[self._reporting : at])
             self._reporting = None
@@ -174,14 +185,13 @@ class _Reader:
         if block.mention:
             self._stray = True
             return token.end
-        if self._thinking is not None and not block.whole:
-            return token.end  # thinking about a call
         before, after = self.text[max(0, token.start - 1) : token.start], self.text[block.end : block.end + 1]
         if before in _QUOTES and after and after == _QUOTES[before]:
             return block.end
         if block.whole:
             self._act(token.start)
         block.give(self.found)
+        self._acted_at = self._acted_at and block.end
         return block.end
 
     def _answer(self, i: int) -> int:
@@ -266,23 +276,26 @@ class _Reader:
         if token.kind == "comment":
             end = text.find("-->", token.end)
             return len(text) if end < 0 else end + 3
-        if token.end - token.start >= 3 and not text[self._line_start(token.start) : token.start].strip():
-            for j in range(i + 1, len(self._tokens)):
-                other = self._tokens[j]
-                alone = not text[self._line_start(other.start) : other.start].strip()
-                if other.kind == "ticks" and alone and text.startswith(text[token.start : token.end], other.start):
+        mark = text[token.start : token.end]
+        if len(mark) >= 3 and self._begins_line(token.start):
+            for other in self._tokens[i + 1 :]:
+                if other.kind == "ticks" and text.startswith(mark, other.start) and self._begins_line(other.start):
                     return other.end
             return len(text)
         partner = self._pairs.get(i)
-        if partner is None or text[token.start] == "~":
+        if partner is None or mark[0] == "~":
             # A tag right behind a lone backtick is quoted all the same.
-            glued = text.startswith("<", token.end) and text[token.start] == "`"
+            glued = text.startswith("<", token.end) and mark[0] == "`"
             return self._line_end(token.end) if glued else token.end
         start = self._tokens[partner].start
         blank = bisect_left(self._blanks, token.end)
         if blank < len(self._blanks) and self._blanks[blank] < start:
             return token.end  # inline code ends with its paragraph
         return self._tokens[partner].end
+
+    def _begins_line(self, at: int) -> bool:
+        start = self._line_start(at)
+        return at - start <= 40 and not self.text[start:at].strip()
 
     def _line_start(self, at: int) -> int:
         return self._lines[bisect_left(self._lines, at + 1) - 1]
@@ -306,10 +319,12 @@ class _Reader:
         seen = {
             "errors": tuple(found.errors),
             "report": self.report,
-            "thinking": "\n".join(filter(None, [*self.thoughts, *self._left_open()])),
+            "thinking": self.thinking,
             "said": self.text[: self.cut].rstrip(),
             "words": self.words,
         }
+        if cut and self._acted_at is not None and self.text[self._acted_at : self.cut].strip():
+            return format_error("truncated", **seen)  # the reasoning went on, and might have come to another call
         if found.calls:
             return Reading("tool_calls", calls=tuple(found.calls), **seen)
         if found.answer:
@@ -324,9 +339,6 @@ class _Reader:
         if self._broken or self._stray or self._reporting is not None or self._thinking is not None:
             return format_error("unclosed_tag", **seen)
         return format_error("no_action" if self.text.strip() else "empty", **seen)
-
-    def _left_open(self) -> list[str]:
-        return [] if self._thinking is None else [self.text[self._thinking : self.cut].strip()]
 
 
 class _Block:
@@ -373,7 +385,7 @@ class _Block:
             cut = error.cut
             code = "truncated" if cut and error.code == "bad_json" else error.code
             self._error = (code, f"A call could not be read: {error}.")
-            return len(text) if cut else self._resume(error.at)
+            return self._recover(i) if cut else self._resume(error.at, i)
         token = self._token_at(at)
         if token is not None and token.kind == "code" and not token.closing:
             return self._code(token)
@@ -381,7 +393,7 @@ class _Block:
             # What follows belongs to the object before it, and cannot be read.
             self._values.pop()
             self._error = ("bad_json", f"A call could not be read: {text[at : at + 20]!r} follows it.")
-            return self._resume(at)
+            return self._resume(at, i)
         return token.end if token is not None and token.kind == "call" and token.closing else at
 
     def _prose(self, i: int) -> int:
@@ -410,7 +422,8 @@ class _Block:
             after = self._token_at(self._skip(close.end))
             if after is not None and after.kind == "call" and after.closing:
                 break
-            if after is None and self._skip(close.end) == len(text) and k == bisect_left(closes, i):
+            at_end = self._skip(close.end) == len(text) and reader.finish_reason not in CUT
+            if at_end and k == bisect_left(closes, i):
                 after = close
                 break  # a provider that strips its stop sequence leaves out the last tag
             k += 1
@@ -446,7 +459,32 @@ class _Block:
             return token if token.kind not in ("ticks", "comment") else None
         return None
 
-    def _resume(self, at: int) -> int:
+    def _recover(self, i: int) -> int:
+        """Where a call ends whose string never does: at its closing tag, if all after it reads as calls to the end.
+
+        Strict JSON only: its quotation marks show that it is not inside that string.
+        """
+        reader, text = self._reader, self._text
+        close = reader._next("call", True, i)
+        if close is None or reader.recovered or reader.finish_reason in CUT:
+            return len(text)
+        reader.recovered = True
+        end = at = reader._tokens[close].end
+        while (at := self._skip(at)) < len(text):
+            opening = self._token_at(at)
+            if opening is None or opening.kind != "call" or opening.closing:
+                return len(text)
+            try:
+                _, at = json.JSONDecoder().raw_decode(text, self._skip(opening.end))
+            except (ValueError, RecursionError):
+                return len(text)
+            closing = self._token_at(self._skip(at))
+            if closing is None or closing.kind != "call" or not closing.closing:
+                return len(text)
+            at = closing.end
+        return end
+
+    def _resume(self, at: int, i: int) -> int:
         """Where a broken call ends: at the next tag outside its strings."""
         reader, text = self._reader, self._text
         tags = reader._tags
@@ -460,7 +498,7 @@ class _Block:
             opening = quote.end() - 1
             string = STRINGS[text[opening]].match(text, opening)
             if string is None:
-                return len(text)
+                return self._recover(i)
             at = string.end()
 
 

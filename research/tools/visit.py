@@ -11,7 +11,6 @@ from research.tools import spec_of
 from research.types import Passage, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
-    from research.fetch import FetchPolicy
     from research.search.library import Library
 
 READ = 50_000
@@ -23,11 +22,13 @@ SHOWN = 3_800
 class VisitTool:
     """Opens library documents and public pages."""
 
-    timeout_s = 40.0
+    timeout_s = 60.0
+    """More than fetching and parsing may take together, so that their own messages arrive."""
 
-    def __init__(self, library: Library, policy: FetchPolicy) -> None:
+    def __init__(self, library: Library, allowed_hosts: tuple[str, ...] = ()) -> None:
+        """`allowed_hosts`: private hosts that may be opened, named by the administrator."""
         self._library = library
-        self._policy = policy
+        self._allowed_hosts = allowed_hosts
 
     @property
     def spec(self) -> ToolSpec:
@@ -44,8 +45,8 @@ class VisitTool:
             document = self._library.open(url)
             url, title, text = document.url, document.title, document.text
         else:
-            from research.fetch import fetch
+            from research.fetch import FetchPolicy, fetch
 
-            page = fetch(url, policy=self._policy)
+            page = fetch(url, policy=FetchPolicy(allow_hosts=self._allowed_hosts))
             url, title, text = page.url, page.title or page.url, page.text
         return ToolOutput(passages=(Passage(url, title, reduce(text[:READ], goal, SHOWN)),))

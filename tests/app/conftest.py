@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import home as open_home
 from research.__main__ import EXAMPLE
+from research.errors import ConfigError
 from research.settings import load
 from research.workbench import Workbench
 
@@ -63,11 +64,6 @@ def answered(answered_home: Path, tmp_path: Path) -> Path:
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     """Open the app on a home, at a page and with parameters in the address."""
 
-    def leave() -> None:
-        if open_home._open.is_open:
-            open_home.bench().library.close()
-        st.cache_resource.clear()
-
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
         st.cache_resource.clear()
@@ -79,4 +75,6 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
         return app.run()
 
     yield start
-    leave()
+    with suppress(ConfigError):
+        open_home.bench().library.close()
+    st.cache_resource.clear()

@@ -1,0 +1,138 @@
+"""ReWOO plans: `Plan: why`, then `#E1 = tool[input]`.
+
+Source: Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations" (arXiv:2305.18323).
+A plan is read as a whole or not at all: one bad step, one unknown tool, and nothing runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from research.parsing.calls import Tools
+from research.parsing.reading import PlanStep, Reading, format_error
+from research.parsing.tagged import CUT, plain
+
+_LINE = re.compile(
+    r"^[ \t*_`>+\-•]*(?:\d{1,3}[.)][ \t*_`]*)?"
+    r"(?P<why>(?:Plan|Step|计划|步骤)[ \t]*\d*[ \t*_]*[:：][ \t*_]*)?(?P<step>(?=[#＃]E\d+[ \t`*_]*[=＝:：]))?",
+    re.M,
+)
+_STEP = re.compile(r"[#＃]E(\d+)[ \t`*_]*[=＝](?!=)[ \t`*_]*([^\s\[\]［］]*)[ \t]*([\[［])")
+_REFERENCE = re.compile(r"[#＃]E(\d+)")
+_TAIL = re.compile(r"[ \t`*_.;,。；，]*(?:</\w+>)?[ \t`*_]*(?=\n|\Z)")
+_BRACKETS = {"[": re.compile(r"[\[\]]"), "［": re.compile(r"[［］]")}
+_THINK = re.compile(r"</?think(?:ing)?>", re.I)
+
+
+class _BadPlan(ValueError):
+    def __init__(self, message: str, code: str = "bad_plan") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
+    """The steps in order; a reference to anything but an earlier step is a plan error, as is an unknown tool."""
+    text = text.encode("utf-8", "replace").decode()
+    thinking, body = _reasoning(text)
+    seen = {"thinking": thinking, "said": text, "words": body.strip()}
+    if not text.strip():
+        return format_error("refused" if finish_reason == "content_filter" else "empty", **seen)
+    if finish_reason in CUT:
+        return format_error("truncated", "The plan was cut off at the length limit. Be shorter.", **seen)
+    try:
+        steps = list(_steps(body, tools))
+    except _BadPlan as error:
+        return format_error(error.code, str(error), **seen)
+    if not steps:
+        return format_error("bad_plan", "The reply held no step of the form #E1 = tool[input].", **seen)
+    return Reading("plan", steps=tuple(steps), **seen)
+
+
+def _steps(text: str, tools: Tools) -> Iterator[PlanStep]:
+    seen: set[str] = set()
+    starts = _starts(text)
+    for (line, head), (end, _) in zip(starts, [*starts[1:], (len(text), None)], strict=True):
+        if head is None:
+            continue  # a plan line whose step stands on another one
+        match = _STEP.match(text, head)
+        if match is None:
+            raise _BadPlan(f"{text[head : head + 40]!r} is not of the form #E1 = tool[input].")
+        number, tool, bracket = match.groups()
+        step = f"E{number}"
+        if tools is not None and tool not in tools:
+            raise _BadPlan(f"#{step}: there is no tool {tool[:80]!r}. The tools are: {', '.join(tools)}.", "unknown_tool")
+        given = plain(_input(text, match.end(), end, bracket, step))
+        if not given and tools is not None and tools[tool].parameters.get("required"):
+            raise _BadPlan(f"#{step}: the input of {tool} is empty.")
+        deps = tuple(dict.fromkeys(f"E{other}" for other in _REFERENCE.findall(given)))
+        if step in seen:
+            raise _BadPlan(f"#{step} is given twice.")
+        for other in deps:
+            if other not in seen:
+                raise _BadPlan(f"#{step} needs #{other}, which is not an earlier step.")
+        seen.add(step)
+        yield PlanStep(step, tool, given, deps, text[line:head].strip(" \t\n*_`-"))
+
+
+def _starts(text: str) -> list[tuple[int, int | None]]:
+    """Where steps begin: (place of their plan's words, place of `#E1 =`), the second None for words alone."""
+    found: list[tuple[int, int | None]] = []
+    words: int | None = None
+    for match in _LINE.finditer(text):
+        head = match.end() if match["step"] is not None else None
+        if match["why"] is not None and head is None:
+            line_end = text.find("\n", match.end())
+            inline = _STEP.search(text, match.end(), line_end if line_end >= 0 else len(text))
+            head = inline.start() if inline else None
+        if match["why"] is not None:
+            words = match.end("why")
+        if head is not None:
+            # The words of a plan belong to the step after them; as a boundary they count where they begin.
+            found.append((words if words is not None else head, head))
+            words = None
+        elif match["why"] is not None:
+            found.append((match.start(), None))
+    return found
+
+
+def _input(text: str, start: int, end: int, bracket: str, step: str) -> str:
+    """The text in the brackets, which may hold brackets itself."""
+    closing = "]" if bracket == "[" else "］"
+    depth = 1
+    balanced = None
+    for match in _BRACKETS[bracket].finditer(text, start, end):
+        depth += 1 if match.group() == bracket else -1
+        if depth == 0:
+            balanced = match.start()
+            break
+    segment = text[start:end].rstrip(" \t\n\r`*_")
+    ends_with = segment.endswith(closing)
+    if balanced is not None and (tail := _TAIL.match(text, balanced + 1, end)):
+        rest = text[tail.end() : end]
+        # Without a blank line, what follows up to another bracket is still the input: `python[# [a]\nprint(1)]`.
+        if not rest.strip(" \t\n\r`~") or re.match(r"\s*\n\s*\n|\n```", rest) or not ends_with:
+            return text[start:balanced]
+    if ends_with:
+        return segment[: -len(closing)]
+    raise _BadPlan(f"#{step}: the input does not end with {closing}.")
+
+
+def _reasoning(text: str) -> tuple[str, str]:
+    """(reasoning, the plan).  An unclosed `<think>` ends at the first step."""
+    closes = [match for match in _THINK.finditer(text) if "/" in match.group() and not _within_input(text, match)]
+    if closes:
+        last = closes[-1]
+        return text[: last.start()].strip(), text[last.end() :]
+    opening = _THINK.search(text)
+    if opening is None or _within_input(text, opening):
+        return "", text
+    first = next((line for line, head in _starts(text[opening.end() :]) if head is not None), 0)
+    return text[opening.end() : opening.end() + first].strip(), text[opening.end() + first :]
+
+
+def _within_input(text: str, match: re.Match[str]) -> bool:
+    """Whether a tag stands in the brackets of a step, as far as its line tells."""
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    line_end = text.find("\n", match.end())
+    return _STEP.search(line) is not None and "]" in text[match.end() : line_end if line_end >= 0 else len(text)]

@@ -1,0 +1,63 @@
+"""What a page draws of a run that has come as far as round k is what the replay of the finished run draws at round k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research.settings import load
+from research.view import until
+from research.workbench import Workbench
+
+RUN = "261121-120000-abcd"
+
+
+def tree(node: Any) -> list[Any]:
+    """An element and all below it: its kind and every property.
+
+    What a fragment writes into a container outside of it stands in a transparent one, which draws nothing itself.
+    """
+    children: list[Any] = []
+    for _, child in sorted(getattr(node, "children", {}).items()):
+        children += tree(child)[2] if child.type == "transparent" else [tree(child)]
+    return [node.type, str(node.proto), children]
+
+
+def drawn(app: AppTest) -> list[Any]:
+    assert not app.exception
+    return [tree(app.get_by_key(part)) for part in ("rounds", "report")]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_live_equals_replay(visit: Callable[..., AppTest], home: Path, answered: Path, number: int) -> None:
+    finished = Workbench(load(home=answered))
+    row = finished.store.run(RUN)
+    events = until(finished.store.events(RUN), number)
+    watched = Workbench(load(home=home))
+    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.append(events)
+    live = visit(home, run=RUN)
+    assert any(button.label == "Stop" for button in live.button) == (number < 3)
+    seen = drawn(live)
+    assert seen[0][2], "nothing was drawn"
+    assert seen == drawn(visit(answered, run=RUN, round=str(number)))
+
+
+def test_an_unfinished_round_is_drawn_open_and_its_words_as_they_come(
+    visit: Callable[..., AppTest], home: Path, answered: Path
+) -> None:
+    finished = Workbench(load(home=answered))
+    row, events = finished.store.run(RUN), finished.store.events(RUN)
+    written = next(event.seq for event in events if type(event).__name__ == "Streamed" and "<answer>" in event.text)
+    watched = Workbench(load(home=home))
+    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.append([event for event in events if event.seq <= written])
+    live = visit(home, run=RUN)
+    steps = live.get_by_key("rounds").expander
+    assert [step.proto.expanded for step in steps] == [False, False, True]
+    report = live.get_by_key("report")
+    assert any(r"\$3.732 trillion" in element.value for element in report.markdown)

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research.__main__ import EXAMPLE
+from research.settings import load
+from research.workbench import Workbench
+
+RUN = "261121-120000-abcd"
+Visit = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    """Everything that is drawn as Markdown."""
+    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def test_ask_begins_with_an_example_and_one_button(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    assert not app.exception
+    assert app.text_area(key="question").value == EXAMPLE
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
+    assert "is not a language model" in texts(app)
+
+
+def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    rounds = app.number_input(key="framework.react.rounds")
+    assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 100, "Rounds before the forced answer.")
+    app.selectbox(key="context").select("window").run()
+    assert app.number_input(key="context.window.k").value == 5
+
+
+def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps({"text": "<answer>No one knows.</answer>"}), encoding="utf-8")
+    app = visit(home)
+    app.selectbox(key="context").select("window").run()
+    app.number_input(key="context.window.k").set_value(2)
+    app.number_input(key="budget-tokens").set_value(5_000)
+    app.text_input(key="model").set_value(f"scripted:{script}")
+    app.text_area(key="question").set_value("Who knows?")
+    press(app, "Start")
+    assert not app.exception
+    row = Workbench(load(home=home)).store.run(app.query_params["run"])
+    assert (row.question, row.recipe.context, row.recipe.context_options) == ("Who knows?", "window", {"k": 2})
+    assert row.recipe.framework_options == {}
+    assert row.recipe.budget.tokens == 5_000
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("question", "  ", "the question is empty"),
+        ("model", "nonsense:x", "unknown model provider"),
+        ("model", "scripted:/nowhere.jsonl", "cannot be read"),
+    ],
+)
+def test_bad_input_says_how_to_mend_it_and_loses_nothing(visit: Visit, home: Path, key: str, value: str, said: str) -> None:
+    app = visit(home)
+    field = app.text_area(key=key) if key == "question" else app.text_input(key=key)
+    field.set_value(value)
+    app.number_input(key="budget-tokens").set_value(77)
+    press(app, "Start")
+    assert said in app.error[0].value
+    assert "run" not in app.query_params
+    assert app.number_input(key="budget-tokens").value == 77
+    assert Workbench(load(home=home)).store.runs() == []
+
+
+def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN)
+    assert not app.exception
+    drawn = texts(app)
+    assert "**Answered** in 3 rounds" in drawn
+    assert r"\$3.732 trillion" in drawn
+    assert r"[\[1\]](#source-1)" in drawn
+    assert "Supported" in drawn
+    assert len(app.get_by_key("rounds").expander) == 3
+    assert [button.label for button in app.get("download_button")] == ["Download Markdown"]
+
+
+def test_an_opened_round_shows_exactly_what_was_asked_and_sent(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN)
+    app.session_state[f"round-{RUN}-main-2-done"] = True
+    app.run()
+    assert any('"code"' in code.value for code in app.code)
+    app.toggle(key=f"sent-{RUN}-main-2").set_value(True).run()
+    assert any("<tool_response" in code.value for code in app.code)
+
+
+def test_the_address_opens_a_round_and_the_slider_moves_on(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN, round="1")
+    assert "Round 1 of 3" in texts(app)
+    assert len(app.get_by_key("rounds").expander) == 1
+    app.slider[0].set_value(2).run()
+    assert app.query_params["round"] == "2"
+    app.slider[0].set_value(3).run()
+    assert "round" not in app.query_params
+    assert "**Answered** in 3 rounds" in texts(app)
+
+
+@pytest.mark.parametrize("number", ["0", "99", "-1", "abc", "²"])
+def test_a_round_that_is_not_there_opens_the_closest(visit: Visit, answered: Path, number: str) -> None:
+    app = visit(answered, run=RUN, round=number)
+    assert not app.exception
+    assert app.slider[0].value in (1, 3)
+
+
+def test_play_begins_again_at_the_first_round(visit: Visit, answered: Path) -> None:
+    app = press(visit(answered, run=RUN), "Play")
+    assert "Round 1 of 3" in texts(app)
+    assert "Round 1 of 3" in texts(press(app, "Pause"))
+
+
+def test_an_unknown_run_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, run="nope")
+    assert "unknown run 'nope'" in app.error[0].value.replace("\\", "")
+
+
+def test_a_run_whose_process_has_gone_is_interrupted(visit: Visit, answered: Path) -> None:
+    with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
+        connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
+        connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
+    app = visit(answered, run=RUN)
+    assert "**Interrupted**" in texts(app)
+    assert not any(button.label == "Stop" for button in app.button)
+    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["Interrupted"]
+
+
+def test_runs_teaches_when_there_are_none(visit: Visit, home: Path) -> None:
+    app = visit(home, "runs")
+    assert not app.exception
+    assert "No runs yet" in texts(app)
+    assert app.page_link[0].value == "Ask the first question"
+
+
+def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
+    app = visit(answered, "runs")
+    table = app.dataframe[0].value
+    assert table["Question"].tolist() == [EXAMPLE]
+    assert table["Outcome"].tolist() == ["Answered"]
+    app.text_input[0].set_value("chess").run()
+    assert not app.dataframe
+    assert "No run holds" in texts(app)
+
+
+def test_the_library_shows_what_it_holds(visit: Visit, home: Path) -> None:
+    app = visit(home, "library")
+    assert not app.exception
+    assert "CIA World Factbook" in texts(app)
+    assert "13 documents" in texts(app) or "12 documents" in texts(app)
+
+
+def test_the_library_searches_and_opens_with_the_passage_marked(visit: Visit, home: Path) -> None:
+    app = visit(home, "library")
+    app.text_input[0].set_value("gdp growth").run()
+    assert "France · Economy" in texts(app)
+    app = visit(home, "library", doc="library://factbook/france/economy", quote="GDP (purchasing power parity) 2024: …")
+    assert ":primary-background[Real GDP" in texts(app)
+    assert "marked: 1 line" in texts(app)
+
+
+def test_a_document_that_is_not_there_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", doc="library://factbook/france/nothing")
+    assert "no document" in app.error[0].value
+
+
+def test_a_folder_is_added_read_searched_and_forgotten(visit: Visit, home: Path, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "moon.md").write_text("# The moon\n\nThe moon is $3 of ![cheese](https://evil.example/p.png).", "utf-8")
+    (papers / "broken.docx").write_bytes(b"not a docx")
+    app = visit(home, "library")
+    app.text_input[1].set_value(str(papers))
+    press(app, "Add folder")
+    assert not app.exception
+    assert "1 file read" in app.success[0].value
+    assert "broken.docx" in app.warning[0].value
+    app.text_input[0].set_value("moon cheese").run()
+    assert r"\$3" in texts(app)
+    assert "![" not in texts(app)
+    assert visit(home).multiselect(key="folders").options == ["papers"]
+    app = press(visit(home, "library"), "Forget")
+    assert any("no longer be searched" in element.value for element in app.markdown)
+
+
+@pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Name a folder")])
+def test_a_wrong_folder_is_said(visit: Visit, home: Path, path: str, said: str) -> None:
+    app = visit(home, "library")
+    app.text_input[1].set_value(path)
+    press(app, "Add folder")
+    assert said in app.error[0].value.replace("\\", "")
+
+
+def test_a_damaged_database_is_named_and_left_alone(visit: Visit, home: Path) -> None:
+    (home / "workbench.sqlite").write_bytes(b"this is no database" * 100)
+    app = visit(home)
+    assert not app.exception
+    assert "workbench.sqlite" in app.error[0].value.replace("\\", "")
+    assert (home / "workbench.sqlite").read_bytes().startswith(b"this is no database")

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from app_pages.parts.safe import plain, prose
+
+HIDDEN = "\u2060"
+
+
+def shown(text: str) -> str:
+    """What a reader sees: escapes and the invisible joiner gone."""
+    return re.sub(r"\\([^\w\s]|_)", r"\1", text).replace(HIDDEN, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![chart](https://evil.example/pixel.png)",
+        "![a][ref]\n\n[ref]: https://evil.example/pixel.png",
+        "[![badge](https://evil.example/a.svg)](https://evil.example)",
+        "![](https://evil.example/pixel.png)",
+        "`code` ![x](https://evil.example/p) `more`",
+        "```\n![x](https://evil.example/p)\n```",
+        "\\![x](https://evil.example/p)",
+    ],
+)
+def test_an_image_becomes_a_link(text: str) -> None:
+    assert "![" not in prose(text)
+    assert "https://evil.example" in prose(text)
+    assert "![" not in plain(text)
+
+
+def test_an_image_keeps_its_words() -> None:
+    assert prose("![GDP by year](https://example.org/g.png)") == "[image: GDP by year](https://example.org/g.png)"
+
+
+@pytest.mark.parametrize("text", ["from $3.689 trillion to $3.732 trillion", "$$x^2$$", "already \\$5 and \\\\$6"])
+def test_a_dollar_is_money(text: str) -> None:
+    assert not re.search(r"(?<!\\)\$", prose(text))
+    assert not re.search(r"\\\\\$", prose(text))
+
+
+def test_code_and_addresses_stay_as_they_are() -> None:
+    code = "`echo $HOME ~/x`, see https://example.org/~me/$1\n\n```\ncost = $5 ~ $6\n```\n\nand $7"
+    assert prose(code) == code.replace("and $7", "and \\$7")
+
+
+def test_a_tilde_is_not_a_strike_through() -> None:
+    assert prose("~5 to ~10, ~~gone~~") == "\\~5 to \\~10, \\~\\~gone\\~\\~"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":red[supported]", ":green-badge[verified]", ":material/verified: checked", ":material_verified:", ":+1:",
+        ':color[x]{foreground="#f00"}', ":streamlit:", ":help[x]", "::leaf[x]", ":::note", "see note:a[1]",
+        "`a\nb` :red[c] `", "\\`:red[x]`",
+    ],
+)  # fmt: skip
+def test_the_drawing_language_of_the_page_is_out_of_reach(text: str) -> None:
+    active = re.compile(r":[\w+\-/]+[:\[{]|:material_\w+:|::+\w")
+    assert active.search(text)
+    assert not active.search(prose(text))
+    assert not active.search(plain(text))
+    assert shown(prose(text)) == shown(text)
+
+
+def test_a_diagram_is_shown_as_text() -> None:
+    fence = '```mermaid\nflowchart LR\n  a@{ img: "https://evil.example/p.png" }\n```'
+    assert "mermaid" not in prose(fence)
+    assert "mermaid" not in prose(f"> {fence}".replace("\n", "\n> "))
+    assert "m&#101;rmaid" not in prose(fence.replace("mermaid", "m&#101;rmaid"))
+
+
+def test_ordinary_markdown_is_left_alone() -> None:
+    text = "## France\n\n- **GDP**: *up* at 10:30, see [the page](https://example.org:8080/a?b=1)\n\n| a | b |\n|---|---|"
+    assert prose(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# not a heading", "1. not a list", "12) nor this", "- nor this", "+ nor this", "*not* _emphasis_ `or` code",
+        "<b>not</b> [a](https://example.org)", "a | b ~ c $d$ &amp; e", "C:\\path\\file", "> quote",
+    ],
+)  # fmt: skip
+def test_plain_text_shows_as_it_was_written(text: str) -> None:
+    assert shown(plain(text)) == text
+    assert not re.match(r"[#>+*-]|\d+[.)]", plain(text))
+    assert not re.search(r"(?<!\\)[*_`\[\]<>|~$&]", plain(text))
+
+
+def test_plain_text_is_one_line() -> None:
+    assert plain("a\n\n# b\n- c") == "a \\# b - c"
