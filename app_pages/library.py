@@ -41,7 +41,9 @@ if url:
     document.draw(bench.library, url, st.query_params.get("quote", ""))
     st.stop()
 
-query = st.text_input("Search the library", type="search", placeholder="Search the library", label_visibility="collapsed")
+query = st.text_input(
+    "Search the library", type="search", placeholder="Search the library", label_visibility="collapsed"
+)
 if query:
     home.until_ready()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import home, run
+from app_pages.parts import head, home, run
 from app_pages.parts.safe import plain
 from app_pages.parts.words import lasted, when
 from research.progress import OUTCOMES
@@ -19,7 +19,7 @@ def ending(row: RunRow) -> str:
     """How the run stands, in a few words."""
     if row.outcome:
         return OUTCOMES[row.outcome].partition(";")[0]
-    return "Interrupted" if run.lost(row) else "Running"
+    return "Interrupted" if head.lost(row) else "Running"
 
 
 def opened() -> None:

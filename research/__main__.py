@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from research.errors import ConfigError, WorkbenchError
 
 if TYPE_CHECKING:
+    from research.engine import Followed
     from research.view import RunView
     from research.workbench import Workbench
 
@@ -99,6 +100,11 @@ def _parser() -> argparse.ArgumentParser:
     stop = add("stop", _stop, "ask a run to stop")
     stop.add_argument("run")
 
+    resume = add("resume", _resume, "go on with a run that waits or was interrupted")
+    resume.add_argument("run")
+    resume.add_argument("--reply", metavar="TEXT", help="the reply to its question")
+    resume.add_argument("--json", action="store_true")
+
     library = add("library", _library, "the documents that `search` looks through")
     actions = library.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=_Parser)
     add_folder = actions.add_parser("add", help="index a folder of md, txt, html, pdf and docx files")
@@ -113,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
     prepare.add_argument(
         "--vectors", action="store_true", help="make the vectors too; the app does it in the background"
     )
+
+    parse = add("parse", _parse, "how replies of a model are read: one JSON case a line in, its reading out")
+    parse.add_argument("--tools", required=True, metavar="FILE", help='[{"name", "description", "parameters"}, …]')
 
     add("doctor", _doctor, "what is installed, what works, and how to mend the rest")
     return parser
@@ -173,22 +182,36 @@ def _run(arguments: argparse.Namespace) -> int:
     _index(bench, recipe.folders)
     if arguments.detach:
         return _detach(bench)
-    from research import progress
     from research.view import RunView
 
-    view = RunView()
     events = bench.engine.follow(arguments.question, recipe, arguments.run_id)
-    _stop_on_interrupt(bench, events.run_id)
     if arguments.run_id is None:
         print(f"run {events.run_id}", file=sys.stderr, flush=True)
-    for event in events:
-        view.apply(event)
-        for line in progress.lines(event):
-            print(line, file=sys.stderr, flush=True)
+    view = _watch(bench, events, RunView())
     if export is not None:
         from research.exports.markdown import markdown
 
         export.write_text(markdown(view), encoding="utf-8")
+    return _print(view, arguments.json)
+
+
+def _watch(bench: Workbench, events: Followed, view: RunView) -> RunView:
+    """Make the run happen, with a line on stderr for each thing that does."""
+    from research import progress
+
+    _stop_on_interrupt(bench, events.run_id)
+    for event in events:
+        view.apply(event)
+        for line in progress.lines(event):
+            print(line, file=sys.stderr, flush=True)
+    return view
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    from research.view import fold
+
+    bench, events = _load(arguments)
+    view = _watch(bench, bench.engine.resume(arguments.run, arguments.reply), fold(events))
     return _print(view, arguments.json)
 
 
@@ -346,6 +369,25 @@ def _library(arguments: argparse.Namespace) -> int:
                 bench.prepare((), report, vectors=arguments.vectors)
         for info in library.collections():
             print(f"{info.name}: {info.documents:,} documents, {info.passages:,} passages, {info.vectors:,} vectors")
+    return 0
+
+
+def _parse(arguments: argparse.Namespace) -> int:
+    import msgspec
+
+    from research.parsing import parse_line
+    from research.types import ToolSpec
+
+    try:
+        tools = msgspec.json.decode(Path(arguments.tools).read_bytes(), type=list[ToolSpec])
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigError(f"--tools {arguments.tools}: a JSON list of tools is accepted: {error}") from error
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if line.strip():
+            try:
+                print(parse_line(line.decode("utf-8", "replace"), tools))
+            except WorkbenchError as error:
+                raise ConfigError(f"line {number}: {error}") from error
     return 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from research.errors import ConfigError
-from research.events import Event
+from research.events import Event, UserReplied, WaitingForUser
 from research.journal import Journal
 from research.recipe import Recipe
 from research.run import Run, Shared, execute
@@ -77,6 +77,27 @@ class ThreadEngine:
         run_id = run_id or new_id()
         self._store.create(run_id, run.question, recipe)
         return Followed(run_id, self._drive(run, run_id))
+
+    def resume(self, run_id: str, reply: str | None = None) -> Followed:
+        """Go on with a run from its journal; `reply` answers its open question.
+
+        Raises `ConfigError` when it has ended, or waits for a reply and gets none.
+        """
+        row = self._store.run(run_id)
+        if row.status == "waiting_input" and not (reply or "").strip():
+            raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
+        if row.status not in ("running", "waiting_input", "paused") or row.id in self._active:
+            raise ConfigError(
+                f"run {row.id} cannot be resumed: {'it is at work' if row.id in self._active else row.status}"
+            )
+        events = self._store.events(row.id)
+        if row.status == "waiting_input":
+            agent = next(event.agent for event in reversed(events) if isinstance(event, WaitingForUser))
+            told = UserReplied(run=row.id, seq=events[-1].seq + 1, time=time.time(), agent=agent, text=reply or "")
+            self._store.append([told])
+            events.append(told)
+        shared = self._shared_for(row.recipe, Journal(events), threading.Event())
+        return Followed(row.id, self._drive(Run(row.question, row.recipe, shared), row.id))
 
     def stop(self, run_id: str) -> None:
         self._store.ask_for(run_id, "stop")

@@ -6,6 +6,7 @@
     ├── FormatError     the model: its reply cannot be read; it is shown the problem and asked again
     ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
     ├── LimitReached    the run: a budget is spent; the run concludes with what is known
+    ├── NeedsInput      the user: the agent asks something before it can go on
     └── Stopped         the run: the user asked it to stop
 
 Anything else ends the run as `failed`, with its traceback among the events.
@@ -61,6 +62,10 @@ class LimitReached(WorkbenchError):
     def __init__(self, limit: Outcome) -> None:
         super().__init__(f"the budget of {limit} is spent")
         self.limit = limit
+
+
+class NeedsInput(WorkbenchError):
+    """The run waits for the user's reply; it goes on from its journal when the reply is there."""
 
 
 class Stopped(WorkbenchError):

@@ -132,6 +132,16 @@ class ChildFinished(Base, frozen=True):
     answer: str
 
 
+class WaitingForUser(Base, frozen=True):
+    """The agent asks the user something; the run rests until `UserReplied`."""
+
+    prompt: str
+
+
+class UserReplied(Base, frozen=True):
+    text: str
+
+
 class RunFailed(Base, frozen=True):
     """Something that should not happen did.  Always followed by `RunFinished`."""
 
@@ -164,6 +174,8 @@ Event = (
     | Concluding
     | ChildStarted
     | ChildFinished
+    | WaitingForUser
+    | UserReplied
     | RunFailed
     | RunFinished
 )

@@ -20,11 +20,13 @@ from research.events import (
     RunStarted,
     ToolFinished,
     ToolStarted,
+    UserReplied,
+    WaitingForUser,
     Warned,
 )
 from research.types import Observation, Source
 
-_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted)
+_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser)
 
 
 class Journal:
@@ -35,6 +37,7 @@ class Journal:
         self._replies: dict[tuple[str, int], Replied] = {}
         self._observations: dict[str, Observation] = {}
         self._started: set[str] = set()
+        self._user: dict[str, list[str]] = {}
         self._marks: Counter[tuple[str, str]] = Counter()
         for event in events:
             self.next_seq = event.seq + 1
@@ -43,6 +46,8 @@ class Journal:
                     self._replies[event.agent, event.ask] = event
                 case ToolStarted():
                     self._started.add(event.call.id)
+                case UserReplied():
+                    self._user.setdefault(event.agent, []).append(event.text)
                 case ToolFinished():
                     self._observations[event.observation.call_id] = event.observation
                 case _:
@@ -59,6 +64,11 @@ class Journal:
     def started(self, call_id: str) -> bool:
         """Whether the call was announced; it may have been cut off before its result."""
         return call_id in self._started
+
+    def user_reply(self, agent: str) -> str | None:
+        """The user's next reply to this agent; each is given once, in order."""
+        replies = self._user.get(agent)
+        return replies.pop(0) if replies else None
 
     def recalls(self, mark: Base) -> bool:
         """Whether this mark is on record; each record answers once, in order."""

@@ -52,6 +52,8 @@ def lines(event: e.Event) -> Iterator[str]:
             yield f"  {where}{text}"
         case e.Concluding(reason=reason):
             yield f"  {where}concluding: {reason}"
+        case e.WaitingForUser(prompt=prompt):
+            yield f"  {where}asks: {prompt}"
         case e.RunFailed(error=error):
             yield f"  {error}"
         case _:

@@ -38,6 +38,8 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     folders: tuple[str, ...] = ()
     """The user's own document folders, absolute paths, searched as part of the library."""
     budget: Budget = Budget()
+    temperature: float | None = None
+    """Sampling temperature; None leaves it to the provider."""
     language: str = "auto"
     """`en`, `zh`, or `auto`: the language of the question."""
     prompts: str = ""

@@ -13,7 +13,7 @@ import re
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ import msgspec
 from research import prompts, protocols, registry
 from research.budget import Meter
 from research.citations import Ledger, check, cited, shown
-from research.errors import ConfigError, FormatError, LimitReached, ProviderError, Stopped
+from research.errors import ConfigError, FormatError, LimitReached, NeedsInput, ProviderError, Stopped
 from research.events import (
     Asked,
     Base,
@@ -32,17 +32,18 @@ from research.events import (
     Event,
     Rejected,
     Replied,
+    ReportUpdated,
     RunFailed,
     RunFinished,
     RunStarted,
     Streamed,
     ToolFinished,
     ToolStarted,
+    WaitingForUser,
     Warned,
     Withdrawn,
 )
 from research.journal import Journal
-from research.protocols.tagged import split_reasoning
 from research.recipe import Recipe
 from research.text import clip, estimate_tokens, language_of
 from research.toolbox import Toolbox
@@ -66,6 +67,12 @@ from research.types import (
 T = TypeVar("T")
 Steps = Generator[Event, None, T]
 """Emits events, returns a T."""
+
+Reads = Callable[[Reply], object]
+"""Looks at a reply; raises `FormatError` for one that will not do."""
+
+Local = Callable[[dict[str, Any]], str]
+"""A tool of a framework itself: arguments to observation.  Raises `ToolError`."""
 
 TRIES = 3
 """Times a request is sent before a passing fault of the provider ends the run."""
@@ -95,6 +102,8 @@ class Shared:
         self.stop = stop or threading.Event()
         """Set from outside to stop the run within one call in flight."""
         self.ledger = Ledger(self.journal.sources)
+        self.computed: list[str] = []
+        """What the python tool printed: numbers that an answer may state without a source saying them."""
 
 
 class Run:
@@ -112,6 +121,12 @@ class Run:
         if native and not model.native:
             raise ConfigError(f"model {model.name!r} has no native tool calls; accepted protocols: auto, tagged")
         self.protocol = protocols.create("native" if native else "tagged")
+        self.prompt: str = registry.framework.get(recipe.framework).traits.get("prompt", recipe.framework)
+        """Name of the system prompt."""
+        self.prompt_tokens = 0
+        """Estimated size of the last request."""
+        self.scribed = 0
+        """Rounds that a scribe has merged into the report."""
         self.forgotten = 0
         """Oldest interactions whose observation bodies no longer fit into the model's context."""
         self._asks = 0
@@ -119,14 +134,35 @@ class Run:
         self._actions: list[str] = []
         self._hinted = False
 
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """What the recipe offers."""
+        return self.shared.tools.specs
+
+    @property
+    def computed(self) -> list[str]:
+        """What the python tool printed in this run and all its children."""
+        return self.shared.computed
+
     # -- what frameworks call ---------------------------------------------------------------------------------------
 
-    def ask(self, purpose: str = "act", *, extra: str = "", tools: bool = True, limits: bool = True) -> Steps[Reply]:
-        """One reply of the model to the conversation as the context strategy shapes it.
+    def ask(
+        self,
+        purpose: str = "act",
+        *,
+        messages: Sequence[Message] | None = None,
+        extra: str = "",
+        tools: Sequence[ToolSpec] | None = None,
+        reads: Reads | None = None,
+        limits: bool = True,
+    ) -> Steps[Reply]:
+        """One reply of the model to the conversation as the context strategy shapes it, or to `messages`.
 
-        `extra` is a last user message; `tools=False` offers none.  Raises `LimitReached`, `ProviderError`, `Stopped`.
+        `extra` is a last user message.  `tools` are offered (None: all of the run; empty: none).  `reads` looks at the
+        reply and raises `FormatError` for one that will not do, which is then shown to the model; without tools it gets
+        the plain text.  Raises `LimitReached`, `ProviderError`, `Stopped`.
         """
-        messages = yield from self._compose()
+        messages = tuple(messages) if messages is not None else (yield from self._compose())
         if extra:
             messages = (*messages, Message("user", extra))
         self._asks += 1
@@ -138,16 +174,21 @@ class Run:
             return recorded.reply
         if limits:
             self.shared.meter.admit()
-        reply = yield from self._converse(messages, ask, purpose, self.shared.tools.specs if tools else ())
-        return reply
+        offered = self.shared.tools.specs if tools is None else tuple(tools)
+        return (yield from self._converse(messages, ask, purpose, offered, reads))
 
-    def use(self, reply: Reply) -> Steps[tuple[Observation, ...]]:
+    def use(self, reply: Reply, local: Mapping[str, Local] | None = None) -> Steps[tuple[Observation, ...]]:
         """Run the calls of a reply in parallel and add the round to the transcript.
 
-        Each call gets exactly one observation, in the order asked; one failure does not touch its siblings.
+        Each call gets exactly one observation, in the order asked; one failure does not touch its siblings.  A call
+        that cannot run fails with the reason.  `local` are tools of the framework itself, by name.
         """
         hint = yield from self._watch_for_loops(reply.calls)
-        observations = yield from self._observe(reply.calls)
+        observations = yield from self._observe(reply.calls, local or {})
+        for error in reply.errors:
+            yield from self._mark(Warned(agent=self.agent, kind="tool", text=error.message))
+            failed = Observation(error.id, error.name, error.message, ok=False)
+            observations = (*observations[: error.index], failed, *observations[error.index :])
         self.transcript = self.transcript.add(Interaction(reply, observations, hint))
         return observations
 
@@ -161,14 +202,42 @@ class Run:
             return Answer(self.known(), reason)
         instruction = prompts.text("conclude", self.language, reason=reason)
         try:
-            reply = yield from self.ask("conclude", extra=instruction, tools=False, limits=False)
+            reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=False)
         except (LimitReached, ProviderError):
             return Answer(self.known(), reason)
         return Answer(reply.answer or self.known(), reason)
 
+    def ask_user(self, reply: Reply) -> Steps[str]:
+        """Put the agent's question to the user; the run rests until the reply is there."""
+        yield from self._mark(WaitingForUser(agent=self.agent, prompt=reply.answer))
+        text = self.shared.journal.user_reply(self.agent)
+        if text is None:
+            raise NeedsInput(reply.answer)
+        self.transcript = self.transcript.add(Interaction(reply, hint=text))
+        return text
+
+    def report(self, text: str) -> Steps[None]:
+        """The evolving report as it stands now."""
+        if text and text != self.transcript.report:
+            self.transcript = msgspec.structs.replace(self.transcript, report=text)
+            yield from self._mark(ReportUpdated(agent=self.agent, report=text))
+
+    def brief(self, prompt: str, **values: str) -> list[Message]:
+        """A conversation of its own for one question: the named prompt as system, the filled `…_task` as user."""
+        return [
+            Message("system", prompts.text(prompt, self.language, date=prompts.today())),
+            Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
+        ]
+
     def child(self, name: str, question: str | None = None, **changes: Any) -> Run:
         """A sub-agent with its own transcript and a share of the same budget, stop flag and sources."""
-        recipe = msgspec.structs.replace(self.recipe, **changes)
+        # A child's framework has options of its own.
+        fresh = (
+            {"framework_options": {}}
+            if changes.get("framework", self.recipe.framework) != self.recipe.framework
+            else {}
+        )
+        recipe = msgspec.structs.replace(self.recipe, **{**fresh, **changes})
         return Run(question or self.question, recipe, self.shared, agent=f"{self.agent}/{name}")
 
     def work(self) -> Steps[Answer]:
@@ -232,12 +301,11 @@ class Run:
 
     def head(self) -> list[Message]:
         """System prompt and question: they stay whatever a strategy drops."""
-        system = prompts.system(
-            registry.framework.get(self.recipe.framework).traits.get("prompt", self.recipe.framework),
-            self.protocol.name,
-            self.language,
-            tools=self.protocol.instructions(self.shared.tools.specs, self.language),
-        )
+        tools = self.protocol.instructions(self.shared.tools.specs, self.language)
+        system = prompts.system(self.prompt, self.protocol.name, self.language, tools=tools)
+        if self.transcript.reflections:
+            notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
+            system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
         return [Message("system", system), Message("user", self.question)]
 
     def turns(self, first: int = 0) -> list[Message]:
@@ -262,20 +330,22 @@ class Run:
         return tuple(messages)
 
     def _converse(
-        self, messages: tuple[Message, ...], ask: int, purpose: str, tools: tuple[ToolSpec, ...]
+        self, messages: tuple[Message, ...], ask: int, purpose: str, tools: tuple[ToolSpec, ...], reads: Reads | None
     ) -> Steps[Reply]:
         """Call, read, and ask again while the reply cannot be read; bad replies are events, not history."""
         model = self.shared.models(self.recipe.roles.get(purpose, self.recipe.model))
         base = messages
         for _attempt in range(REASKS + 1):
             self._check_stop()
-            request = Request(messages, self.protocol.offer(tools), purpose, self.agent, self.protocol.stop)
+            request = Request(
+                messages, self.protocol.offer(tools), purpose, self.agent, self.protocol.stop, self.recipe.temperature
+            )
             keep = _common(self._sent, messages)
-            self._sent = messages
+            self._sent, self.prompt_tokens = messages, count_tokens(messages)
             yield Asked(
                 agent=self.agent, ask=ask, round=self.transcript.length + 1, purpose=purpose, model=model.name,
                 keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in tools),
-                prompt_tokens=_count(messages),
+                prompt_tokens=self.prompt_tokens,
             )  # fmt: skip
             started = time.monotonic()
             try:
@@ -287,11 +357,13 @@ class Run:
                 base = messages = yield from self._compose()
                 continue
             usage = completion.usage or Usage(
-                _count(messages), estimate_tokens(completion.text + completion.reasoning), estimated=True
+                count_tokens(messages), estimate_tokens(completion.text + completion.reasoning), estimated=True
             )
             self.shared.meter.spend(usage)
             try:
                 reply = self._read(completion, ask, tools)
+                if reads is not None:
+                    reads(reply)
             except FormatError as error:
                 yield Rejected(agent=self.agent, ask=ask, text=completion.text, problem=str(error), usage=usage)
                 said = [Message("assistant", completion.text)] if completion.text.strip() else []
@@ -304,16 +376,7 @@ class Run:
 
     def _read(self, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:
         prefix = re.sub(r"[^A-Za-z0-9]+", "-", self.agent)
-        try:
-            reply = self.protocol.read(completion, lambda index: f"{prefix}-{ask}-{index + 1}")
-        except FormatError:
-            if tools or not completion.text.strip():
-                raise
-            # Told to answer without tools, plain words are the answer.
-            return Reply(text=completion.text, answer=split_reasoning(completion.text)[1].strip())
-        if reply.calls and not tools:
-            raise FormatError("No tool can be called any more. Give the answer from what is known.")
-        return reply
+        return self.protocol.read(completion, lambda index: f"{prefix}-{ask}-{index + 1}", tools)
 
     def _call(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
         for attempt in range(1, TRIES + 1):
@@ -350,7 +413,7 @@ class Run:
             yield Streamed(agent=self.agent, ask=ask, text="".join(d.text for d in gathered), kind=gathered[0].kind)
             gathered.clear()
 
-    def _observe(self, calls: Sequence[ToolCall]) -> Steps[tuple[Observation, ...]]:
+    def _observe(self, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
         journal, tools = self.shared.journal, self.shared.tools
         fresh = [call for call in calls if journal.observation(call.id) is None]
         if fresh:
@@ -358,7 +421,7 @@ class Run:
         self.shared.meter.spend_tool_calls(len(calls))
         observations: list[Observation] = []
         with ThreadPoolExecutor(max(1, len(fresh)), thread_name_prefix="use") as pool:
-            futures = {call.id: pool.submit(tools.run, call) for call in fresh}
+            futures = {call.id: pool.submit(tools.run, call, local.get(call.name)) for call in fresh}
             for call in fresh:
                 if not journal.started(call.id):
                     yield ToolStarted(agent=self.agent, call=call)
@@ -374,6 +437,8 @@ class Run:
                     )
                     yield ToolFinished(agent=self.agent, observation=recorded)
                 observations.append(recorded)
+                if recorded.name == "python" and recorded.ok:
+                    self.shared.computed.append(recorded.text)
         self._check_stop()
         return tuple(observations)
 
@@ -424,6 +489,8 @@ def _life(run: Run) -> Iterator[Event]:
     yield from run._mark(RunStarted(question=run.question, recipe=run.recipe))
     try:
         answer = yield from run.work()
+    except NeedsInput:
+        return
     except Stopped:
         answer = Answer(run.known(), "stopped")
     except ProviderError as error:
@@ -440,22 +507,16 @@ def _finish(run: Run, answer: Answer) -> RunFinished:
     sources = run.shared.ledger.sources
     numbers = {source.n for source in sources}
     outcome, text = answer.outcome, answer.text
-    if outcome not in ("stopped", "failed", "needs_input") and not numbers & set(cited(text)):
+    if outcome not in ("stopped", "failed") and not numbers & set(cited(text)):
         outcome = "no_evidence" if outcome == "answered" or not sources else outcome
         text = prompts.text("uncited", run.language) + "\n\n" + text
-    computed = [
-        seen.text
-        for interaction in run.transcript.interactions
-        for seen in interaction.observations
-        if seen.name == "python" and seen.ok
-    ]
-    statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed", "needs_input": "waiting_input"}
+    statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),
         outcome=outcome,
         answer=text,
         report=answer.report or text,
-        citations=check(text, sources, computed),
+        citations=check(text, sources, run.computed),
         seconds=run.shared.meter.seconds,
     )
 
@@ -470,5 +531,6 @@ def _common(before: Sequence[Message], after: Sequence[Message]) -> int:
     return count
 
 
-def _count(messages: Sequence[Message]) -> int:
+def count_tokens(messages: Sequence[Message]) -> int:
+    """Estimated size of a conversation."""
     return sum(estimate_tokens(message.content) + 4 for message in messages)

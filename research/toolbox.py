@@ -6,12 +6,13 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 from research.errors import ToolError
+from research.parsing.arguments import checked
 from research.text import clip
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 
@@ -40,9 +41,17 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
-    def run(self, call: ToolCall) -> Result:
-        """The result of one call.  Never raises for what a model or a tool does wrong: the text says it."""
+    def run(self, call: ToolCall, local: Callable[[dict[str, Any]], str] | None = None) -> Result:
+        """The result of one call, or of a framework's own `local` tool in its place.
+
+        Never raises for what a model or a tool does wrong: the text says it.
+        """
         started = time.monotonic()
+        if local is not None:
+            try:
+                return Result(local(call.arguments))
+            except ToolError as error:
+                return Result(str(error), ok=False)
         key = f"{call.name}:{json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)}"
         with self._lock:
             hit = self._cache.get(key)
@@ -67,33 +76,6 @@ class Toolbox:
             raise ToolError(f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools) or 'none'}.")
         arguments = checked(call.arguments, tool.spec)
         return _within(tool, arguments)
-
-
-def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """The arguments in the declared types, undeclared ones left out.  Raises `ToolError` that a model can act on."""
-    from jsonschema import Draft202012Validator
-
-    properties = spec.parameters.get("properties", {})
-    known = {name: _coerced(value, properties[name]) for name, value in arguments.items() if name in properties}
-    problems = sorted(Draft202012Validator(spec.parameters).iter_errors(known), key=lambda e: list(e.path))
-    if problems:
-        where = ".".join(str(part) for part in problems[0].path) or "arguments"
-        raise ToolError(
-            f"{spec.name}: {where}: {problems[0].message}. Accepted: {json.dumps(spec.parameters, ensure_ascii=False)}"
-        )
-    return known
-
-
-def _coerced(value: Any, schema: dict[str, Any]) -> Any:
-    """Only what loses nothing: the number 2024 written as a string, or a number where text is wanted."""
-    kind = schema.get("type")
-    if kind == "integer" and isinstance(value, str) and value.strip().lstrip("-").isdigit():
-        return int(value)
-    if kind == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    return value
 
 
 def _within(tool: Tool, arguments: dict[str, Any]) -> ToolOutput:

@@ -146,6 +146,11 @@ class RunView:
             case e.ReportUpdated():
                 self.report = event.report
                 self.reports.append((self._last(event.agent).number, event.report))
+            case e.WaitingForUser():
+                self.status, self.outcome, self.answer = "waiting_input", "needs_input", event.prompt
+            case e.UserReplied():
+                self.status, self.outcome, self.answer = "running", None, ""
+                self._last(event.agent).notes.append(f"Your reply: {event.text}")
             case e.RunFailed():
                 self.error, self.traceback = event.error, event.traceback
             case e.RunFinished():

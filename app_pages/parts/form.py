@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from research.recipe import Budget
 from research.registry import Entry, Option
 from research.workbench import TOOLS, Workbench
 
-KEEP = "session"
+KEEP: Final = "session"
 """Choices survive a visit to another page."""
 
 

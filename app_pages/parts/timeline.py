@@ -19,7 +19,7 @@ ICONS = {"search": "search", "visit": "article", "python": "calculate"}
 
 
 def draw(view: RunView, rounds: Sequence[RoundView], now: float | None = None) -> None:
-    """These rounds of the run.  `now` (seconds since the epoch) while it is running: what is at work gets its seconds."""
+    """These rounds of the run.  `now`, seconds since the epoch, while it is running: for how long a call is at work."""
     for current in rounds:
         state = "done" if current.done else "open"
         with st.expander(

@@ -25,7 +25,7 @@ from msgspec import Struct
 from research.errors import ConfigError, ProviderError
 from research.registry import provider
 from research.text import clip
-from research.types import Completion, Delta, Message, Model, Request, ToolCall, Usage
+from research.types import Completion, Delta, Message, Model, RawCall, Request, ToolCall, Usage
 
 if TYPE_CHECKING:
     import httpx2
@@ -95,9 +95,9 @@ class OpenAIModel:
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield deltas, then one `Completion`.
 
-        Calls whose arguments are not a JSON object are left out of `calls`; `finish_reason` then reads
-        `bad_tool_call:NAME: WHY`, so that the model can be asked again.  Under `length` and `content_filter`, an
-        unfinished call is just dropped.  Raises `ProviderError`; a reply that broke off is never completed.
+        `raw_calls` holds every call as it came, for the parser.  Calls whose arguments are not a JSON object are left
+        out of `calls`; `finish_reason` then reads `bad_tool_call:NAME: WHY`.  Under `length` and `content_filter`, an
+        unfinished call is just left out.  Raises `ProviderError`; a reply that broke off is never completed.
         """
         import httpx2
 
@@ -343,7 +343,11 @@ class _Reply:
         reason = self.finish_reason
         if bad and reason not in _CUT:
             reason = "bad_tool_call:" + "; ".join(bad)
-        return Completion("".join(self._text), tuple(calls), "".join(self._reasoning), reason, self._usage)
+        raw = tuple(
+            RawCall(call.id or f"call_{self._position}_{i}", call.name, call.arguments)
+            for i, call in enumerate(self._calls)
+        )
+        return Completion("".join(self._text), tuple(calls), "".join(self._reasoning), reason, self._usage, raw)
 
 
 def _arguments(call: _Call) -> dict[str, Any]:

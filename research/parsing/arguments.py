@@ -51,20 +51,17 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
         elif rest:
             known[name] = _coerced(value, rest)
     accepted = f"Accepted: {json.dumps(schema, ensure_ascii=False)}"
-    if arguments and not known:
-        # Without them the call would be another call than the one that was asked for.
-        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {_names(arguments)}. {accepted}")
     _sendable(known, spec.name)
     problems = sorted(Draft202012Validator(schema).iter_errors(known), key=lambda error: list(map(str, error.path)))
     if problems:
         where = ".".join(str(part) for part in problems[0].path) or "arguments"
         code = "missing_arg" if any(problem.validator == "required" for problem in problems) else "bad_args"
         raise ArgumentError(code, f"{spec.name}: {where}: {clip(problems[0].message, 300)}. {accepted}")
+    if arguments and not known:
+        # Without them the call would be another call than the one that was asked for.
+        unknown = clip(", ".join(map(repr, arguments)), 200)
+        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {unknown}. {accepted}")
     return known
-
-
-def _names(arguments: dict[str, Any]) -> str:
-    return clip(", ".join(map(repr, arguments)), 200)
 
 
 def _sendable(arguments: dict[str, Any], name: str) -> None:
@@ -93,7 +90,7 @@ def _coerced(value: Any, schema: Any) -> Any:
         if kind is None or _is(value, kind):
             return _inside(value, option)
     for kind, option in declared:
-        changed = _converted(value, kind, option)
+        changed = None if kind is None else _converted(value, kind, option)
         if changed is not None:
             return changed
     return value

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from research.parsing.arguments import ArgumentError, checked
 from research.parsing.reading import FoundCall
 from research.parsing.relaxed import Malformed, decode_all

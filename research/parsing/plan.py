@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from research.parsing.calls import Tools
 from research.parsing.reading import PlanStep, Reading, format_error
@@ -35,7 +36,7 @@ def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
     """The steps in order; a reference to anything but an earlier step is a plan error, as is an unknown tool."""
     text = text.encode("utf-8", "replace").decode()
     thinking, body = _reasoning(text)
-    seen = {"thinking": thinking, "said": text, "words": body.strip()}
+    seen: dict[str, Any] = {"thinking": thinking, "said": text, "words": body.strip()}
     if not text.strip():
         return format_error("refused" if finish_reason == "content_filter" else "empty", **seen)
     if finish_reason in CUT:
@@ -52,7 +53,10 @@ def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
 def _steps(text: str, tools: Tools) -> Iterator[PlanStep]:
     seen: set[str] = set()
     starts = _starts(text)
-    for (line, head), (end, _) in zip(starts, [*starts[1:], (len(text), None)], strict=True):
+    ends = [line for line, _ in starts[1:]] + [len(text)]
+    _nothing_lost(text[: starts[0][0]] if starts else text)
+    for (line, head), end in zip(starts, ends, strict=False):
+        _nothing_lost(text[line : end if head is None else head])
         if head is None:
             continue  # a plan line whose step stands on another one
         match = _STEP.match(text, head)
@@ -61,8 +65,12 @@ def _steps(text: str, tools: Tools) -> Iterator[PlanStep]:
         number, tool, bracket = match.groups()
         step = f"E{number}"
         if tools is not None and tool not in tools:
-            raise _BadPlan(f"#{step}: there is no tool {tool[:80]!r}. The tools are: {', '.join(tools)}.", "unknown_tool")
-        given = plain(_input(text, match.end(), end, bracket, step))
+            raise _BadPlan(
+                f"#{step}: there is no tool {tool[:80]!r}. The tools are: {', '.join(tools)}.", "unknown_tool"
+            )
+        close = _close(text, match.end(), end, bracket, step)
+        _nothing_lost(text[close:end])
+        given = plain(text[match.end() : close])
         if not given and tools is not None and tools[tool].parameters.get("required"):
             raise _BadPlan(f"#{step}: the input of {tool} is empty.")
         deps = tuple(dict.fromkeys(f"E{other}" for other in _REFERENCE.findall(given)))
@@ -96,8 +104,14 @@ def _starts(text: str) -> list[tuple[int, int | None]]:
     return found
 
 
-def _input(text: str, start: int, end: int, bracket: str, step: str) -> str:
-    """The text in the brackets, which may hold brackets itself."""
+def _nothing_lost(text: str) -> None:
+    """What belongs to no step must not hold one: half a plan is not the plan."""
+    if match := _STEP.search(text):
+        raise _BadPlan(f"#E{match[1]} does not begin a line.")
+
+
+def _close(text: str, start: int, end: int, bracket: str, step: str) -> int:
+    """Where the input of a step ends; it may hold brackets itself."""
     closing = "]" if bracket == "[" else "］"
     depth = 1
     balanced = None
@@ -112,9 +126,9 @@ def _input(text: str, start: int, end: int, bracket: str, step: str) -> str:
         rest = text[tail.end() : end]
         # Without a blank line, what follows up to another bracket is still the input: `python[# [a]\nprint(1)]`.
         if not rest.strip(" \t\n\r`~") or re.match(r"\s*\n\s*\n|\n```", rest) or not ends_with:
-            return text[start:balanced]
+            return balanced
     if ends_with:
-        return segment[: -len(closing)]
+        return start + len(segment) - 1
     raise _BadPlan(f"#{step}: the input does not end with {closing}.")
 
 

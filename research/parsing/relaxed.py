@@ -1,7 +1,7 @@
 """JSON as models spell it.
 
 Accepted beyond JSON: trailing commas, single and typographic quotes, keys without quotes, comments, `True False None`,
-raw newlines in strings, full-width `｛｝［］：，`.  Each has one meaning only.  Refused, because there would be two or none:
+raw newlines in strings, full-width `｛｝［］：，`.  Each has one meaning only.  Refused, as it may have two or none:
 anything cut off, missing commas, unescaped quotes, unknown escapes, keys given twice, NaN.
 """
 
@@ -28,13 +28,14 @@ _SINGLE = _PLAIN | {"'": "'"}
 # In a double-quoted string `\'` may be a needless escape, or the backslash of the code that is quoted: refused.
 _DOUBLE = _PLAIN | {"/": "/"}
 _TYPOGRAPHIC = "“”„‟＂"
+# An ASCII quote inside would leave open which of the two ends the string.
+_REST = rf'[^{_TYPOGRAPHIC}"\\]'
 
 STRINGS = {
     '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S),
     "'": re.compile(r"'[^'\\]*+(?:\\.[^'\\]*+)*+'", re.S),
     **dict.fromkeys("‘’", re.compile(r"[‘’][^‘’'\\]*+(?:\\.[^‘’'\\]*+)*+[‘’]", re.S)),
-    # An ASCII quote inside would leave open which of the two ends the string.
-    **dict.fromkeys(_TYPOGRAPHIC, re.compile(rf'[{_TYPOGRAPHIC}][^{_TYPOGRAPHIC}"\\]*+(?:\\.[^{_TYPOGRAPHIC}"\\]*+)*+[{_TYPOGRAPHIC}]', re.S)),
+    **dict.fromkeys(_TYPOGRAPHIC, re.compile(rf"[{_TYPOGRAPHIC}]{_REST}*+(?:\\.{_REST}*+)*+[{_TYPOGRAPHIC}]", re.S)),
 }  # fmt: skip
 """A whole string, by the quotation mark that opens it."""
 
@@ -208,4 +209,3 @@ class _Reader:
         if at >= len(self.text):
             return Malformed("bad_json", f"it ends where {wanted} was expected", at, cut=True)
         return Malformed("bad_json", f"{wanted} was expected at {self.text[at : at + 20]!r}", at)
-

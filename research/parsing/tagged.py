@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,9 +32,10 @@ _TOKEN = re.compile(
 _KINDS = {"thinking": "think", "action": "call", "tool_call": "call", "tool_response": "response"}
 _FENCE = re.compile(r"\s*(?:`+|~{3,})[\w+-]*\s*")
 _FENCE_END = re.compile(r"(?:`+|~{3,})\s*")
+_BEGUN = re.compile(r"<(?:/(?:\w*))?\s*")
+"""A closing tag of which the end is missing, as providers leave it that strip a stop sequence."""
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _QUOTE = re.compile(r'["“„]|(?<=[\[{:,(])\s*[\'‘]')
-_SURE_QUOTES = "“„「『«‘"
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "「": "」", "『": "』", "«": "»", "‘": "’"}
 _CONTROLS = dict.fromkeys(c for c in range(32) if c not in (9, 10))
 
@@ -84,7 +86,6 @@ class _Reader:
         self._pairs = _same_ticks(self._tokens, text)
         self._lines = [match.end() for match in re.finditer(r"^|\n", text)]
         self._blanks = [match.start() for match in _BLANK_LINE.finditer(text)]
-        self._stray = False
         self._restart(0)
         self._thought = False
         """Whether a `<think>` was opened and closed: then a second `</think>` inside an answer is text."""
@@ -183,10 +184,8 @@ class _Reader:
             return self._line_end(token.start)
         block = _Block(self, i)
         if block.mention:
-            self._stray = True
             return token.end
-        before, after = self.text[max(0, token.start - 1) : token.start], self.text[block.end : block.end + 1]
-        if before in _QUOTES and after and after == _QUOTES[before]:
+        if self._quoted(token.start, block.end):
             return block.end
         if block.whole:
             self._act(token.start)
@@ -305,18 +304,23 @@ class _Reader:
         return self._lines[k] if k < len(self._lines) else len(self.text)
 
     def _in_quotation(self, at: int) -> bool:
-        """Whether a tag is on a line quoted with `>`, or glued to a quotation mark that opens."""
+        """Whether a tag is on a line quoted with `>`."""
         start = self._line_start(at)
-        if self.text[start : start + 4].lstrip(" ").startswith(">"):
-            return True
-        before, char = self.text[max(0, at - 2) : max(0, at - 1)], self.text[max(0, at - 1) : at]
-        return char != "" and (char in _SURE_QUOTES or (char in "\"'" and (not before or before in " \t\n([{:：，,。")))
+        return self.text[start : start + 4].lstrip(" ").startswith(">")
+
+    def _quoted(self, start: int, end: int) -> bool:
+        """Whether a block is glued to a quotation mark that opens, or stands between two."""
+        before, mark = self.text[max(0, start - 2) : max(0, start - 1)], self.text[max(0, start - 1) : start]
+        if mark not in _QUOTES:
+            return False
+        opens = mark not in "\"'" or not before or before in " \t\n([{:：，,。"
+        return opens or self.text.startswith(_QUOTES[mark], end)
 
     # -- the outcome ------------------------------------------------------------------------------------------------
 
     def reading(self) -> Reading:
         found, cut = self.found, self.finish_reason in CUT
-        seen = {
+        seen: dict[str, Any] = {
             "errors": tuple(found.errors),
             "report": self.report,
             "thinking": self.thinking,
@@ -336,7 +340,7 @@ class _Reader:
             return format_error("empty", "The answer was empty.", **seen)
         if cut:
             return format_error("refused" if self.finish_reason == "content_filter" else "truncated", **seen)
-        if self._broken or self._stray or self._reporting is not None or self._thinking is not None:
+        if self._broken or self._reporting is not None or self._thinking is not None:
             return format_error("unclosed_tag", **seen)
         return format_error("no_action" if self.text.strip() else "empty", **seen)
 
@@ -389,6 +393,8 @@ class _Block:
         token = self._token_at(at)
         if token is not None and token.kind == "code" and not token.closing:
             return self._code(token)
+        if token is None and _BEGUN.fullmatch(text, at):
+            return len(text)
         if token is None and at < len(text):
             # What follows belongs to the object before it, and cannot be read.
             self._values.pop()
@@ -439,10 +445,11 @@ class _Block:
             return len(text)
         body = unfenced(text[opening.end : close.start]).strip("\r\n")
         given = value.get("arguments") if isinstance(value, dict) else None
-        if not isinstance(value, dict) or (given is not None and not isinstance(given, dict)) or "code" in (given or {}):
+        given = {} if given is None else given
+        if not isinstance(value, dict) or not isinstance(given, dict) or "code" in given:
             self._error = ("bad_args", 'Give code once: in <code> tags, or as the argument "code".')
         else:
-            self._values.append({**value, "arguments": {**(given or {}), **({"code": body} if body.strip() else {})}})
+            self._values.append({**value, "arguments": {**given, "code": body} if body.strip() else given})
         return after.end if after is not None else len(text)
 
     def _skip(self, at: int) -> int:

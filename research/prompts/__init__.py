@@ -19,11 +19,15 @@ def text(name: str, language: str, **values: str) -> str:
     return _SLOT.sub(lambda match: values[match.group(1)], _read(name, language))
 
 
-def system(name: str, protocol: ProtocolName, language: str, *, tools: str, today: datetime.date | None = None) -> str:
+def system(name: str, protocol: ProtocolName, language: str, *, tools: str) -> str:
     """The system prompt of a framework: role and rules, date, and how to call tools under the protocol."""
-    date = (today or datetime.datetime.now(datetime.UTC).date()).isoformat()
     calling = text(f"calling_{protocol}", language, tools=tools)
-    return text(name, language, date=date, calling=calling)
+    return text(name, language, date=today(), calling=calling)
+
+
+def today() -> str:
+    """The date as prompts state it."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 @cache

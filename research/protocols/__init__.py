@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import msgspec
+
+from research.errors import FormatError
+from research.parsing import Reading
 from research.transcript import Interaction
-from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
+from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
 
 NewId = Callable[[int], str]
 """Gives the id of the i-th call of a reply, unique within the run."""
@@ -35,8 +39,31 @@ class CallProtocol(Protocol):
     def turn(self, interaction: Interaction) -> list[Message]:
         """One round as messages: the reply, then its observations."""
 
-    def read(self, completion: Completion, new_id: NewId) -> Reply:
-        """What the model said.  Raises `FormatError` when it is neither a call nor an answer."""
+    def read(self, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
+        """What the model said; `tools` are those it was offered.
+
+        Raises `FormatError` when there is neither an answer nor a call that can run.
+        """
+
+
+def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
+    """What the parser found, as the run's reply.  Raises `FormatError` for what has to be asked again."""
+    answer = reading.text
+    if reading.kind == "format_error":
+        if reading.errors and not tools:
+            raise FormatError("No tool can be called any more. Give the answer from what is known.")
+        if reading.code != "no_action" or tools or not reading.words:
+            raise FormatError(reading.message)
+        answer = reading.words  # told to answer without tools, plain words are the answer
+    return Reply(
+        text=reading.said,
+        thinking=reading.thinking or completion.reasoning,
+        calls=tuple(ToolCall(new_id(call.index), call.name, call.arguments) for call in reading.calls),
+        answer=answer,
+        report=reading.report,
+        reasoning=completion.reasoning,
+        errors=tuple(msgspec.structs.replace(error, id=new_id(error.index)) for error in reading.errors),
+    )
 
 
 def create(name: ProtocolName) -> CallProtocol:

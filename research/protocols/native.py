@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from research.errors import FormatError
-from research.protocols import NewId
-from research.protocols.tagged import FINAL, split_reasoning, tag
+from research.parsing.calls import offered
+from research.parsing.native import Given, read_native
+from research.protocols import NewId, as_reply
 from research.transcript import Interaction
 from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 
@@ -31,31 +29,17 @@ class Native:
     def turn(self, interaction: Interaction) -> list[Message]:
         reply = interaction.reply
         messages = [Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning or None)]
-        messages += [Message("tool", seen.text, call_id=seen.call_id) for seen in interaction.observations]
+        made = {call.id for call in reply.calls}
+        messages += [Message("tool", seen.text, call_id=seen.call_id) for seen in interaction.observations
+                     if seen.call_id in made]  # fmt: skip
+        # A call that cannot run is not sent back: strict servers refuse names and arguments that are no JSON.  What was
+        # wrong with it, and warnings, come after all results: nothing may stand between a call and its result.
+        notes = [seen.text for seen in interaction.observations if seen.call_id not in made]
         if interaction.hint:
-            # After all results: strict servers refuse anything between a call and its result.
-            messages.append(Message("user", interaction.hint))
-        return messages
+            notes.append(interaction.hint)
+        return [*messages, Message("user", "\n".join(notes))] if notes else messages
 
-    def read(self, completion: Completion, new_id: NewId) -> Reply:
-        if completion.finish_reason.startswith("bad_tool_call"):
-            raise FormatError(
-                f"A tool call could not be read ({completion.finish_reason}). Send it again as valid JSON."
-            )
-        thinking, text = split_reasoning(completion.text)
-        calls = tuple(msgspec.structs.replace(call, id=new_id(index)) for index, call in enumerate(completion.calls))
-        final = next((call for call in calls if call.name == FINAL), None)
-        if final is not None:
-            return Reply(text=text, thinking=thinking, answer=str(final.arguments.get("answer", "")))
-        if completion.finish_reason == "length" and not calls:
-            raise FormatError("The reply was cut off at the length limit. Be shorter.")
-        answer = "" if calls else (tag(text, "answer") or text).strip()
-        if not calls and not answer:
-            raise FormatError("The reply was empty. Call a tool or give the answer.")
-        return Reply(
-            text=text,
-            thinking=thinking or completion.reasoning,
-            calls=calls,
-            answer=answer,
-            reasoning=completion.reasoning,
-        )
+    def read(self, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
+        given = [Given(call.name, call.arguments) for call in completion.raw_calls or completion.calls]
+        reading = read_native(completion.text, given, offered(tools), completion.finish_reason)
+        return as_reply(reading, completion, new_id, tools)

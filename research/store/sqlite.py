@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from research.errors import ConfigError
-from research.events import Event, RunFinished, decode, encode
+from research.events import Event, RunFinished, UserReplied, WaitingForUser, decode, encode
 from research.recipe import Recipe
 from research.store import Control, RunRow
 
@@ -63,11 +63,18 @@ class SqliteStore:
             self._db.conn.execute("BEGIN IMMEDIATE")
             self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
             for event in events:
-                if isinstance(event, RunFinished):
-                    self._db.conn.execute(
-                        "UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?",
-                        (event.status, event.outcome, event.answer, event.time, event.run),
-                    )
+                match event:
+                    case RunFinished(status=status, outcome=outcome, answer=answer):
+                        change = (status, outcome, answer, event.time, event.run)
+                    case WaitingForUser(prompt=prompt):
+                        change = ("waiting_input", "needs_input", prompt, event.time, event.run)
+                    case UserReplied():
+                        change = ("running", None, "", event.time, event.run)
+                    case _:
+                        continue
+                self._db.conn.execute(
+                    "UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?", change
+                )
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
         query = "SELECT body FROM events WHERE run = ? AND seq > ? ORDER BY seq"

@@ -23,13 +23,14 @@ APP = Path(__file__).parents[2] / "app.py"
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Factbook's sections on France alone, so that its vectors are made at once."""
+    """The Factbook's sections on France alone, with their vectors: nothing is left to be done in the background."""
     home = tmp_path_factory.mktemp("library")
     bench = Workbench(load(home=home))
     bench.prepare((), lambda done, total, what: None)
     with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("DELETE FROM documents WHERE url NOT LIKE 'library://factbook/france/%'")
+    bench.library.embed_missing()
     return home / "library.sqlite"
 
 

@@ -1,4 +1,4 @@
-"""What a page draws of a run that has come as far as round k is what the replay of the finished run draws at round k."""
+"""What a page draws of a run that has come as far as round k is what the replay draws at round k."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from research.events import Streamed
 from research.settings import load
 from research.view import until
 from research.workbench import Workbench
@@ -52,7 +53,7 @@ def test_an_unfinished_round_is_drawn_open_and_its_words_as_they_come(
 ) -> None:
     finished = Workbench(load(home=answered))
     row, events = finished.store.run(RUN), finished.store.events(RUN)
-    written = next(event.seq for event in events if type(event).__name__ == "Streamed" and "<answer>" in event.text)
+    written = next(event.seq for event in events if isinstance(event, Streamed) and "<answer>" in event.text)
     watched = Workbench(load(home=home))
     watched.store.create(RUN, row.question, row.recipe)
     watched.store.append([event for event in events if event.seq <= written])

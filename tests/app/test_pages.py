@@ -19,7 +19,7 @@ Visit = Callable[..., AppTest]
 
 def texts(app: AppTest) -> str:
     """Everything that is drawn as Markdown."""
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -67,7 +67,9 @@ def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_pat
         ("model", "scripted:/nowhere.jsonl", "cannot be read"),
     ],
 )
-def test_bad_input_says_how_to_mend_it_and_loses_nothing(visit: Visit, home: Path, key: str, value: str, said: str) -> None:
+def test_bad_input_says_how_to_mend_it_and_loses_nothing(
+    visit: Visit, home: Path, key: str, value: str, said: str
+) -> None:
     app = visit(home)
     field = app.text_area(key=key) if key == "question" else app.text_input(key=key)
     field.set_value(value)
@@ -88,7 +90,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     assert r"[\[1\]](#source-1)" in drawn
     assert "Supported" in drawn
     assert len(app.get_by_key("rounds").expander) == 3
-    assert [button.label for button in app.get("download_button")] == ["Download Markdown"]
+    assert [button.label for button in app.download_button] == ["Download Markdown"]
 
 
 def test_an_opened_round_shows_exactly_what_was_asked_and_sent(visit: Visit, answered: Path) -> None:
@@ -194,6 +196,17 @@ def test_a_folder_is_added_read_searched_and_forgotten(visit: Visit, home: Path,
     assert visit(home).multiselect(key="folders").options == ["papers"]
     app = press(visit(home, "library"), "Forget")
     assert any("no longer be searched" in element.value for element in app.markdown)
+
+
+def test_a_folder_added_among_the_options_is_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "moon.md").write_text("The moon is made of basalt.", "utf-8")
+    app = visit(home)
+    next(field for field in app.text_input if field.label == "Folder on this computer").set_value(str(papers))
+    press(app, "Add folder")
+    assert app.multiselect(key="folders").value == [str(papers)]
+    assert app.text_area(key="question").value == EXAMPLE
 
 
 @pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Name a folder")])

@@ -75,7 +75,9 @@ def test_a_diagram_is_shown_as_text() -> None:
 
 
 def test_ordinary_markdown_is_left_alone() -> None:
-    text = "## France\n\n- **GDP**: *up* at 10:30, see [the page](https://example.org:8080/a?b=1)\n\n| a | b |\n|---|---|"
+    text = (
+        "## France\n\n- **GDP**: *up* at 10:30, see [the page](https://example.org:8080/a?b=1)\n\n| a | b |\n|---|---|"
+    )
     assert prose(text) == text
 
 

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@contextmanager
 def watched(chromium: Browser) -> Iterator[BrowserContext]:
     """One visit; at its end, an error in the console or a request to any other host is an error here."""
     wrong: list[str] = []
@@ -109,7 +111,8 @@ def watched(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    yield from watched(chromium)
+    with watched(chromium) as context:
+        yield context
 
 
 def _listen(message: ConsoleMessage, wrong: list[str]) -> None:
@@ -134,7 +137,7 @@ def script(tmp_path: Path) -> Path:
     """Three rounds of the example, slow enough to be watched: two tool calls, then the answer."""
     lines = [
         {"text": "<think>Look for the figures of France.</think>\n"
-         '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing power parity"}}</tool_call>'},
+         '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing"}}</tool_call>'},
         {"text": "<think>Compute the growth.</think>\n"
          '<tool_call>{"name": "python", "arguments": {"code": "print((3.732 / 3.689 - 1) * 100)"}}</tool_call>'},
         {"text": "<think>Write it down.</think>\n<answer>Real GDP was **$3.732 trillion** in 2024 [1].</answer>"},

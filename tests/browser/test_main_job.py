@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -45,8 +44,8 @@ def answered(page: Page) -> None:
 @pytest.fixture(scope="module")
 def finished(chromium: Browser, app: App) -> str:
     """The example, asked as a newcomer does with what a new home starts with, and answered."""
-    with closing(watched(chromium)) as visit:
-        page = next(visit).new_page()
+    with watched(chromium) as context:
+        page = context.new_page()
         run = ask(page, app)
         answered(page)
     return run

@@ -1,0 +1,57 @@
+"""Evolving report."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from research.errors import ProviderError
+from research.protocols.tagged import write_call
+from research.registry import Range, context, framework
+from research.run import Run, Steps
+from research.text import clip
+from research.types import Message
+
+
+@context("Evolving report")
+def evolving(
+    run: Run,
+    *,
+    observation: Annotated[int, Range(500, 100_000), "Characters shown of the last observations."] = 12_000,
+) -> Steps[list[Message]]:
+    """Question, report, last action and last observation; constant size whatever the number of rounds.  For deep tasks.
+
+    IterResearch writes the report in the same call; for other frameworks a scribe call merges each round into it.
+    Source: the workspace of IterResearch (arXiv:2511.07327).
+    """
+    if not framework.get(run.recipe.framework).traits.get("context") and run.transcript.length:
+        yield from _scribe(run)
+    system, question = run.head()
+    report = run.transcript.report
+    told = f"{question.content}\n\n<report>\n{report}\n</report>" if report else question.content
+    if not run.transcript.length:
+        return [system, Message("user", told)]
+    last = run.transcript.interactions[-1]
+    share = observation // max(1, len(last.observations))
+    bounded = tuple(msgspec.structs.replace(seen, text=clip(seen.text, share)) for seen in last.observations)
+    # The thinking is dropped on purpose: what matters of it has to be in the report.
+    tagged = run.protocol.name == "tagged"
+    text = "\n".join(write_call(call.name, **call.arguments) for call in last.reply.calls) if tagged else ""
+    calls = msgspec.structs.replace(last.reply, text=text, thinking="", report="")
+    turn = run.protocol.turn(msgspec.structs.replace(last, reply=calls, observations=bounded))
+    return [system, Message("user", told), *turn]
+
+
+def _scribe(run: Run) -> Steps[None]:
+    """Merge the last round into the report, once a round; a failed call keeps the report as it was."""
+    if run.scribed == run.transcript.length:
+        return
+    run.scribed = run.transcript.length
+    seen = "\n\n".join(message.content for message in run.turns(run.transcript.length - 1))
+    brief = run.brief("scribe", question=run.question, report=run.transcript.report, observation=seen)
+    try:
+        reply = yield from run.ask("scribe", messages=brief, tools=())
+    except ProviderError:
+        return
+    yield from run.report(reply.answer)

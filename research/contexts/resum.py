@@ -1,0 +1,53 @@
+"""ReSum: summarise when the context fills up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from research.errors import FormatError, LimitReached, ProviderError
+from research.registry import Range, context
+from research.run import Run, Steps, count_tokens
+from research.transcript import Summary
+from research.types import Message
+
+
+@context("ReSum")
+def resum(
+    run: Run,
+    *,
+    max_tokens: Annotated[int, Range(1_000, 1_000_000), "Largest prompt, in tokens."] = 32_000,
+    threshold: Annotated[float, Range(0.1, 1.0), "Share of it at which the history is summarised."] = 0.9,
+) -> Steps[list[Message]]:
+    """The whole history until it fills the window, then a summary of it and what comes after.  For medium tasks.
+
+    A failed or empty summary keeps the history and is tried again in the next round.
+    Source: Wu et al. 2025, "ReSum: Unlocking Long-Horizon Search Intelligence via Context Summarization"
+    (arXiv:2509.13313).
+    """
+    messages = _messages(run)
+    covered = run.transcript.summary.covers if run.transcript.summary else 0
+    if count_tokens(messages) <= threshold * max_tokens or run.transcript.length == covered:
+        return messages
+    previous = run.transcript.summary.text if run.transcript.summary else ""
+    history = "\n\n".join(f"[{message.role}] {message.content}" for message in run.turns(covered))
+    brief = run.brief("summarise", question=run.question, history=history, previous=previous)
+    try:
+        reply = yield from run.ask("summarise", messages=brief, tools=())
+    except (ProviderError, FormatError, LimitReached):
+        return messages
+    if not reply.answer.strip():
+        return messages
+    summary = Summary(reply.answer, run.transcript.length)
+    run.transcript = msgspec.structs.replace(run.transcript, summary=summary)
+    return _messages(run)
+
+
+def _messages(run: Run) -> list[Message]:
+    summary = run.transcript.summary
+    if summary is None:
+        return run.head() + run.turns()
+    system, question = run.head()
+    told = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
+    return [system, Message("user", told), *run.turns(summary.covers)]

@@ -1,0 +1,51 @@
+"""IterResearch: an evolving report instead of a growing history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from research import prompts
+from research.errors import FormatError
+from research.registry import Range, framework
+from research.run import Reads, Run, Steps
+from research.text import estimate_tokens
+from research.types import Answer, Reply
+
+
+@framework("IterResearch", context="evolving")
+def iter_research(
+    run: Run,
+    *,
+    rounds: Annotated[int, Range(1, 2048), "Rounds; on the limit the report is the answer."] = 100,
+    report_tokens: Annotated[int, Range(200, 20_000), "Largest report; a longer one has to be tightened."] = 2_000,
+) -> Steps[Answer]:
+    """Each round rewrites a report and takes one action; only report and last observation go on.  For many steps.
+
+    State s_i = (question, report_{i-1}, action_{i-1}, observation_{i-1}).
+    Source: Chen et al. 2025, "IterResearch: Rethinking Long-Horizon Agents with Interaction Scaling"
+    (arXiv:2511.07327).  Deliberate changes: the report is bounded by re-asking, otherwise the state is not constant.
+    """
+    while run.transcript.length < rounds:
+        last = run.transcript.length == rounds - 1
+        notice = prompts.text("last_round", run.language) if last else ""
+        reply = yield from run.ask(extra=notice, tools=() if last else None, reads=_reads(report_tokens, last))
+        yield from run.report(reply.report)
+        if reply.answer:
+            return Answer(reply.answer)
+        yield from run.use(reply)
+    return Answer(run.transcript.report, "rounds")
+
+
+def _reads(report_tokens: int, last: bool) -> Reads:
+    """Every reply carries a report, and one that is not too long; the last one may be nothing but the answer."""
+    asked_to_tighten = False
+
+    def reads(reply: Reply) -> None:
+        nonlocal asked_to_tighten
+        if not reply.report and not last:
+            raise FormatError("The reply held no <report>. Write the whole updated report in <report> tags, then one action.")
+        if estimate_tokens(reply.report) > report_tokens and not asked_to_tighten:
+            asked_to_tighten = True
+            raise FormatError(f"The report is longer than {report_tokens} tokens. Tighten it and send everything again.")
+
+    return reads
