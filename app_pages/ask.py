@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.parts import form, home, run
+from app_pages.parts import form, head, home, run
 from app_pages.parts.safe import plain
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
+from research.text import clip
+
+RECENT = 10
+"""Runs among which those at work are looked for."""
 
 bench = home.bench()
 run_id = st.query_params.get("run")
@@ -39,3 +43,7 @@ else:
         "The example works offline: every answer cites what was read, in the CIA World Factbook or in your own "
         "documents. Saved runs are under Runs."
     )
+    for row in bench.store.runs(limit=RECENT):
+        if row.status == "running" and not head.lost(row):
+            label = f"At work: {plain(clip(row.question, 100))}"
+            st.page_link("app_pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})

@@ -1,14 +1,14 @@
 """Research Workbench: research agents whose every step can be watched, replayed, compared and checked.
 
-    import research
+import research
 
-    view = research.run("What was France's real GDP in 2024?", framework="react")
-    print(view.report)
+view = research.run("What was France's real GDP in 2024?", framework="react")
+print(view.report)
 
-    for event in research.stream("…"):          # the same run, event by event
-        print(event)
+for event in research.stream("…"):          # the same run, event by event
+    print(event)
 
-    view = await research.arun("…")             # from async code
+view = await research.arun("…")             # from async code
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     run = add("run", _run, "research a question")
     run.add_argument("question", help=f'e.g. "{EXAMPLE}"')
     run.add_argument("--framework", default="react", help="default: react")
-    run.add_argument("--context", default="full", help="context strategy; default: full")
+    run.add_argument("--context", help="context strategy; default: full, evolving for iter_research")
     run.add_argument("--model", help="extractive, openai:NAME, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL")
     run.add_argument("--role", action="append", default=[], metavar="PURPOSE=MODEL", help="another model for a purpose")
     run.add_argument("--protocol", default="auto", choices=["auto", "native", "tagged"], help="how calls travel")

@@ -232,12 +232,9 @@ class Run:
     def child(self, name: str, question: str | None = None, **changes: Any) -> Run:
         """A sub-agent with its own transcript and a share of the same budget, stop flag and sources."""
         # A child's framework has options of its own.
-        fresh = (
-            {"framework_options": {}}
-            if changes.get("framework", self.recipe.framework) != self.recipe.framework
-            else {}
-        )
-        recipe = msgspec.structs.replace(self.recipe, **{**fresh, **changes})
+        if changes.get("framework", self.recipe.framework) != self.recipe.framework:
+            changes.setdefault("framework_options", {})
+        recipe = msgspec.structs.replace(self.recipe, **changes)
         return Run(question or self.question, recipe, self.shared, agent=f"{self.agent}/{name}")
 
     def work(self) -> Steps[Answer]:
@@ -519,6 +516,15 @@ def _finish(run: Run, answer: Answer) -> RunFinished:
         citations=check(text, sources, run.computed),
         seconds=run.shared.meter.seconds,
     )
+
+
+def transcribed(messages: Sequence[Message]) -> str:
+    """A conversation as text, for a model that is to read and not to continue it."""
+    lines = []
+    for message in messages:
+        calls = "\n".join(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.calls)
+        lines.append(f"[{message.role}] " + "\n".join(filter(None, [message.content, calls])))
+    return "\n\n".join(lines)
 
 
 def _common(before: Sequence[Message], after: Sequence[Message]) -> int:

@@ -7,6 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
 # A sentence ends at a full stop followed by space and something that can begin one; not at "e.g.", "U.S." or "3.7".
 _END = re.compile(
@@ -28,6 +29,15 @@ def has_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
 
 
+def segment(text: str) -> str:
+    """The text with its Chinese (and kana) cut into words, long ones after the words in them; the rest as it is."""
+    if _CJK_RUN.search(text) is None:
+        return text
+    import rjieba
+
+    return _CJK_RUN.sub(lambda run: f" {' '.join(rjieba.cut_for_search(run.group()))} ", text)
+
+
 def sentences(text: str) -> list[str]:
     """Lines, and sentences within them; without list bullets and empty pieces."""
     found = []
@@ -39,10 +49,7 @@ def sentences(text: str) -> list[str]:
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, plurals folded; Chinese cut into words."""
-    if has_cjk(text):
-        from research.search.segment import segment
-
-        text = segment(text)
+    text = segment(text)
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
     return tuple(_fold(match.group().replace("’", "'").removesuffix("'s")) for match in _WORD.finditer(plain))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from research import prompts, registry
+from research import cells, prompts, registry
 from research.budget import Meter
 from research.engine import ThreadEngine
 from research.errors import ConfigError
@@ -62,7 +62,7 @@ class Workbench:
         self,
         *,
         framework: str = "react",
-        context: str = "full",
+        context: str | None = None,
         model: str | None = None,
         options: Mapping[str, Any] | None = None,
         tools: Sequence[str] = TOOLS,
@@ -85,13 +85,19 @@ class Workbench:
             _known("tool", name, TOOLS)
         for name in search:
             _known("search source", name, SEARCHERS)
+        policy = registry.framework.get(framework)
+        context = context or cells.default_context(framework)
+        strategy = registry.context.get(context)
+        refusal = cells.refusal(framework, context)
+        if refusal:
+            raise ConfigError(f"framework {framework!r} with context {context!r}: {refusal}")
         name = model or self.settings.model
         self.model(name)
         return Recipe(
             framework=framework,
-            framework_options=registry.framework.get(framework).parse(sides["framework"]),
+            framework_options=policy.parse(sides["framework"]),
             context=context,
-            context_options=registry.context.get(context).parse(sides["context"]),
+            context_options=strategy.parse(sides["context"]),
             model=name,
             tools=tuple(tools),
             search=tuple(search),

@@ -27,7 +27,7 @@ def present(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
     stopping = bench.store.controls([row.id]).get(row.id) == "stop"
     with st.container(horizontal=True, vertical_alignment="center"):
         state = "stopping …" if stopping else f"round {max(1, view.round_count())}"
-        st.markdown(f":primary[:material/circle:] {_line(view, state, now - row.created)}", width="stretch")
+        st.markdown(f":primary[●] {_line(view, state, now - row.created)}", width="stretch")
         st.button(
             "Stop", key="stop", icon=":material/stop:", disabled=stopping,
             on_click=bench.engine.stop, args=(row.id,),

@@ -22,7 +22,7 @@ _ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
 
 def draw(view: RunView) -> None:
     """The report of a run, or as much of it as is written."""
-    text = view.report or _draft(view)
+    text = _draft(view) or view.report
     if view.error:
         st.error(plain(view.error), title="The run failed")
         if view.traceback:
@@ -54,13 +54,13 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def _draft(view: RunView) -> str:
-    """The answer while it is being written: what stands in its tag, or untagged text that calls nothing."""
+    """What is being written for this place: an answer or a report in its tag, or untagged text that calls nothing."""
     current = view.rounds[-1] if view.rounds else None
     if current is None or current.reply is not None:
         return ""
     _, body = split_reasoning(current.draft)
-    answer = tag(body, "answer") or ("" if "<" in body else body.strip())
-    return re.sub(r"</?\w*$", "", answer)
+    written = tag(body, "answer") or tag(body, "report") or ("" if "<" in body or view.report else body.strip())
+    return re.sub(r"</?\w*$", "", written)
 
 
 def _statement(view: RunView, block: str) -> None:

@@ -78,6 +78,8 @@ def _live(bench: Workbench, row: RunRow, view: RunView) -> None:
             head.present(bench, row, view, now)
         with rounds:
             timeline.draw(view, view.rounds[settled:], now)
+            if len(view.rounds) == settled:
+                st.empty()  # a fragment may only write where it has written when the page was drawn
         with words:
             report.draw(view)
 

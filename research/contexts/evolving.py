@@ -9,7 +9,7 @@ import msgspec
 from research.errors import ProviderError
 from research.protocols.tagged import write_call
 from research.registry import Range, context, framework
-from research.run import Run, Steps
+from research.run import Run, Steps, transcribed
 from research.text import clip
 from research.types import Message
 
@@ -48,7 +48,7 @@ def _scribe(run: Run) -> Steps[None]:
     if run.scribed == run.transcript.length:
         return
     run.scribed = run.transcript.length
-    seen = "\n\n".join(message.content for message in run.turns(run.transcript.length - 1))
+    seen = transcribed(run.turns(run.transcript.length - 1))
     brief = run.brief("scribe", question=run.question, report=run.transcript.report, observation=seen)
     try:
         reply = yield from run.ask("scribe", messages=brief, tools=())

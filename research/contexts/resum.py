@@ -8,7 +8,7 @@ import msgspec
 
 from research.errors import FormatError, LimitReached, ProviderError
 from research.registry import Range, context
-from research.run import Run, Steps, count_tokens
+from research.run import Run, Steps, count_tokens, transcribed
 from research.transcript import Summary
 from research.types import Message
 
@@ -31,7 +31,7 @@ def resum(
     if count_tokens(messages) <= threshold * max_tokens or run.transcript.length == covered:
         return messages
     previous = run.transcript.summary.text if run.transcript.summary else ""
-    history = "\n\n".join(f"[{message.role}] {message.content}" for message in run.turns(covered))
+    history = transcribed(run.turns(covered))
     brief = run.brief("summarise", question=run.question, history=history, previous=previous)
     try:
         reply = yield from run.ask("summarise", messages=brief, tools=())

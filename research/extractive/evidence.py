@@ -6,6 +6,7 @@ The model has no other memory, so that it works under every context strategy and
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -118,8 +119,8 @@ class Evidence:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._system = next((m.content for m in messages if m.role == "system"), "")
-        self.question = next((m.content for m in messages if m.role == "user"), "")
-        self.steps = tuple(_steps(messages))
+        self.question = _question(messages)
+        self.steps = (*_noted(messages), *_steps(messages))
         self.facts = tuple(dict.fromkeys(fact for step in self.steps for fact in step.facts))
 
     @cached_property
@@ -143,6 +144,30 @@ class Evidence:
     def tried(self, code: str) -> bool:
         return any(step.name == "python" and step.arguments.get("code") == code for step in self.steps)
 
+    @classmethod
+    def of_task(cls, messages: Sequence[Message]) -> Evidence:
+        """The evidence in a single message that describes a task: question, report so far, transcribed history."""
+        text = messages[-1].content
+        asked = re.search(r"(?:Question: |问题：)(.+?)(?:\n\n|\Z)", text, re.S)
+        turns = [
+            Message("assistant" if role == "assistant" else "user", content.strip())
+            for role, content in re.findall(
+                r"^\[(assistant|user)\] (.*?)(?=^\[(?:assistant|user)\] |\Z)", text, re.S | re.M
+            )
+        ]
+        question = asked.group(1).strip() if asked else ""
+        return cls([messages[0], Message("user", f"{question}\n\n<report>\n{text}\n</report>"), *turns])
+
+    @property
+    def wants_report(self) -> bool:
+        """Whether every reply has to carry an evolving report."""
+        return "<report>" in self._system
+
+    @property
+    def lessons(self) -> int:
+        """Reflections on earlier attempts that the system prompt holds."""
+        return sum(1 for mark in _LESSONS if mark in self._system)
+
     def offers(self, tool: str) -> bool:
         """Whether the system prompt lists the tool."""
         return f"- {tool}:" in self._system
@@ -156,6 +181,46 @@ class Evidence:
         longer = [subject for subject, words in known.items() if usual <= words and len(words) <= len(usual) + 3]
         made = [subject for subject, words in known.items() if _demonym(usual, words)]
         return min(same or longer or made, key=len, default=None) if usual else None
+
+
+_LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
+_NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
+_TRIED = re.compile(r"^- (?P<name>search|visit|python) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
+
+
+def _question(messages: Sequence[Message]) -> str:
+    """What the user asked, without the notes that a context strategy adds; replies to our questions belong to it."""
+    parts: list[str] = []
+    for before, message in zip([None, *messages], messages, strict=False):
+        first = not parts and message.role == "user"
+        replied = parts and message.role == "user" and before is not None and before.role == "assistant"
+        if first or (replied and before and not read_calls(before.content) and "<answer>" in before.content):
+            parts.append(re.split(r"\n\n<(?:report|previous_research_summary)>", message.content)[0])
+    return " ".join(parts)
+
+
+def _noted(messages: Sequence[Message]) -> list[Step]:
+    """What an evolving report or a summary holds: quoted lines, and what was tried."""
+    text = "\n".join(m.content for m in messages if m.role == "user" and _RESPONSE.search(m.content) is None)
+    text += "\n".join(re.findall(r"<(?:report|previous_research_summary)>.*?</", text, re.S))
+    facts = tuple(Fact(int(m["n"]), m["title"], m["title"], m["line"]) for m in _NOTE.finditer(text))
+    steps = [Step("notes", {}, "", facts)] if facts else []
+    for match in _TRIED.finditer(text):
+        result = json.loads(match["result"]) if match["result"] else ""
+        steps.append(Step(match["name"], json.loads(match["arguments"]), result, ()))
+    return steps
+
+
+def note(fact: Fact) -> str:
+    """A fact as a line of a report, in the form in which it can be read back."""
+    line = fact.line.replace("“", '"').replace("”", '"')
+    return f"- {fact.title}: “{line}” [{fact.n}]"
+
+
+def tried(step: Step) -> str:
+    """A call as a line of a report; of a calculation also what it gave."""
+    result = f" = {json.dumps(step.text.strip())}" if step.name == "python" and step.ok else ""
+    return f"- {step.name} {json.dumps(step.arguments, ensure_ascii=False)}{result}"
 
 
 def _plain(name: str) -> frozenset[str]:

@@ -68,8 +68,11 @@ class Verdict(Struct, frozen=True):
 class Solver:
     """One pass over the evidence.  `self.actions` fills up with what is still needed."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, *, acting: bool = True) -> None:
+        """`acting` False: nothing can be looked up any more, conclude from what is there."""
         self.evidence = evidence
+        self.acting = acting
+        self.pages = PAGES * (1 + evidence.lessons)
         self.question = self._settled(parse(evidence.question, evidence.subjects))
         self.actions: list[Action] = []
         self.missing: list[str] = []
@@ -96,7 +99,7 @@ class Solver:
     def verdict(self) -> Verdict:
         """Follow the question's plan as far as the evidence goes."""
         q = self.question
-        if not self.evidence.steps:
+        if not self.evidence.steps and self.acting:
             self._open()
             return self._more()
         if q.rank:
@@ -319,7 +322,7 @@ class Solver:
         urls = dict.fromkeys(fact.url for step in searches for fact in step.results if fact.subject == subject)
         read = {str(s.arguments.get("url")) for s in self.evidence.steps if s.arguments.get("goal") == goal}
         page = next((url for url in urls if url not in read), None)
-        if page and len(read & urls.keys()) < PAGES:
+        if page and len(read & urls.keys()) < self.pages:
             title = next(fact.title for fact in self.evidence.facts if fact.url == page)
             self._act("visit", {"url": page, "goal": goal}, f"Read {title} for {goal}.")
             return None
@@ -349,14 +352,14 @@ class Solver:
     def _search(self, query: str, thought: str) -> bool:
         """Ask for a search, unless it was made already."""
         query = _query(query)
-        if query in self.evidence.searched:
+        if query in self.evidence.searched or not self.acting:
             return False
         self._act("search", {"query": query}, thought)
         return True
 
     def _act(self, name: str, arguments: dict[str, Any], thought: str) -> None:
         action = Action(name, arguments, thought)
-        if all((a.name, a.arguments) != (name, arguments) for a in self.actions):
+        if self.acting and all((a.name, a.arguments) != (name, arguments) for a in self.actions):
             self.actions.append(action)
 
     def _more(self) -> Verdict:
@@ -375,6 +378,15 @@ class Solver:
 
     def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
         return Verdict(self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.missing)), **more)
+
+
+def relevant(evidence: Evidence) -> list[Fact]:
+    """The facts that any part of the question could need, best first: what a report has to keep."""
+    q = Solver(evidence, acting=False).question
+    targets = [*q.targets, *filter(None, [q.relation, q.pick.target if q.pick else None])]
+    scored = [(max((_fit(fact, t) for t in targets), default=0.0), fact) for fact in evidence.facts]
+    kept = [fact for score, fact in sorted(scored, key=lambda item: -item[0]) if score >= MATCH]
+    return list(dict.fromkeys([*kept, *(f for f in evidence.facts if f.label.startswith(_NAMING))]))[:40]
 
 
 def _fit(fact: Fact, target: Target) -> float:

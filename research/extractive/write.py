@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from research.extractive.evidence import Fact
-from research.extractive.question import Question
+from research.extractive.evidence import Fact, note
 from research.extractive.solve import Finding, Verdict
 
 _WORDS = {
@@ -48,7 +47,7 @@ def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]
     w = _WORDS[language]
     q = verdict.question
     if verdict.quotes:
-        lines = [f"{w['says']}\n", *(f"- “{fact.line}” ({fact.title}) [{fact.n}]" for fact in verdict.quotes)]
+        lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
         return "\n".join(lines)
     if not verdict.findings and not verdict.group:
         parts = [w["none"]]
@@ -61,7 +60,7 @@ def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]
         return " ".join(parts)
     head = list(_head(verdict, w))
     facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
-    quoted = [f"- {fact.title}: “{fact.line}” [{fact.n}]" for fact in facts]
+    quoted = [note(fact) for fact in facts]
     if verdict.computed:
         results = ", ".join(verdict.computed.result.split("\n"))
         code = "; ".join(verdict.computed.code.split("\n"))
@@ -196,8 +195,3 @@ def _figure(value: float, like: Fact) -> str:
     scale = f" {quantity.scale}" if quantity.scale else ""
     unit = f" {quantity.unit}" if quantity.unit else ""
     return f"{'-' if value < 0 else ''}{dollars}{text.lstrip('-')}{scale}{unit}"
-
-
-def thought(question: Question, actions: list[str]) -> str:
-    """What the model thinks before its calls, in plain words."""
-    return " ".join(dict.fromkeys(actions)) or question.text

@@ -43,9 +43,13 @@ def _reads(report_tokens: int, last: bool) -> Reads:
     def reads(reply: Reply) -> None:
         nonlocal asked_to_tighten
         if not reply.report and not last:
-            raise FormatError("The reply held no <report>. Write the whole updated report in <report> tags, then one action.")
+            raise FormatError(
+                "The reply held no <report>. Write the whole updated report in <report> tags, then one action."
+            )
         if estimate_tokens(reply.report) > report_tokens and not asked_to_tighten:
             asked_to_tighten = True
-            raise FormatError(f"The report is longer than {report_tokens} tokens. Tighten it and send everything again.")
+            raise FormatError(
+                f"The report is longer than {report_tokens} tokens. Tighten it and send everything again."
+            )
 
     return reads

@@ -19,7 +19,9 @@ def parallel(
     branch: Annotated[Literal["iter_research", "react", "tool_rounds"], "Framework of each run."] = "iter_research",
     rounds: Annotated[int, Range(1, 100), "Rounds of each run."] = 15,
     spread: Annotated[float, Range(0, 2), "Temperatures of the runs, from 0 up to this; 0 leaves them alone."] = 0.0,
-    sees: Annotated[Literal["report", "last-k"], "What the synthesis sees of a run: its report, or its last steps."] = "report",
+    sees: Annotated[
+        Literal["report", "last-k"], "What the synthesis sees of a run: its report, or its last steps."
+    ] = "report",
     k: Annotated[int, Range(1, 20), "Last steps shown with `last-k`."] = 3,
     concurrency: Annotated[int, Range(1, 16), "Runs at once."] = 4,
 ) -> Steps[Answer]:

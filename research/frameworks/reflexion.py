@@ -24,7 +24,9 @@ def reflexion(
     *,
     trials: Annotated[int, Range(1, 10), "Attempts at most."] = 3,
     rounds: Annotated[int, Range(1, 100), "Rounds of each attempt."] = 15,
-    evaluator: Annotated[Literal["self", "heuristic", "gold"], "Who judges an attempt; gold is an oracle, for evaluation."] = "heuristic",
+    evaluator: Annotated[
+        Literal["self", "heuristic", "gold"], "Who judges an attempt; gold is an oracle, for evaluation."
+    ] = "heuristic",
     memory: Annotated[
         Literal["none", "last_trial", "reflexion", "both"], "What the next attempt is told of the last ones."
     ] = "reflexion",

@@ -27,9 +27,7 @@ LLM = ToolSpec(
 
 
 @framework("ReWOO", loop=False)
-def rewoo(
-    run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers at once."] = 5
-) -> Steps[Answer]:
+def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers at once."] = 5) -> Steps[Answer]:
     """One call plans all steps, tools gather the evidence, one call solves.  Cheap where the plan can be known ahead.
 
     Two model calls, plus one for each `LLM[...]` step, whatever the number of steps; steps that do not need each other
@@ -107,7 +105,8 @@ def _text(steps: Sequence[PlanStep], calls: Sequence[ToolCall]) -> str:
     from research.protocols.tagged import write_call
 
     return "\n".join(
-        f"{step.id}: {step.why}\n{write_call(call.name, **call.arguments)}" for step, call in zip(steps, calls, strict=True)
+        f"{step.id}: {step.why}\n{write_call(call.name, **call.arguments)}"
+        for step, call in zip(steps, calls, strict=True)
     )
 
 

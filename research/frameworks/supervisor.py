@@ -86,15 +86,22 @@ def supervisor(
     scopes = yield from _outline(run, ask=ask, planning=planning)
     researchers = [run.child(f"researcher-{number}") for number in range(1, len(scopes) + 1)]
     bodies = yield from run.together(
-        [_research(child, scope, rounds, queries) for child, scope in zip(researchers, scopes, strict=True)], concurrency
+        [_research(child, scope, rounds, queries) for child, scope in zip(researchers, scopes, strict=True)],
+        concurrency,
     )
     body = "\n\n".join(bodies)
     yield from run.report(body)
     done = prompts.text("research_complete", run.language, sections=body)
     introduction = yield from _structured(run, Introduction, "introduce", done)
     conclusion = yield from _structured(run, Conclusion, "finish", done)
-    title = introduction.content if introduction.content.startswith("# ") else f"# {introduction.name}\n\n{introduction.content}"
-    end = conclusion.content if conclusion.content.startswith("## ") else f"## {conclusion.name}\n\n{conclusion.content}"
+    title = (
+        introduction.content
+        if introduction.content.startswith("# ")
+        else f"# {introduction.name}\n\n{introduction.content}"
+    )
+    end = (
+        conclusion.content if conclusion.content.startswith("## ") else f"## {conclusion.name}\n\n{conclusion.content}"
+    )
     report = f"{title}\n\n{body}\n\n{end}"
     yield from run.report(report)
     return Answer(report)
@@ -122,7 +129,7 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[str]
     """One section, written by a researcher that sees only its own messages."""
     child.prompt = "researcher"
     child.question = prompts.text(
-        "research_task", child.language, name=scope.name, description=scope.description, queries=str(queries)
+        "research_task", child.language, section=scope.name, description=scope.description, queries=str(queries)
     )
     own = {model.__name__: _taken(model) for model in (Section, FinishResearch)}
     tools = [*child.tools, _spec(Section), _spec(FinishResearch)]
@@ -132,7 +139,7 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[str]
             last = number == rounds - 1
             reply = yield from child.ask("research", tools=[_spec(Section)] if last else tools)
             if reply.answer and written is None:
-                written = Section(name=scope.name, content=reply.answer)
+                written = Section(name=scope.name, description=scope.description, content=reply.answer)
             written = _first(reply, Section) or written
             if reply.calls:
                 yield from child.use(reply, own)

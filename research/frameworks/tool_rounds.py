@@ -16,7 +16,9 @@ def tool_rounds(
     run: Run,
     *,
     rounds: Annotated[int, Range(1, 100), "Rounds with tools before the last call without them."] = 10,
-    max_tokens: Annotated[int, Range(1000, 1_000_000), "Prompt size in tokens; at three times as much the loop ends."] = 32_000,
+    max_tokens: Annotated[
+        int, Range(1000, 1_000_000), "Prompt size in tokens; at three times as much the loop ends."
+    ] = 32_000,
     adaptive: Annotated[bool, "Fewer rounds for simple questions, up to the limit for complex ones."] = False,
     fail_fast: Annotated[bool, "A failed tool ends the loop; the answer knows about the error."] = False,
     offer: Annotated[Literal["all", "search first"], "Tools offered in the first round."] = "all",

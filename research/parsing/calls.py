@@ -121,12 +121,12 @@ class Found:
         if self.answer is None:
             self.errors.append(CallError(len(self), code, message, name))
 
-    def distrust(self) -> None:
-        """Turn what was found after the first bad call bad too: it may have been text inside that call."""
-        if not self.errors:
+    def distrust(self, *, all_of_them: bool = False) -> None:
+        """Turn the calls after the first bad one, or all, bad too: they may have been text inside a broken call."""
+        if not self.errors and not all_of_them:
             return
-        first = self.errors[0].index
-        doubtful = [call for call in self.calls if call.index > first]
+        first = self.errors[0].index if self.errors else 0
+        doubtful = [call for call in self.calls if call.index >= first]
         self.calls = [call for call in self.calls if call.index < first]
         why = "It could not be told apart from the broken call before it."
         self.errors += [CallError(call.index, "bad_json", why, call.name) for call in doubtful]

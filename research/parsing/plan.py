@@ -7,6 +7,7 @@ A plan is read as a whole or not at all: one bad step, one unknown tool, and not
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -133,20 +134,31 @@ def _close(text: str, start: int, end: int, bracket: str, step: str) -> int:
 
 
 def _reasoning(text: str) -> tuple[str, str]:
-    """(reasoning, the plan).  An unclosed `<think>` ends at the first step."""
-    closes = [match for match in _THINK.finditer(text) if "/" in match.group() and not _within_input(text, match)]
-    if closes:
-        last = closes[-1]
-        return text[: last.start()].strip(), text[last.end() :]
-    opening = _THINK.search(text)
-    if opening is None or _within_input(text, opening):
+    """(reasoning, the plan).  An unclosed `<think>` ends at the first step; a tag in the input of a step is text."""
+    inputs = list(_inputs(text))
+    starts = [start for start, _ in inputs]
+    opening: re.Match[str] | None = None
+    closing: re.Match[str] | None = None
+    for match in _THINK.finditer(text):
+        k = bisect_right(starts, match.start()) - 1
+        if k < 0 or match.start() > inputs[k][1]:
+            if "/" in match.group():
+                closing = match
+            opening = opening or match
+    if closing is not None:
+        return text[: closing.start()].strip(), text[closing.end() :]
+    if opening is None:
         return "", text
-    first = next((line for line, head in _starts(text[opening.end() :]) if head is not None), 0)
-    return text[opening.end() : opening.end() + first].strip(), text[opening.end() + first :]
+    after = text[opening.end() :]
+    first = next((line for line, head in _starts(after) if head is not None), 0)
+    return after[:first].strip(), after[first:]
 
 
-def _within_input(text: str, match: re.Match[str]) -> bool:
-    """Whether a tag stands in the brackets of a step, as far as its line tells."""
-    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-    line_end = text.find("\n", match.end())
-    return _STEP.search(line) is not None and "]" in text[match.end() : line_end if line_end >= 0 else len(text)]
+def _inputs(text: str) -> Iterator[tuple[int, int]]:
+    """From the opening bracket of a step to the last closing one on its line."""
+    end = 0
+    for match in _STEP.finditer(text):
+        if match.start() >= end:
+            line_end = text.find("\n", match.end())
+            end = line_end if line_end >= 0 else len(text)
+            yield match.end(), max(text.rfind("]", match.end(), end), text.rfind("］", match.end(), end))

@@ -35,6 +35,7 @@ _FENCE_END = re.compile(r"(?:`+|~{3,})\s*")
 _BEGUN = re.compile(r"<(?:/(?:\w*))?\s*")
 """A closing tag of which the end is missing, as providers leave it that strip a stop sequence."""
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
 _QUOTE = re.compile(r'["“„]|(?<=[\[{:,(])\s*[\'‘]')
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "「": "」", "『": "』", "«": "»", "‘": "’"}
 _CONTROLS = dict.fromkeys(c for c in range(32) if c not in (9, 10))
@@ -86,6 +87,9 @@ class _Reader:
         self._pairs = _same_ticks(self._tokens, text)
         self._lines = [match.end() for match in re.finditer(r"^|\n", text)]
         self._blanks = [match.start() for match in _BLANK_LINE.finditer(text)]
+        self._blocks: dict[int, _Block] = {}
+        self._doubtful = False
+        """A `</think>` may have been inside a string: what comes after it is not to be trusted."""
         self._restart(0)
         self._thought = False
         """Whether a `<think>` was opened and closed: then a second `</think>` inside an answer is text."""
@@ -137,8 +141,9 @@ class _Reader:
                 case "think", False:
                     at = self._think(i)
                 case "response", False:
-                    later = self._next("think", None, i)
-                    if later is None or self._thought or not self._tokens[later].closing:
+                    later = None if self._thought else self._thoughts_end(i)
+                    opening = self._next("think", False, i)
+                    if later is None or (opening is not None and opening < later):
                         self.cut = token.start
                         return
                     at = self._tokens[later].start  # all of it was reasoning
@@ -159,7 +164,7 @@ class _Reader:
         if self._thinking is not None:
             return token.end
         self._pieces.append(self.text[self._from : token.start])
-        close = self._next("think", True, i)
+        close = self._thoughts_end(i)
         if close is None:
             self._thinking = token.end
             return token.end
@@ -182,7 +187,7 @@ class _Reader:
         token = self._tokens[i]
         if self._in_quotation(token.start):
             return self._line_end(token.start)
-        block = _Block(self, i)
+        block = self._block(i)
         if block.mention:
             return token.end
         if self._quoted(token.start, block.end):
@@ -190,6 +195,11 @@ class _Reader:
         if block.whole:
             self._act(token.start)
         block.give(self.found)
+        following = bisect_left(self._tags, block.end)
+        gap_end = self._tags[following] if following < len(self._tags) else len(self.text)
+        if _DEBRIS.search(self.text, block.end, gap_end):
+            # The end of a string and of an object: the call stood inside another one.
+            self.found.distrust(all_of_them=True)
         self._acted_at = self._acted_at and block.end
         return block.end
 
@@ -205,7 +215,7 @@ class _Reader:
             self._act(token.start)
             self.found.say(plain(self.text[token.end : end.start]))
             return end.end
-        later = self._next("think", True, i)
+        later = self._thoughts_end(i)
         if later is not None and not self._thought:
             return self._tokens[later].start
         response = self._next("response", False, i)
@@ -238,14 +248,30 @@ class _Reader:
 
     # -- where things end -------------------------------------------------------------------------------------------
 
-    def _next(self, kind: str, closing: bool | None, after: int) -> int | None:
-        """Index of the next token of that kind; `closing` None: whichever comes first."""
-        found = []
-        for way in (True, False) if closing is None else (closing,):
-            places = self._places[kind, way]
-            k = bisect_left(places, after + 1)
-            found += places[k : k + 1]
-        return min(found, default=None)
+    def _next(self, kind: str, closing: bool, after: int) -> int | None:
+        """Index of the next token of that kind."""
+        places = self._places[kind, closing]
+        k = bisect_left(places, after + 1)
+        return places[k] if k < len(places) else None
+
+    def _block(self, i: int) -> _Block:
+        if i not in self._blocks:
+            self._blocks[i] = _Block(self, i)
+        return self._blocks[i]
+
+    def _thoughts_end(self, i: int) -> int | None:
+        """Index of the next `</think>` that does not stand in the JSON of a call."""
+        close = self._next("think", True, i)
+        call = self._next("call", False, i)
+        while close is not None and call is not None and call < close:
+            block = self._block(call)
+            if block.read_to > self._tokens[close].start:
+                close = self._next("think", True, bisect_left(self._starts, block.read_to) - 1)
+            elif block.failed_at > self._tokens[close].start:
+                self._doubtful = True  # reasoning with half a call, or a broken call that quotes the tag
+                break
+            call = self._next("call", False, max(call, bisect_left(self._starts, block.end) - 1))
+        return close
 
     def _close(self, i: int) -> int | None:
         """Index of the tag that closes an answer or a report: the first outside code, else the first at all."""
@@ -266,6 +292,7 @@ class _Reader:
         if self._thought or self._thinking is not None:
             return None
         think = self._next("think", True, i)
+        think = self._thoughts_end(i) if think is not None and think < close else None
         again = self._next(self._tokens[i].kind, False, think) if think is not None else None
         return self._tokens[think].start if think is not None and again is not None and again < close else None
 
@@ -329,6 +356,9 @@ class _Reader:
         }
         if cut and self._acted_at is not None and self.text[self._acted_at : self.cut].strip():
             return format_error("truncated", **seen)  # the reasoning went on, and might have come to another call
+        if self._doubtful:
+            found.distrust(all_of_them=True)
+            seen["errors"] = tuple(found.errors)
         if found.calls:
             return Reading("tool_calls", calls=tuple(found.calls), **seen)
         if found.answer:
@@ -353,6 +383,10 @@ class _Block:
         self._text = reader.text
         self._values: list[object] = []
         self._error: tuple[str, str] | None = None
+        self.read_to = 0
+        """Where the JSON that could be read ends."""
+        self.failed_at = 0
+        """Where it could be read no further."""
         self.mention = False
         """A tag that was only written about."""
         self.end = self._read(i)
@@ -380,6 +414,7 @@ class _Block:
             while text[at : at + 1] in ("{", "[", "｛", "［"):
                 value, at = decode(text, at)
                 self._values.append(value)
+                self.read_to = at
                 at = space(text, at)
                 if text[at : at + 1] in (",", "，"):
                     at = space(text, at + 1)
@@ -387,6 +422,7 @@ class _Block:
                     at = space(text, match.end())
         except Malformed as error:
             cut = error.cut
+            self.failed_at = len(text) if cut else error.at
             code = "truncated" if cut and error.code == "bad_json" else error.code
             self._error = (code, f"A call could not be read: {error}.")
             return self._recover(i) if cut else self._resume(error.at, i)

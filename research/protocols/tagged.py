@@ -61,7 +61,7 @@ def read_calls(text: str) -> list[tuple[str, dict[str, Any]]]:
     return [found[index] for index in sorted(found)]
 
 
-def write_call(name: str, **arguments: Any) -> str:
+def write_call(name: str, /, **arguments: Any) -> str:
     """One call as a model writes it."""
     body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
     return f"<tool_call>{body}</tool_call>"

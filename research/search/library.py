@@ -26,8 +26,7 @@ from research.errors import ConfigError, ToolError
 from research.relevance import scores
 from research.search import factbook
 from research.search.factbook import Document
-from research.search.segment import segment
-from research.text import STOP_WORDS, clip, content_tokens
+from research.text import STOP_WORDS, clip, content_tokens, segment
 from research.types import Embedder, Passage
 
 if TYPE_CHECKING:

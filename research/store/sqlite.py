@@ -63,6 +63,7 @@ class SqliteStore:
             self._db.conn.execute("BEGIN IMMEDIATE")
             self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
             for event in events:
+                change: tuple[str, str | None, str, float, str]
                 match event:
                     case RunFinished(status=status, outcome=outcome, answer=answer):
                         change = (status, outcome, answer, event.time, event.run)

@@ -20,11 +20,15 @@ RUN = "261121-120000-abcd"
 def tree(node: Any) -> list[Any]:
     """An element and all below it: its kind and every property.
 
-    What a fragment writes into a container outside of it stands in a transparent one, which draws nothing itself.
+    What a fragment writes into a container outside of it stands in a transparent one, which draws nothing itself, as
+    does the empty element that keeps its place.
     """
     children: list[Any] = []
     for _, child in sorted(getattr(node, "children", {}).items()):
-        children += tree(child)[2] if child.type == "transparent" else [tree(child)]
+        if child.type == "transparent":
+            children += tree(child)[2]
+        elif child.type != "empty":
+            children.append(tree(child))
     return [node.type, str(node.proto), children]
 
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from research.__main__ import EXAMPLE
 from research.settings import load
 from research.workbench import Workbench
+from tests.app.conftest import APP
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -223,3 +224,14 @@ def test_a_damaged_database_is_named_and_left_alone(visit: Visit, home: Path) ->
     assert not app.exception
     assert "workbench.sqlite" in app.error[0].value.replace("\\", "")
     assert (home / "workbench.sqlite").read_bytes().startswith(b"this is no database")
+
+
+def test_a_run_at_work_is_one_click_away(visit: Visit, answered: Path) -> None:
+    with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
+        connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600")
+    assert any(link.value.startswith("At work: What was France") for link in visit(answered).page_link)
+
+
+def test_no_folder_is_named_pages() -> None:
+    """Streamlit would serve each file of it by itself, without `app.py`, to whoever comes first after a start."""
+    assert not (APP.parent / "pages").exists()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from research.errors import ConfigError, ToolError
 from research.search import factbook
 from research.search.library import FACTBOOK, CollectionInfo, Library
-from research.search.segment import segment
+from research.text import segment
 
 
 class Letters:

@@ -1,0 +1,208 @@
+"""What the extractive model says in each role: one function a purpose, from the messages to the reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from research.citations import check, cited
+from research.extractive.evidence import Evidence, note, tried
+from research.extractive.question import parse
+from research.extractive.solve import Solver, Verdict, relevant
+from research.extractive.write import answer
+from research.protocols.tagged import write_call
+from research.text import clip, language_of
+from research.types import Message, Request, Source
+
+DONE = "<think>Nothing more to look up: write what the sources say.</think>\n"
+
+
+def reply(request: Request) -> Iterator[str]:
+    """The reply in pieces, as it would stream."""
+    yield from _ROLES.get(request.purpose, _act)(request.messages)
+
+
+def _act(messages: Sequence[Message]) -> Iterator[str]:
+    """The next step, or the answer; with the whole report first where the framework keeps one."""
+    evidence = Evidence(messages)
+    last = any(mark in messages[-1].content for mark in _LAST)
+    verdict = Solver(evidence, acting=not last).verdict()
+    if _unclear(verdict):
+        yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
+        return
+    thoughts = " ".join(dict.fromkeys(action.thought for action in verdict.actions))
+    yield f"<think>{thoughts}</think>\n" if thoughts else DONE
+    if evidence.wants_report:
+        yield f"<report>\n{_report(evidence, verdict)}\n</report>\n"
+    if verdict.actions:
+        for action in verdict.actions:
+            yield write_call(action.name, **action.arguments) + "\n"
+    else:
+        yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _conclude(messages: Sequence[Message]) -> Iterator[str]:
+    """The best answer without any further step."""
+    evidence = Evidence(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    yield DONE
+    yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _plan(messages: Sequence[Message]) -> Iterator[str]:
+    """All searches that the question alone suggests, and a look at the best page of each."""
+    question = Evidence.of_task(messages).question
+    q = parse(question)
+    about = q.relation.label if q.relation else q.targets[0].text
+    subjects = q.names or (" ".join(q.text.split()[:12]),)
+    number = 0
+    for subject in subjects[:5]:
+        goal = " ".join([about, *map(str, q.years)])
+        yield f"Plan: Look for {goal or 'it'} of {subject}.\n#E{number + 1} = search[{subject} {goal}]\n"
+        task = json.dumps({"url": f"#E{number + 1}", "goal": goal or question}, ensure_ascii=False)
+        yield f"Plan: Read the best page found for {subject}.\n#E{number + 2} = visit[{task}]\n"
+        number += 2
+
+
+def _worker(messages: Sequence[Message]) -> Iterator[str]:
+    """The given material that fits the task best."""
+    lines = [line.removeprefix("> ") for line in messages[-1].content.splitlines() if line.strip()]
+    yield f"<answer>{clip(max(lines, key=len, default=''), 500)}</answer>"
+
+
+def _evaluate(messages: Sequence[Message]) -> Iterator[str]:
+    """PASS when every cited statement holds against the evidence given."""
+    text = messages[-1].content
+    claimed = re.search(r"(?:Answer:|答案：)\n(.*?)\n\n(?:Evidence:|证据：)\n(.*)", text, re.S)
+    stated, quoted = claimed.groups() if claimed else (text, "")
+    sources = [
+        Source(int(n), "", title, quote)
+        for n, title, quote in re.findall(r"^\[(\d+)\] ([^:\n]+): (.*?)(?=^\[\d+\] |\Z)", quoted, re.S | re.M)
+    ]
+    bad = [c.claim for c in check(stated, sources) if c.status in ("unsupported", "dead")]
+    if not cited(stated):
+        yield "FAIL: the answer cites no source."
+    else:
+        yield f"FAIL: not supported: {bad[0]}" if bad else "PASS"
+
+
+def _reflect(messages: Sequence[Message]) -> Iterator[str]:
+    """What was tried, and to read more pages and to use other words the next time."""
+    queries = re.findall(r"Action: search \{'query': ['\"](.*?)['\"]\}", messages[-1].content)
+    problem = re.search(r"(?:What was wrong: |问题所在：)(.*)", messages[-1].content)
+    used = "; ".join(dict.fromkeys(queries)) or "nothing"
+    lesson = "Next time read more of the pages found, and search by the name alone."
+    yield f"{problem.group(1) if problem else ''} Searched for: {used}. {lesson}"
+
+
+def _summarise(messages: Sequence[Message]) -> Iterator[str]:
+    """The facts worth keeping and what was tried: a scribe's report and a summary are the same to this model."""
+    evidence = Evidence.of_task(messages)
+    yield _report(evidence, Solver(evidence).verdict())
+
+
+def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
+    """The candidate whose figures most others share, and among those the one that cites most."""
+    candidates = re.findall(r"<candidate[^>]*>\n(.*?)\n</candidate>", messages[-1].content, re.S)
+    answers = [candidate.split("Answer: ", 1)[-1] for candidate in candidates]
+    supported = [text for text in answers if cited(text)]
+    if not supported:
+        yield f"<answer>{answers[0] if answers else ''}</answer>"
+        return
+    heads = [set(re.findall(r"\*\*(.+?)\*\*", text.split("\n### ")[0])) for text in supported]
+    agreement = [sum(bool(head & other) for other in heads) for head in heads]
+    best = max(range(len(supported)), key=lambda i: (agreement[i], len(cited(supported[i]))))
+    why = f"{agreement[best]} of {len(answers)} runs agree; this one cites its sources best."
+    yield f"<answer>{supported[best]}\n\n{why}</answer>"
+
+
+def _outline(messages: Sequence[Message]) -> Iterator[str]:
+    """A section for each name in the question."""
+    text = messages[-1].content
+    question = re.split(r"(?:Plan the report on: |请规划这份报告：)", text)[-1].strip()
+    q = parse(question)
+    alone = len(q.names) < 2 or q.relation is not None
+    targets = " and ".join(target.label or target.text for target in q.targets)
+    years = " ".join(map(str, q.years))
+    scopes = [{"name": clip(question, 80), "description": question}] if alone else [
+        {"name": name, "description": f"What is the {targets} of {name} {years}?".replace(" ?", "?")} for name in q.names
+    ]  # fmt: skip
+    yield "<think>Divide the question.</think>\n" + write_call("Sections", sections=scopes)
+
+
+def _research(messages: Sequence[Message]) -> Iterator[str]:
+    """Like any other agent, but the answer is handed in as a section."""
+    task = messages[1].content.split("\n\n")[0]
+    name, _, description = re.sub(r"^([^:：]*)[:：]\s*", r"\1\0", task, count=1).partition("\0")
+    asked = [messages[0], msgspec.structs.replace(messages[1], content=description or task), *messages[2:]]
+    evidence = Evidence(asked)
+    verdict = Solver(evidence).verdict()
+    if verdict.actions:
+        yield from _act(asked)
+        return
+    yield DONE + write_call("Section", name=name, description=description, content=_answer(evidence, verdict))
+
+
+def _introduce(messages: Sequence[Message]) -> Iterator[str]:
+    question, evidence = _sections(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    head = _answer(evidence, verdict).split("\n\n### ")[0]
+    yield write_call("Introduction", name=clip(question, 120), content=head)
+
+
+def _finish(messages: Sequence[Message]) -> Iterator[str]:
+    _, evidence = _sections(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    gaps = "; ".join(verdict.missing)
+    kept = list(dict.fromkeys([f.fact for f in (*verdict.findings, *verdict.group)] or verdict.quotes))[:3]
+    lines = [note(fact) for fact in kept] + ([f"Not found: {gaps}."] if gaps else [])
+    yield write_call(
+        "Conclusion", name="Conclusion", content="\n".join(lines) or "The sections are all that was found."
+    )
+
+
+def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
+    """The question, and what the sections in the last message quote."""
+    question = Evidence(messages).question
+    told = Message("user", f"{question}\n\n<report>\n{messages[-1].content}\n</report>")
+    return question, Evidence([messages[0], told])
+
+
+def _answer(evidence: Evidence, verdict: Verdict) -> str:
+    """The verdict in words."""
+    visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
+    pages = list(dict.fromkeys(step.facts[0].title for step in visits))
+    queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
+    return answer(verdict, language_of(evidence.question), queries, pages)
+
+
+def _report(evidence: Evidence, verdict: Verdict) -> str:
+    """An evolving report that `Evidence` can read back: facts, gaps, next step, what was tried."""
+    facts = relevant(evidence) or list(verdict.quotes)
+    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python")]
+    lines = ["### Confirmed", *dict.fromkeys(map(note, facts)), "### Gaps"]
+    lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
+    lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]
+    return "\n".join([*lines, "### Tried", *dict.fromkeys(map(tried, steps))])
+
+
+def _unclear(verdict: Verdict) -> bool:
+    """Nothing in the question says what it is about."""
+    q = verdict.question
+    empty = all(not (t.label or t.words or t.near) for t in q.targets)
+    return empty and not q.names and not q.years and len(re.findall(r"\w+", q.text)) <= 8
+
+
+_LAST = ("This is the last round;", "这是最后一轮")
+_CLARIFY = {
+    "en": "What should I look up: which thing, and what about it?",
+    "zh": "请问要查什么：哪个对象，关于它的什么？",
+}
+_ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
+    "act": _act, "conclude": _conclude, "solve": _conclude, "plan": _plan, "worker": _worker, "evaluate": _evaluate,
+    "reflect": _reflect, "summarise": _summarise, "scribe": _summarise, "synthesise": _synthesise,
+    "outline": _outline, "research": _research, "introduce": _introduce, "finish": _finish,
+}  # fmt: skip
