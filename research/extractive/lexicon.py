@@ -46,8 +46,8 @@ def openers() -> frozenset[str]:
 
 
 def _bounded(words: str) -> str:
-    # A Chinese word has no word boundary around it.
-    return words if not words.isascii() else rf"\b(?:{words.strip()})(?:e?s)?(?!\w)"
+    # A Chinese word has no boundary around it, and is none to the letters beside it: "实际GDP是".
+    return words if not words.isascii() else rf"(?<![a-z0-9])(?:{words.strip()})(?:e?s)?(?![a-z0-9])"
 
 
 @cache

@@ -24,7 +24,7 @@ MOST = (
     r"leading|最[多大高长]"
 )
 LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
-SUPERLATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{MOST})|(?P<least>{LEAST}))(?!\w)")
+SUPERLATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MOST})|(?P<least>{LEAST}))(?![a-z0-9])")
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|更[多大高长]"
@@ -33,7 +33,7 @@ LESS = (
     r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
     r"更[少小低短]"
 )
-COMPARATIVE = re.compile(rf"(?<!\w)(?:(?P<most>{MORE})|(?P<least>{LESS}))(?!\w)")
+COMPARATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MORE})|(?P<least>{LESS}))(?![a-z0-9])")
 GROWTH = re.compile(
     r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
     r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|"

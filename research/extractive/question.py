@@ -314,7 +314,9 @@ def _pick(lower: str, found: list[tuple[str, tuple[int, int]]], superlative: re.
     most = superlative.group("most") is not None
     end = superlative.end()
     after = [(label, a, b) for label, (a, b) in found if a >= superlative.start() - 1]
-    near = next((label for label, a, b in after if a <= superlative.start() < b or a - end <= 3), None)
+    # Chinese says what is ranked first: 人口最多.
+    before = next((label for label, (_, b) in found if b == superlative.start()), None)
+    near = before or next((label for label, a, b in after if a <= superlative.start() < b or a - end <= 3), None)
     by = re.search(r"\b(?:by|in terms of) ", lower[end:])
     if by:
         near = next((label for label, a, _ in after if 0 <= a - end - by.end() <= 6), near)

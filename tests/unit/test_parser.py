@@ -86,14 +86,79 @@ def test_an_unknown_format_is_named() -> None:
 # -- what nobody has listed ---------------------------------------------------------------------------------------------
 
 PIECES = [
-    "<think>", "</think>", "<tool_call>", "</tool_call>", "<action>", "</action>", "<answer>", "</answer>", "<report>",
-    "</report>", "<tool_response>", "</tool_response>", "<code>", "</code>", "<!--", "-->", "`", "```\n", "\n```", "~~~",
-    '{"name": "search", "arguments": {"query": ["a"]}}', '{"name": "python", "arguments": {}}', "{", "}", "[", "]", ",",
-    '"', "'", "\\", "“", "”", "‘", "「", "」", "｛", "｝", "：", "，", ":", "//", "/*", "*/", "#", "\n", "\n\n", " ", "> ",
-    '"name"', '"arguments"', "name", "search", "true", "None", "NaN", "1e999", "9" * 1200, "\\ud83d", "\ud83d", "\x00", "太阳",
-    "Plan: ", "#E1 = search[", "#E2 = llm[#E1]", "Step 1: ", '{"finish_reason": "stop", "message": {', '"content": "',
-    '"tool_calls": [', '{"function": {"name": "search", "arguments": "', "<", "</", "<tool",
-]  # fmt: skip
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<action>",
+    "</action>",
+    "<answer>",
+    "</answer>",
+    "<report>",
+    "</report>",
+    "<tool_response>",
+    "</tool_response>",
+    "<code>",
+    "</code>",
+    "<!--",
+    "-->",
+    "`",
+    "```\n",
+    "\n```",
+    "~~~",
+    '{"name": "search", "arguments": {"query": ["a"]}}',
+    '{"name": "python", "arguments": {}}',
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    '"',
+    "'",
+    "\\",
+    "“",
+    "”",
+    "‘",
+    "「",
+    "」",
+    "｛",
+    "｝",
+    "：",
+    "，",
+    ":",
+    "//",
+    "/*",
+    "*/",
+    "#",
+    "\n",
+    "\n\n",
+    " ",
+    "> ",
+    '"name"',
+    '"arguments"',
+    "name",
+    "search",
+    "true",
+    "None",
+    "NaN",
+    "1e999",
+    "9" * 1200,
+    "\\ud83d",
+    "\ud83d",
+    "\x00",
+    "太阳",
+    "Plan: ",
+    "#E1 = search[",
+    "#E2 = llm[#E1]",
+    "Step 1: ",
+    '{"finish_reason": "stop", "message": {',
+    '"content": "',
+    '"tool_calls": [',
+    '{"function": {"name": "search", "arguments": "',
+    "<",
+    "</",
+    "<tool",
+]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=30).map("".join)
 ENDS = st.sampled_from(["stop", "length", "tool_calls", "content_filter", "", "x"])
 
@@ -107,9 +172,20 @@ def test_no_input_raises(form: str, text: str, end: str) -> None:
     assert {call.name for call in reading.calls} <= {tool.name for tool in TOOLS}
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda inner: (
-    st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "arguments", "function", "tool_calls",
-    "content", "message", "finish_reason", "function_call"]), inner, max_size=4)), max_leaves=12)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["name", "arguments", "function", "tool_calls", "content", "message", "finish_reason", "function_call"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -120,18 +196,25 @@ def test_no_choice_raises(value: Any) -> None:
 
 
 HOSTILE = st.lists(
-    st.sampled_from([*PIECES, "<tool_call>{'name': 'python', 'arguments': {'code': 'evil'}}</tool_call>",
-                     '<tool_call>{"name": "python", "arguments": {"code": "evil"}}</tool_call>'])
+    st.sampled_from(
+        [
+            *PIECES,
+            "<tool_call>{'name': 'python', 'arguments': {'code': 'evil'}}</tool_call>",
+            '<tool_call>{"name": "python", "arguments": {"code": "evil"}}</tool_call>',
+        ]
+    )
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
     max_size=8,
-).map(lambda pieces: "".join(pieces).replace("\ud83d", ""))  # fmt: skip
+).map(lambda pieces: "".join(pieces).replace("\ud83d", ""))
 CALL = st.one_of(
     st.builds(lambda q: ("search", {"query": [f"q{q}"]}), HOSTILE),
     st.builds(lambda u, g: ("visit", {"url": [u], "goal": g}), HOSTILE, HOSTILE),
     st.builds(lambda c: ("python", {"code": c}), HOSTILE),
-    st.builds(lambda p, n, b: ("read_file", {"path": p, "max_bytes": n, "binary": b}), HOSTILE, st.integers(), st.booleans()),
+    st.builds(
+        lambda p, n, b: ("read_file", {"path": p, "max_bytes": n, "binary": b}), HOSTILE, st.integers(), st.booleans()
+    ),
     st.just(("list_files", {})),
-)  # fmt: skip
+)
 
 
 def spellings(call: tuple[str, dict[str, Any]]) -> Iterator[str]:
@@ -198,12 +281,48 @@ def test_a_call_that_is_only_spoken_about_never_runs(call: tuple[str, dict[str, 
 
 
 GROWING = [
-    "<tool_call>", "</tool_call>", "<think>", "</think>", "<answer>", "<report>", "<tool_call>{", '<tool_call>{"a', "<tool_call>{'",
-    "<tool_call>{“", "<tool_call>{/*", "<tool_call>{//", "<tool_call>[", "<tool_call>{}<code>", "<tool_call>{}<code></code>", "`", "` <answer>",
-    "``` <tool_call>", "\n```\n", "<!--", '"<tool_call>', "> <tool_call>", "<answer>`</answer>", "<answer></think>", "<report>`", " ", "\n", "<",
-    "< <", "Plan: a\n", "#E1 = search[", "#E1 = search[a]\n", "Plan: #E", "[", "\\", "“", "<tool_call>{x}</tool_call>", "<think></think>",
-    '<tool_call>{"name": "search", "arguments": {"query": ["a"]}}</tool_call>', "<tool_response></think>", "<answer>x</answer>`",
-]  # fmt: skip
+    "<tool_call>",
+    "</tool_call>",
+    "<think>",
+    "</think>",
+    "<answer>",
+    "<report>",
+    "<tool_call>{",
+    '<tool_call>{"a',
+    "<tool_call>{'",
+    "<tool_call>{“",
+    "<tool_call>{/*",
+    "<tool_call>{//",
+    "<tool_call>[",
+    "<tool_call>{}<code>",
+    "<tool_call>{}<code></code>",
+    "`",
+    "` <answer>",
+    "``` <tool_call>",
+    "\n```\n",
+    "<!--",
+    '"<tool_call>',
+    "> <tool_call>",
+    "<answer>`</answer>",
+    "<answer></think>",
+    "<report>`",
+    " ",
+    "\n",
+    "<",
+    "< <",
+    "Plan: a\n",
+    "#E1 = search[",
+    "#E1 = search[a]\n",
+    "Plan: #E",
+    "[",
+    "\\",
+    "“",
+    "<tool_call>{x}</tool_call>",
+    "<think></think>",
+    '<tool_call>{"name": "search", "arguments": {"query": ["a"]}}</tool_call>',
+    "<tool_response></think>",
+    "<answer>x</answer>`",
+]
 
 
 def seconds(form: str, text: str) -> float:
@@ -258,20 +377,42 @@ def test_native_history_pairs_results_with_calls_and_tells_the_rest_afterwards()
     assert protocol.turn(Interaction(reply, seen, "hint"))[-1].content == "not JSON\nhint"
 
 
-OPTIONAL = {"type": "object", "properties": {"n": {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "s": {"type": "string"},
-            "x": {"type": "number"}, "tags": {"type": "array", "items": {"type": "integer"}}}}  # fmt: skip
+OPTIONAL = {
+    "type": "object",
+    "properties": {
+        "n": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "s": {"type": "string"},
+        "x": {"type": "number"},
+        "tags": {"type": "array", "items": {"type": "integer"}},
+    },
+}
 
 
 @pytest.mark.parametrize(
     ("given_", "expected"),
     [
-        ({"n": "5"}, {"n": 5}), ({"n": None}, {"n": None}), ({"n": 5.0}, {"n": 5}), ({"s": 5}, {"s": "5"}),
-        ({"x": "0.5"}, {"x": 0.5}), ({"x": "1e400"}, None), ({"s": 1.10}, None), ({"s": True}, None), ({"n": "5.5"}, None),
-        ({"n": "٥"}, None), ({"n": True}, None), ({"tags": 5}, {"tags": [5]}), ({"tags": "[1, 2]"}, None),
-        ({"tags": ["1", 2]}, {"tags": [1, 2]}), ({"s": "a", "other": 1}, {"s": "a"}), ({"other": 1}, None), ({}, {}),
-        ({"s": "\ud83d"}, None), ({"x": float("nan")}, None), ({"s": "x" * 100_001}, None),
+        ({"n": "5"}, {"n": 5}),
+        ({"n": None}, {"n": None}),
+        ({"n": 5.0}, {"n": 5}),
+        ({"s": 5}, {"s": "5"}),
+        ({"x": "0.5"}, {"x": 0.5}),
+        ({"x": "1e400"}, None),
+        ({"s": 1.10}, None),
+        ({"s": True}, None),
+        ({"n": "5.5"}, None),
+        ({"n": "٥"}, None),
+        ({"n": True}, None),
+        ({"tags": 5}, {"tags": [5]}),
+        ({"tags": "[1, 2]"}, None),
+        ({"tags": ["1", 2]}, {"tags": [1, 2]}),
+        ({"s": "a", "other": 1}, {"s": "a"}),
+        ({"other": 1}, None),
+        ({}, {}),
+        ({"s": "\ud83d"}, None),
+        ({"x": float("nan")}, None),
+        ({"s": "x" * 100_001}, None),
     ],
-)  # fmt: skip
+)
 def test_arguments_change_type_only_where_nothing_is_lost(
     given_: dict[str, Any], expected: dict[str, Any] | None
 ) -> None:
@@ -284,18 +425,51 @@ def test_arguments_change_type_only_where_nothing_is_lost(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-       | st.text(st.characters(exclude_categories=["Cs"])),
-       lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(st.characters(exclude_categories=["Cs"])),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    )
+)
 def test_whatever_is_json_is_read_as_json(value: Any) -> None:
     assert decode_all(json.dumps(value)) == value
     assert decode_all(json.dumps(value, ensure_ascii=False, indent=2)) == value
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", '{"a": 1', "[1, 2", '"a', "{,}", "[,]", "[1,,2]", "[1 2]", "{1: 2}", "01", "+1", ".5", "1_000", "0x1",
-             "NaN", "nan", "(1, 2)", '"a" "b"', '{"a": 1}{"a": 2}', r'"\d"', r'"\x41"', '{"a": 1, "a": 1}', '“a"', "[" * 5000],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "{",
+        '{"a": 1',
+        "[1, 2",
+        '"a',
+        "{,}",
+        "[,]",
+        "[1,,2]",
+        "[1 2]",
+        "{1: 2}",
+        "01",
+        "+1",
+        ".5",
+        "1_000",
+        "0x1",
+        "NaN",
+        "nan",
+        "(1, 2)",
+        '"a" "b"',
+        '{"a": 1}{"a": 2}',
+        r'"\d"',
+        r'"\x41"',
+        '{"a": 1, "a": 1}',
+        '“a"',
+        "[" * 5000,
+    ],
+)
 def test_what_has_no_single_meaning_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         decode_all(text)

@@ -1,0 +1,234 @@
+"""How prompts grow: what reaches the server in each round; prints Markdown tables and draws the curves.
+
+    python -m bench.prompt_growth [--rounds 100] [--svg docs/images/prompt-growth.svg]
+
+A scripted model behind a real OpenAI-compatible server looks something new up in every round and gets 4,000
+characters back.  Sizes are those of the requests as they arrive: messages, calls and tool definitions as JSON,
+estimated as everywhere here (about 4 characters a token).  The scripted reports and summaries are 1,200 characters
+long; those of a real model vary, within `report_tokens` for IterResearch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from research import registry
+from research.budget import Meter
+from research.events import RunFinished
+from research.models.openai import OpenAIModel
+from research.protocols.tagged import write_call
+from research.recipe import Budget, Recipe
+from research.run import Run, Shared, execute
+from research.text import estimate_tokens
+from research.toolbox import Toolbox
+from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+
+QUESTION = "What do the hundred chapters of the chronicle say?"
+OBSERVATION = 4_000
+"""Characters that the tool gives back, all of which the model is shown."""
+RESUM_TOKENS = 8_000
+WINDOW = 5
+SHOWN = (1, 5, 10, 25, 50, 75, 100)
+"""Rounds in the table."""
+COLOURS = {
+    "react / full": "#c2410c",
+    "react / window": "#0f766e",
+    "react / resum": "#7c3aed",
+    "react / evolving": "#64748b",
+    "iter_research / evolving": "#1d4ed8",
+}
+
+
+class Growth(Struct, frozen=True):
+    """What a server saw of one run."""
+
+    prompts: tuple[int, ...]
+    """Tokens of each request of a round, in order."""
+    others: tuple[int, ...]
+    """Tokens of the requests between rounds: summaries, the scribe's, the forced last answer."""
+    outcome: Outcome
+
+    @property
+    def largest(self) -> int:
+        return max(*self.prompts, *self.others, 0)
+
+
+class Chronicle:
+    """A tool whose every page is 4,000 characters long and unlike any other."""
+
+    timeout_s = 10.0
+    spec = ToolSpec(
+        "chronicle",
+        "Read one chapter.",
+        {"type": "object", "properties": {"chapter": {"type": "string"}}, "required": ["chapter"]},
+    )
+
+    def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
+        words = f"In chapter {arguments['chapter']} the river rose and the bridge held. "
+        return ToolOutput((words * (OBSERVATION // len(words) + 1))[:OBSERVATION].rstrip() + ".")
+
+
+def measure(
+    framework: str, context: str, rounds: int = 100, protocol: ProtocolName = "tagged", **options: Any
+) -> Growth:
+    """Run so many scripted rounds and return what the server saw.  `options` are those of the context strategy."""
+    script = _Rounds(rounds, protocol)
+    recipe = Recipe(
+        framework=framework,
+        framework_options={"rounds": rounds if framework != "iter_research" else rounds + 1},
+        context=context,
+        context_options=options,
+        protocol=protocol,
+    )
+    outcome, _ = _run(recipe, script)
+    return Growth(tuple(script.prompts), tuple(script.others), outcome)
+
+
+def rewoo_calls(steps: int) -> int:
+    """Model calls, counted at the server, of a plan with so many steps."""
+    plan = "\n".join(f"Plan: read chapter {n}\n#E{n} = chronicle[{n}]" for n in range(1, steps + 1))
+    _, requests = _run(Recipe(framework="rewoo", protocol="tagged"), [FakeReply(plan), FakeReply("It held.")])
+    return len(requests)
+
+
+class _Rounds:
+    """The model's part: a new chapter every round, a report where one is kept, the answer at the end."""
+
+    def __init__(self, rounds: int, protocol: ProtocolName) -> None:
+        self.prompts: list[int] = []
+        self.others: list[int] = []
+        self._rounds = rounds
+        self._protocol = protocol
+        self._lock = threading.Lock()
+
+    def __call__(self, body: Body) -> FakeReply:
+        system = body["messages"][0]["content"]
+        acts = "chronicle" in system or "tools" in body
+        size = estimate_tokens(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False))
+        with self._lock:
+            (self.prompts if acts else self.others).append(size)
+            chapter = len(self.prompts)
+        if not acts:
+            return FakeReply(_notes(len(self.others)))
+        report = f"<report>\n{_notes(chapter)}\n</report>\n" if "<report>" in system else ""
+        if chapter > self._rounds:
+            return FakeReply(f"{report}<answer>The bridge held.</answer>")
+        thought = f"<think>Chapter {chapter} is next.</think>\n{report}"
+        if self._protocol == "native":
+            return FakeReply(thought, calls=[("chronicle", {"chapter": str(chapter)})])
+        return FakeReply(thought + write_call("chronicle", chapter=str(chapter)))
+
+
+def _notes(number: int) -> str:
+    """A report or summary of 1,200 characters, another one each time."""
+    return (f"Up to chapter {number} the river rose and the bridge held. " * 25)[:1_200]
+
+
+def _run(recipe: Recipe, script: Any) -> tuple[Outcome, list[Body]]:
+    with FakeOpenAI(script) as server:
+        model = OpenAIModel("fake", base_url=server.base_url, api_key="", native=recipe.protocol == "native")
+        shared = Shared(lambda name: model, Toolbox([Chronicle()]), meter=Meter(Budget()))
+        *_, last = execute(Run(QUESTION, recipe, shared), "bench")
+        if not isinstance(last, RunFinished) or last.status != "completed":
+            raise RuntimeError(f"{recipe.label} did not end as it should: {last}")
+        return last.outcome, server.requests
+
+
+def curves(rounds: int) -> dict[str, Growth]:
+    """Every curve of the picture, by its name."""
+    return {
+        "react / full": measure("react", "full", rounds),
+        "react / window": measure("react", "window", rounds, k=WINDOW),
+        "react / resum": measure("react", "resum", rounds, max_tokens=RESUM_TOKENS),
+        "react / evolving": measure("react", "evolving", rounds),
+        "iter_research / evolving": measure("iter_research", "evolving", rounds),
+    }
+
+
+def table(found: dict[str, Growth], rounds: int) -> str:
+    """The sizes at some rounds as a Markdown table."""
+    shown = [number for number in SHOWN if number <= rounds]
+    lines = [
+        f"| prompt tokens in round | {' | '.join(map(str, shown))} | largest, with summaries | all requests together |",
+        f"|---|{'---:|' * (len(shown) + 2)}",
+    ]
+    for name, growth in found.items():
+        cells = [f"{growth.prompts[number - 1]:,}" for number in shown]
+        together = sum(growth.prompts) + sum(growth.others)
+        lines.append(f"| {name} | {' | '.join(cells)} | {growth.largest:,} | {together:,} |")
+    return "\n".join(lines)
+
+
+def rewoo_table(counts: Sequence[int] = (5, 20, 50)) -> str:
+    """Model calls of ReWOO as a Markdown table."""
+    lines = [
+        f"| steps of the plan | {' | '.join(map(str, counts))} |\n|---|{'---:|' * len(counts)}",
+        f"| model calls of rewoo | {' | '.join(str(rewoo_calls(steps)) for steps in counts)} |",
+    ]
+    return "\n".join(lines)
+
+
+def svg(found: dict[str, Growth]) -> str:
+    """Two panels: all curves, and the bounded ones close up."""
+    bounded = {name: growth for name, growth in found.items() if name != "react / full"}
+    panels = [*_panel(60, "All", found), *_panel(470, "Close up, without react / full", bounded)]
+    for index, (name, colour) in enumerate(COLOURS.items()):
+        x = 60 + index * 158
+        panels.append(f'<line x1="{x}" y1="322" x2="{x + 16}" y2="322" stroke="{colour}" stroke-width="3"/>')
+        panels.append(f'<text x="{x + 21}" y="326">{name}</text>')
+    body = "\n".join(panels)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 340" font-family="sans-serif" font-size="11" '
+        'role="img" aria-label="Prompt tokens by round for each framework and context strategy">\n'
+        f'<rect width="860" height="340" fill="#ffffff"/>\n<g fill="#334155">\n{body}\n</g>\n</svg>\n'
+    )
+
+
+def _panel(left: int, title: str, found: dict[str, Growth]) -> Iterator[str]:
+    width, top, height = 350, 40, 220
+    rounds = max(len(growth.prompts) for growth in found.values())
+    step = _step(max(max(growth.prompts) for growth in found.values()))
+    most = step * -(-max(max(growth.prompts) for growth in found.values()) // step)
+    yield f'<text x="{left}" y="24" font-size="13" font-weight="bold">{title}: prompt tokens at the server</text>'
+    for value in range(0, most + 1, step):
+        y = top + height - height * value / most
+        yield f'<line x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}" stroke="#e2e8f0"/>'
+        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:,}</text>'
+    for number in [1, *range(20, rounds + 1, 20)]:
+        x = left + width * (number - 1) / (rounds - 1)
+        yield f'<text x="{x:.1f}" y="{top + height + 16}" text-anchor="middle">{number}</text>'
+    yield f'<text x="{left + width / 2}" y="{top + height + 34}" text-anchor="middle">round</text>'
+    for name, growth in found.items():
+        points = " ".join(
+            f"{left + width * index / (rounds - 1):.1f},{top + height - height * size / most:.1f}"
+            for index, size in enumerate(growth.prompts)
+        )
+        yield f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>'
+
+
+def _step(most: int) -> int:
+    """A round distance between grid lines, of which four to eight fit."""
+    return next(step for step in (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000) if most / step <= 8)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.prompt_growth", description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--svg", type=Path, default=Path("docs/images/prompt-growth.svg"))
+    arguments = parser.parse_args()
+    found = curves(arguments.rounds)
+    print(table(found, arguments.rounds), rewoo_table(), sep="\n\n")
+    arguments.svg.write_text(svg(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

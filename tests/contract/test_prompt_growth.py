@@ -1,0 +1,59 @@
+"""The size of prompts as they arrive at a server, over 40 rounds with observations of 4,000 characters."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.prompt_growth import OBSERVATION, Chronicle, measure, rewoo_calls
+from research.types import ProtocolName
+
+ROUNDS = 40
+BOTH = pytest.mark.parametrize("protocol", ["tagged", "native"])
+
+
+def test_an_observation_is_as_long_as_said() -> None:
+    assert abs(len(Chronicle()(chapter="7").text) - OBSERVATION) <= 1
+
+
+@BOTH
+def test_full_history_grows_by_the_same_every_round(protocol: ProtocolName) -> None:
+    prompts = measure("react", "full", ROUNDS, protocol).prompts
+    grown = [after - before for before, after in zip(prompts, prompts[1:], strict=False)]
+    rounds = grown[: ROUNDS - 1]
+    assert min(rounds) > OBSERVATION / 4
+    assert max(rounds) <= 1.05 * min(rounds)
+
+
+@BOTH
+def test_a_window_is_bounded_once_it_is_full(protocol: ProtocolName) -> None:
+    prompts = measure("react", "window", ROUNDS, protocol, k=5).prompts
+    assert max(prompts[5:ROUNDS]) <= 1.02 * prompts[5]
+    assert max(prompts) <= 1.1 * prompts[5]
+
+
+@BOTH
+@pytest.mark.parametrize("max_tokens", [6_000, 8_000, 8_700])
+def test_resum_never_sends_more_than_its_limit(protocol: ProtocolName, max_tokens: int) -> None:
+    growth = measure("react", "resum", ROUNDS, protocol, max_tokens=max_tokens)
+    assert max(growth.prompts) <= max_tokens
+    assert len(growth.others) >= ROUNDS // 8, "it had to summarise several times"
+    assert growth.largest <= max_tokens, "the summariser's own prompt counts too"
+
+
+@BOTH
+def test_iter_research_does_not_grow_with_its_rounds(protocol: ProtocolName) -> None:
+    prompts = measure("iter_research", "evolving", ROUNDS, protocol).prompts
+    assert len(prompts) == ROUNDS + 1
+    assert max(prompts) <= 1.1 * prompts[4]
+    assert prompts[-1] <= 1.1 * prompts[4]
+
+
+def test_the_evolving_report_is_bounded_in_react_too() -> None:
+    growth = measure("react", "evolving", ROUNDS)
+    assert max(growth.prompts[4:ROUNDS]) <= 1.1 * growth.prompts[4]
+    assert len(growth.others) >= ROUNDS - 1, "one call of the scribe a round"
+
+
+@pytest.mark.parametrize("steps", [5, 20, 50])
+def test_rewoo_makes_two_model_calls_whatever_the_number_of_steps(steps: int) -> None:
+    assert rewoo_calls(steps) == 2
