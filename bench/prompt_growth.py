@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from research import registry
 from research.budget import Meter
 from research.events import RunFinished
 from research.models.openai import OpenAIModel
@@ -52,9 +50,9 @@ class Growth(Struct, frozen=True):
     """What a server saw of one run."""
 
     prompts: tuple[int, ...]
-    """Tokens of each request of a round, in order."""
+    """Tokens of each request of the agent, in order: one a round, then the one that gave the answer."""
     others: tuple[int, ...]
-    """Tokens of the requests between rounds: summaries, the scribe's, the forced last answer."""
+    """Tokens of the requests between rounds: summaries and the scribe's."""
     outcome: Outcome
 
     @property
@@ -112,7 +110,7 @@ class _Rounds:
 
     def __call__(self, body: Body) -> FakeReply:
         system = body["messages"][0]["content"]
-        acts = "chronicle" in system or "tools" in body
+        acts = body["messages"][1]["content"].startswith(QUESTION)  # a brief of the workbench begins otherwise
         size = estimate_tokens(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False))
         with self._lock:
             (self.prompts if acts else self.others).append(size)

@@ -44,6 +44,7 @@ from research.events import (
     Withdrawn,
 )
 from research.journal import Journal
+from research.protocols.tagged import write_call
 from research.recipe import Recipe
 from research.text import clip, estimate_tokens, language_of
 from research.toolbox import Toolbox
@@ -74,6 +75,8 @@ Reads = Callable[[Reply], object]
 Local = Callable[[dict[str, Any]], str]
 """A tool of a framework itself: arguments to observation.  Raises `ToolError`."""
 
+MAIN = "main"
+"""The agent that answers the user; its children are `main/…`."""
 TRIES = 3
 """Times a request is sent before a passing fault of the provider ends the run."""
 REASKS = 3
@@ -109,7 +112,7 @@ class Shared:
 class Run:
     """One agent at work on one question."""
 
-    def __init__(self, question: str, recipe: Recipe, shared: Shared, *, agent: str = "main") -> None:
+    def __init__(self, question: str, recipe: Recipe, shared: Shared, *, agent: str = MAIN) -> None:
         self.question = question
         self.recipe = recipe
         self.shared = shared
@@ -123,6 +126,8 @@ class Run:
         self.protocol = protocols.create("native" if native else "tagged")
         self.prompt: str = registry.framework.get(recipe.framework).traits.get("prompt", recipe.framework)
         """Name of the system prompt."""
+        self.tools: tuple[ToolSpec, ...] = shared.tools.specs
+        """What the agent knows of: the recipe's tools, and those that a framework adds for itself."""
         self.prompt_tokens = 0
         """Estimated size of the last request."""
         self.scribed = 0
@@ -133,11 +138,6 @@ class Run:
         self._sent: tuple[Message, ...] = ()
         self._actions: list[str] = []
         self._hinted = False
-
-    @property
-    def tools(self) -> tuple[ToolSpec, ...]:
-        """What the recipe offers."""
-        return self.shared.tools.specs
 
     @property
     def computed(self) -> list[str]:
@@ -162,9 +162,9 @@ class Run:
         reply and raises `FormatError` for one that will not do, which is then shown to the model; without tools it gets
         the plain text.  Raises `LimitReached`, `ProviderError`, `Stopped`.
         """
-        messages = tuple(messages) if messages is not None else (yield from self._compose())
-        if extra:
-            messages = (*messages, Message("user", extra))
+        last = (Message("user", extra),) if extra else ()
+        composed = messages is None
+        messages = (*((yield from self._compose()) if messages is None else messages), *last)
         self._asks += 1
         ask = self._asks
         recorded = self.shared.journal.reply(self.agent, ask)
@@ -174,35 +174,46 @@ class Run:
             return recorded.reply
         if limits:
             self.shared.meter.admit()
-        offered = self.shared.tools.specs if tools is None else tuple(tools)
-        return (yield from self._converse(messages, ask, purpose, offered, reads))
+        offered = self.tools if tools is None else tuple(tools)
+        return (yield from self._converse(messages, ask, purpose, offered, reads, last if composed else None))
 
     def use(self, reply: Reply, local: Mapping[str, Local] | None = None) -> Steps[tuple[Observation, ...]]:
         """Run the calls of a reply in parallel and add the round to the transcript.
 
         Each call gets exactly one observation, in the order asked; one failure does not touch its siblings.  A call
-        that cannot run fails with the reason.  `local` are tools of the framework itself, by name.
+        that cannot run fails with the reason, and so do all of them when a limit is reached, which is then raised.
+        `local` are tools of the framework itself, by name.
         """
-        hint = yield from self._watch_for_loops(reply.calls)
-        observations = yield from self._observe(reply.calls, local or {})
+        hint, spent = "", None
+        observations: list[Observation] = []
+        try:
+            hint = yield from self._watch_for_loops(reply.calls)
+            observations += yield from self._observe(reply.calls, local or {})
+        except LimitReached as limit:
+            spent = limit
+            for call in reply.calls:
+                why = f"(not run: the limit of {limit.limit} is reached)"
+                observations.append((yield from self._refuse(call.id, call.name, why)))
         for error in reply.errors:
             yield from self._mark(Warned(agent=self.agent, kind="tool", text=error.message))
-            failed = Observation(error.id, error.name, error.message, ok=False)
-            observations = (*observations[: error.index], failed, *observations[error.index :])
-        self.transcript = self.transcript.add(Interaction(reply, observations, hint))
-        return observations
+            observations.insert(error.index, (yield from self._refuse(error.id, error.name, error.message)))
+        self.transcript = self.transcript.add(Interaction(reply, tuple(observations), hint))
+        if spent:
+            raise spent
+        return tuple(observations)
 
     def conclude(self, reason: Outcome) -> Steps[Answer]:
         """The forced last answer: one tools-off call, so that every run ends with an answer and a reason.
 
-        When cost or time is spent that call is not made either, and the answer is what was seen.
+        When cost or time is spent that call is not made either, and the answer is what was seen.  The same holds for a
+        child when the shared budget is spent: what goes beyond it is one call, however many children there are.
         """
         yield from self._mark(Concluding(agent=self.agent, reason=reason))
         if reason in ("cost", "time"):
             return Answer(self.known(), reason)
         instruction = prompts.text("conclude", self.language, reason=reason)
         try:
-            reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=False)
+            reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=self.agent != MAIN)
         except (LimitReached, ProviderError):
             return Answer(self.known(), reason)
         return Answer(reply.answer or self.known(), reason)
@@ -246,10 +257,10 @@ class Run:
             answer = yield from self.conclude(limit.limit)
         return answer
 
-    def delegate(self, child: Run) -> Steps[Answer]:
-        """A child's whole work, framed by its two events."""
+    def delegate(self, child: Run, work: Steps[Answer] | None = None) -> Steps[Answer]:
+        """A child's whole work, by its framework unless given, framed by its two events."""
         yield from self._mark(ChildStarted(agent=child.agent, question=child.question, recipe=child.recipe.label))
-        answer = yield from child.work()
+        answer = yield from (work or child.work())
         yield from self._mark(ChildFinished(agent=child.agent, outcome=answer.outcome, answer=answer.text))
         return answer
 
@@ -298,7 +309,7 @@ class Run:
 
     def head(self) -> list[Message]:
         """System prompt and question: they stay whatever a strategy drops."""
-        tools = self.protocol.instructions(self.shared.tools.specs, self.language)
+        tools = self.protocol.instructions(self.tools, self.language)
         system = prompts.system(self.prompt, self.protocol.name, self.language, tools=tools)
         if self.transcript.reflections:
             notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
@@ -307,15 +318,21 @@ class Run:
 
     def turns(self, first: int = 0) -> list[Message]:
         """The rounds from the `first` on, as the protocol writes them."""
-        messages = []
-        for index, interaction in enumerate(self.transcript.interactions[first:], first):
-            if index < self.forgotten:
-                short = tuple(
-                    msgspec.structs.replace(seen, text="(dropped: no room)") for seen in interaction.observations
-                )
-                interaction = msgspec.structs.replace(interaction, observations=short)
-            messages += self.protocol.turn(interaction)
-        return messages
+        rounds = range(first, self.transcript.length)
+        return [message for index in rounds for message in self.protocol.turn(self.remembered(index))]
+
+    def remembered(self, index: int) -> Interaction:
+        """A round, without the bodies of its observations where they no longer fit into the model's context."""
+        interaction = self.transcript.interactions[index]
+        if index >= self.forgotten:
+            return interaction
+        short = tuple(msgspec.structs.replace(seen, text="(dropped: no room)") for seen in interaction.observations)
+        return msgspec.structs.replace(interaction, observations=short)
+
+    def written(self, words: str, calls: Sequence[ToolCall]) -> str:
+        """The text of an assistant's message that makes these calls: tags belong to it, native calls stand beside it."""
+        tags = [write_call(call.name, **call.arguments) for call in calls] if self.protocol.name == "tagged" else []
+        return "\n".join(filter(None, [words, *tags]))
 
     # -- the machinery ----------------------------------------------------------------------------------------------
 
@@ -327,9 +344,13 @@ class Run:
         return tuple(messages)
 
     def _converse(
-        self, messages: tuple[Message, ...], ask: int, purpose: str, tools: tuple[ToolSpec, ...], reads: Reads | None
-    ) -> Steps[Reply]:
-        """Call, read, and ask again while the reply cannot be read; bad replies are events, not history."""
+        self, messages: tuple[Message, ...], ask: int, purpose: str, tools: tuple[ToolSpec, ...], reads: Reads | None,
+        last: tuple[Message, ...] | None,
+    ) -> Steps[Reply]:  # fmt: skip
+        """Call, read, and ask again while the reply cannot be read; bad replies are events, not history.
+
+        A request that is too long is composed again with less, `last` after it; None: it was not composed by us.
+        """
         model = self.shared.models(self.recipe.roles.get(purpose, self.recipe.model))
         base = messages
         for _attempt in range(REASKS + 1):
@@ -348,10 +369,10 @@ class Run:
             try:
                 completion = yield from self._call(model, request, ask)
             except ProviderError as error:
-                if not error.context_overflow:
+                if not error.context_overflow or last is None:
                     raise
                 yield from self._forget()
-                base = messages = yield from self._compose()
+                base = messages = (*(yield from self._compose()), *last)
                 continue
             usage = completion.usage or Usage(
                 count_tokens(messages), estimate_tokens(completion.text + completion.reasoning), estimated=True
@@ -413,7 +434,7 @@ class Run:
     def _observe(self, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
         journal, tools = self.shared.journal, self.shared.tools
         fresh = [call for call in calls if journal.observation(call.id) is None]
-        if fresh:
+        if fresh or not all(journal.started(call.id) for call in calls):  # new, or refused before
             self.shared.meter.admit()
         self.shared.meter.spend_tool_calls(len(calls))
         observations: list[Observation] = []
@@ -438,6 +459,13 @@ class Run:
                     self.shared.computed.append(recorded.text)
         self._check_stop()
         return tuple(observations)
+
+    def _refuse(self, call_id: str, name: str, why: str) -> Steps[Observation]:
+        """The failed observation of a call that is not run."""
+        seen = Observation(call_id, name, why, ok=False)
+        if self.shared.journal.observation(call_id) is None:
+            yield ToolFinished(agent=self.agent, observation=seen)
+        return seen
 
     def _watch_for_loops(self, calls: Sequence[ToolCall]) -> Steps[str]:
         """A hint the first time the actions repeat themselves, `LimitReached` the second time."""

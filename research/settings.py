@@ -40,6 +40,8 @@ class Settings(BaseSettings):
     """Private hosts that `visit` may open, separated by commas, e.g. `wiki.internal`."""
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    openai_send_reasoning: bool = Field(False, validation_alias="OPENAI_SEND_REASONING")
+    """Give past reasoning back with its message: DeepSeek's thinking mode needs it, its older models refuse it."""
 
     @field_validator("home")
     @classmethod

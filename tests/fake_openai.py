@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -137,6 +138,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False  # a handler may wait at its gate
     fake: FakeOpenAI
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client that hangs up is nothing to report
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

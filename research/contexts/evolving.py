@@ -6,8 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from research.errors import ProviderError
-from research.protocols.tagged import write_call
+from research.errors import LimitReached, ProviderError
 from research.registry import Range, context, framework
 from research.run import Run, Steps, transcribed
 from research.text import clip
@@ -32,13 +31,11 @@ def evolving(
     told = f"{question.content}\n\n<report>\n{report}\n</report>" if report else question.content
     if not run.transcript.length:
         return [system, Message("user", told)]
-    last = run.transcript.interactions[-1]
+    last = run.remembered(run.transcript.length - 1)
     share = observation // max(1, len(last.observations))
     bounded = tuple(msgspec.structs.replace(seen, text=clip(seen.text, share)) for seen in last.observations)
     # The thinking is dropped on purpose: what matters of it has to be in the report.
-    tagged = run.protocol.name == "tagged"
-    text = "\n".join(write_call(call.name, **call.arguments) for call in last.reply.calls) if tagged else ""
-    calls = msgspec.structs.replace(last.reply, text=text, thinking="", report="")
+    calls = msgspec.structs.replace(last.reply, text=run.written("", last.reply.calls), thinking="", report="")
     turn = run.protocol.turn(msgspec.structs.replace(last, reply=calls, observations=bounded))
     return [system, Message("user", told), *turn]
 
@@ -52,6 +49,6 @@ def _scribe(run: Run) -> Steps[None]:
     brief = run.brief("scribe", question=run.question, report=run.transcript.report, observation=seen)
     try:
         reply = yield from run.ask("scribe", messages=brief, tools=())
-    except ProviderError:
+    except (ProviderError, LimitReached):
         return
     yield from run.report(reply.answer)

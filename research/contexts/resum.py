@@ -31,17 +31,25 @@ def resum(
     if count_tokens(messages) <= threshold * max_tokens or run.transcript.length == covered:
         return messages
     previous = run.transcript.summary.text if run.transcript.summary else ""
-    history = transcribed(run.turns(covered))
-    brief = run.brief("summarise", question=run.question, history=history, previous=previous)
+    turns, upto = run.turns(covered), run.transcript.length
+    brief = _brief(run, turns, previous)
+    # Rounds that would make the summariser's own prompt too long stay as they are and wait for the next summary.
+    while count_tokens(brief) > threshold * max_tokens and upto > covered + 1:
+        upto -= 1
+        brief = _brief(run, turns[: len(turns) - len(run.turns(upto))], previous)
     try:
         reply = yield from run.ask("summarise", messages=brief, tools=())
     except (ProviderError, FormatError, LimitReached):
         return messages
     if not reply.answer.strip():
         return messages
-    summary = Summary(reply.answer, run.transcript.length)
+    summary = Summary(reply.answer, upto)
     run.transcript = msgspec.structs.replace(run.transcript, summary=summary)
     return _messages(run)
+
+
+def _brief(run: Run, turns: list[Message], previous: str) -> list[Message]:
+    return run.brief("summarise", question=run.question, history=transcribed(turns), previous=previous)
 
 
 def _messages(run: Run) -> list[Message]:

@@ -156,7 +156,8 @@ class Evidence:
             )
         ]
         question = asked.group(1).strip() if asked else ""
-        return cls([messages[0], Message("user", f"{question}\n\n<report>\n{text}\n</report>"), *turns])
+        before = re.split(r"^\[(?:assistant|user)\] ", text, maxsplit=1, flags=re.M)[0]
+        return cls([messages[0], Message("user", f"{question}\n\n<report>\n{before}\n</report>"), *turns])
 
     @property
     def wants_report(self) -> bool:

@@ -51,8 +51,8 @@ def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers 
         answers = yield from run.together([_worker(run, step) for step in asked], concurrency)
         for step, answer in zip(asked, answers, strict=True):
             evidence[step.id] = answer
-            run.transcript = run.transcript.add(Interaction(Reply(text=f"{step.id} = LLM[…]"), hint=answer))
-    plan = "\n".join(f"Plan: {step.why}\n{step.id} = {step.tool}[{step.input}]" for step in steps)
+            run.transcript = run.transcript.add(Interaction(Reply(text=f"#{step.id} = LLM[…]"), hint=answer))
+    plan = "\n".join(f"Plan: {step.why}\n#{step.id} = {step.tool}[{step.input}]" for step in steps)
     reply = yield from run.ask("solve", extra=prompts.text("rewoo_solve", run.language, plan=plan), tools=())
     return Answer(reply.answer)
 
@@ -78,7 +78,7 @@ def _waves(steps: Sequence[PlanStep]) -> Iterator[list[PlanStep]]:
 
 def _filled(text: str, evidence: Mapping[str, str]) -> str:
     """The input with the evidence it names; `#E1` is not the beginning of `#E10`."""
-    return re.sub(r"#E\d+\b", lambda match: evidence.get(match.group(), match.group()), text)
+    return re.sub(r"#(E\d+)", lambda match: evidence.get(match.group(1), match.group()), text)
 
 
 def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
@@ -97,7 +97,7 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
         arguments["query"] = clip(str(arguments.get("query", "")), 300)
     if "goal" in names:
         arguments.setdefault("goal", run.question)
-    return ToolCall(f"{run.agent.replace('/', '-')}-{step.id.strip('#')}", step.tool, arguments)
+    return ToolCall(f"{run.agent.replace('/', '-')}-{step.id}", step.tool, arguments)
 
 
 def _text(steps: Sequence[PlanStep], calls: Sequence[ToolCall]) -> str:
@@ -105,12 +105,12 @@ def _text(steps: Sequence[PlanStep], calls: Sequence[ToolCall]) -> str:
     from research.protocols.tagged import write_call
 
     return "\n".join(
-        f"{step.id}: {step.why}\n{write_call(call.name, **call.arguments)}"
+        f"#{step.id}: {step.why}\n{write_call(call.name, **call.arguments)}"
         for step, call in zip(steps, calls, strict=True)
     )
 
 
 def _worker(run: Run, step: PlanStep) -> Steps[str]:
-    worker = run.child(step.id.strip("#").lower())
+    worker = run.child(step.id.lower())
     reply = yield from worker.ask("worker", messages=worker.brief("worker", task=step.input), tools=())
     return reply.answer

@@ -173,8 +173,8 @@ class OpenAIModel:
             ]
         if message.call_id is not None:
             sent["tool_call_id"] = message.call_id
-        if self._send_reasoning and message.reasoning is not None:
-            sent["reasoning_content"] = message.reasoning
+        if self._send_reasoning and (message.calls or message.reasoning is not None):
+            sent["reasoning_content"] = message.reasoning or ""  # a turn with calls needs the field, even if empty
         return sent
 
     def _chunk(self, data: str) -> _Chunk:
@@ -465,4 +465,6 @@ def openai(name: str, workbench: Workbench) -> Model:
             f"openai:{name} needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
             "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment or in .env"
         )
-    return OpenAIModel(name, base_url=settings.openai_base_url, api_key=key)
+    return OpenAIModel(
+        name, base_url=settings.openai_base_url, api_key=key, send_reasoning=settings.openai_send_reasoning
+    )

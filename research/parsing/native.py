@@ -30,7 +30,9 @@ class Given(Struct, frozen=True):
 def read_native(text: str, calls: Sequence[Given], tools: Tools, finish_reason: str = "stop") -> Reading:
     """The calls of a reply, or its text as the answer.  Tags in the text count when there are no native calls."""
     tagged = read_tagged(text, None if calls else tools, finish_reason)
-    seen: dict[str, Any] = {"thinking": tagged.thinking, "said": tagged.words, "words": tagged.words}
+    seen: dict[str, Any] = {
+        "report": tagged.report, "thinking": tagged.thinking, "said": tagged.words, "words": tagged.words,
+    }  # fmt: skip
     if not calls:
         return _read_text(tagged, tools, finish_reason, seen)
     found = Found(tools)

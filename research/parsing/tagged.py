@@ -90,15 +90,15 @@ class _Reader:
         self._blocks: dict[int, _Block] = {}
         self._doubtful = False
         """A `</think>` may have been inside a string: what comes after it is not to be trusted."""
-        self._restart(0)
+        self._restart(0, 0)
         self._thought = False
         """Whether a `<think>` was opened and closed: then a second `</think>` inside an answer is text."""
 
-    def _restart(self, at: int) -> None:
+    def _restart(self, at: int, thoughts_end: int) -> None:
         """Begin the reply here: everything before was reasoning."""
         self.found = Found(self._tools)
         self.report = ""
-        self._thoughts = [(0, at)]
+        self._thoughts = [(0, thoughts_end)]
         self._pieces: list[str] = []
         self._from = at
         """Where what is said outside reasoning goes on."""
@@ -137,7 +137,7 @@ class _Reader:
                     at = self._code_end(i)
                 case "think", True:
                     at = token.end
-                    self._restart(at)
+                    self._restart(at, token.start)
                 case "think", False:
                     at = self._think(i)
                 case "response", False:
