@@ -1,0 +1,82 @@
+"""The vectors of one encoder in memory, and how a passage is encoded."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from research.types import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Vectors:
+    """The vectors of one encoder in memory: read once, then grown by what has been made since."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew next time."""
+        self._last = 0
+        self._rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]] | None = None
+        """Passage, collection and unit vector, the same row of each."""
+
+    def nearest(self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int) -> list[int]:
+        """Passages by cosine with the query, best first; none, and no encoder loaded, while there are no vectors."""
+        import numpy as np
+
+        with self._lock:
+            self._grow(connection)
+            rows = self._rows
+        if rows is None:
+            return []
+        passages, collections, matrix = rows
+        scores = matrix @ self._embedder.encode([query])[0]
+        if scope is not None:
+            inside = np.isin(collections, scope)
+            passages, scores = passages[inside], scores[inside]
+        top = np.argpartition(-scores, limit)[:limit] if limit < len(scores) else np.arange(len(scores))
+        found: list[int] = passages[top[np.argsort(-scores[top], kind="stable")]].tolist()
+        return found
+
+    def _grow(self, connection: sqlite3.Connection) -> None:
+        import numpy as np
+
+        made = connection.execute(
+            """SELECT vectors.id, passage, collection, vector FROM vectors
+            JOIN passages ON passages.id = passage JOIN documents ON documents.id = document
+            WHERE vectors.id > ? AND encoder = ? ORDER BY vectors.id""",
+            [self._last, self._embedder.id],
+        ).fetchall()
+        if not made:
+            return
+        ids, passages, collections, blobs = zip(*made, strict=True)
+        matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(made), self._embedder.dimension)
+        if self._rows is None:
+            self._rows = np.array(passages), np.array(collections), matrix
+        else:
+            before = self._rows
+            self._rows = (
+                np.concatenate([before[0], passages]),
+                np.concatenate([before[1], collections]),
+                np.concatenate([before[2], matrix]),
+            )
+        self._last = ids[-1]
+
+
+def encoded(titles: Sequence[str], texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
+    """Unit vectors of passages, half way between the title and the titled text: a long text alone drowns its title."""
+    import numpy as np
+
+    names = list(dict.fromkeys(titles))
+    rows = embedder.encode([*names, *(f"{title}\n{text}" for title, text in zip(titles, texts, strict=True))])
+    vectors = rows[[names.index(title) for title in titles]] + rows[len(names) :]
+    unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("<f4")
+    return unit
