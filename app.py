@@ -6,10 +6,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages.parts import home
-from app_pages.parts.safe import plain
-from research.errors import ConfigError
-
 IMAGES = Path(__file__).parent / "app_pages" / "images"
 
 # A Material symbol as the icon of the page would be fetched from the network; a file is not.
@@ -24,9 +20,4 @@ page = st.navigation(
     ],
     position="top",
 )
-try:
-    home.bench()
-except ConfigError as error:
-    st.error(plain(str(error)), title="The workbench cannot be opened")
-    st.stop()
 page.run()

@@ -13,7 +13,6 @@ from research.text import clip
 RECENT = 10
 """Runs among which those at work are looked for."""
 
-bench = home.bench()
 run_id = st.query_params.get("run")
 
 with st.form("ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -22,6 +21,7 @@ with st.form("ask", border=False), st.container(horizontal=True, vertical_alignm
         placeholder="What do you want to know?",
     )  # fmt: skip
     asked = st.form_submit_button("Start", type="primary", icon=":material/play_arrow:")
+bench = home.bench()  # after the box and the button: opening takes longer than drawing them
 with st.expander("Options", type="compact", icon=":material/tune:"):
     chosen = form.options(bench)
 

@@ -1,4 +1,4 @@
-"""Ask the Factbook questions and score the answers: python bench/factbook.py tests/data/factbook_dev.jsonl
+"""Ask the Factbook questions and score the answers: python -m bench.factbook tests/data/factbook_dev.jsonl
 
 Scores as `tests/data/README.md` describes.  One line for each wrong answer (not with --quiet), then a table by kind.
 """

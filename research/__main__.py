@@ -107,16 +107,20 @@ def _parser() -> argparse.ArgumentParser:
 
     library = add("library", _library, "the documents that `search` looks through")
     actions = library.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=_Parser)
-    add_folder = actions.add_parser("add", help="index a folder of md, txt, html, pdf and docx files")
-    add_folder.add_argument("folder")
-    search = actions.add_parser("search", help="search all collections")
+
+    def act(name: str, help_text: str) -> argparse.ArgumentParser:
+        action: argparse.ArgumentParser = actions.add_parser(name, help=help_text, description=help_text)
+        # No default: one would overwrite what stands before the action.
+        action.add_argument("--home", metavar="DIR", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        return action
+
+    act("add", "index a folder of md, txt, html, pdf and docx files").add_argument("folder")
+    search = act("search", "search all collections")
     search.add_argument("query")
     search.add_argument("--limit", type=_positive(int), default=10)
-    actions.add_parser("list", help="list the collections")
-    remove = actions.add_parser("remove", help="forget a folder (its files stay)")
-    remove.add_argument("collection")
-    prepare = actions.add_parser("prepare", help="index the World Factbook, once")
-    prepare.add_argument(
+    act("list", "list the collections")
+    act("remove", "forget a folder (its files stay)").add_argument("collection")
+    act("prepare", "index the World Factbook, once").add_argument(
         "--vectors", action="store_true", help="make the vectors too; the app does it in the background"
     )
 
@@ -255,7 +259,9 @@ def _index(bench: Workbench, folders: Sequence[str]) -> None:
     from research import progress
 
     with progress.bar(sys.stderr) as report:
-        bench.prepare(folders, report)
+        unreadable = bench.prepare(folders, report)
+    for path, reason in unreadable:
+        print(f"not read: {path}: {reason}", file=sys.stderr)
 
 
 def _print(view: RunView, as_json: bool) -> int:
@@ -403,8 +409,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
 def _writable(name: str) -> Path:
     """The path, known to be writable before any work is done."""
     path = Path(name)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"{name}: not a file that can be written; name a file in an existing folder")
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be written ({error.strerror}); name a file in an existing folder") from error
     return path
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Protocol
 
 from research.errors import ConfigError
@@ -14,10 +15,12 @@ from research.events import Event, UserReplied, WaitingForUser
 from research.journal import Journal
 from research.recipe import Recipe
 from research.run import Run, Shared, execute
-from research.store import Store
+from research.store import RunRow, Store
 
 WATCH_EVERY_S = 0.25
-"""How often requests from other processes are looked for."""
+"""How often requests from other processes are looked for, and runs at work say that they are."""
+DEAD_AFTER_S = 1.5
+"""A run that has not said so for this long is not at work any more."""
 
 SharedFor = Callable[[Recipe, Journal, threading.Event], Shared]
 """Makes the models and tools of a recipe."""
@@ -84,20 +87,34 @@ class ThreadEngine:
         Raises `ConfigError` when it has ended, or waits for a reply and gets none.
         """
         row = self._store.run(run_id)
-        if row.status == "waiting_input" and not (reply or "").strip():
+        waits, text = row.status == "waiting_input", (reply or "").strip()
+        if waits and not text:
             raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
-        if row.status not in ("running", "waiting_input", "paused") or row.id in self._active:
-            raise ConfigError(
-                f"run {row.id} cannot be resumed: {'it is at work' if row.id in self._active else row.status}"
-            )
+        if text and not waits:
+            raise ConfigError(f"run {row.id} waits for no reply: it is {row.status}")
+        if row.status not in ("running", "waiting_input", "paused"):
+            raise ConfigError(f"run {row.id} cannot be resumed: {row.status}")
+        if row.status == "running" and self._at_work(row):
+            raise ConfigError(f"run {row.id} cannot be resumed: it is at work")
         events = self._store.events(row.id)
-        if row.status == "waiting_input":
+        told: list[Event] = []
+        if waits:
             agent = next(event.agent for event in reversed(events) if isinstance(event, WaitingForUser))
-            told = UserReplied(run=row.id, seq=events[-1].seq + 1, time=time.time(), agent=agent, text=reply or "")
-            self._store.append([told])
-            events.append(told)
-        shared = self._shared_for(row.recipe, Journal(events), threading.Event())
-        return Followed(row.id, self._drive(Run(row.question, row.recipe, shared), row.id))
+            told.append(UserReplied(run=row.id, seq=events[-1].seq + 1, time=time.time(), agent=agent, text=text))
+        # Made before anything is saved, as for a new run.
+        shared = self._shared_for(row.recipe, Journal([*events, *told]), threading.Event())
+        run = Run(row.question, row.recipe, shared)
+        self._store.append(told)
+        return Followed(row.id, chain(told, self._drive(run, row.id)))
+
+    def _at_work(self, row: RunRow) -> bool:
+        """Whether this process or another one drives the run: then its heart beats."""
+        if row.id in self._active:
+            return True
+        if time.time() - row.beat > DEAD_AFTER_S:
+            return False
+        time.sleep(DEAD_AFTER_S)
+        return self._store.run(row.id).beat != row.beat
 
     def stop(self, run_id: str) -> None:
         self._store.ask_for(run_id, "stop")

@@ -75,14 +75,12 @@ def summary(view: RunView) -> str:
 
 @contextmanager
 def bar(stream: TextIO) -> Iterator[Report]:
-    """A counter in place on a terminal; one line for each stage elsewhere."""
-    seen: set[str] = set()
+    """A counter in place on a terminal; elsewhere a line where a stage begins and where it ends."""
 
     def report(done: int, total: int, what: str) -> None:
         if stream.isatty():
             stream.write(f"\r{what}: {done:,} of {total:,}" + ("\n" if done >= total else ""))
-        elif what not in seen:
-            seen.add(what)
+        elif done in (0, total):
             stream.write(f"{what}: {total:,}\n")
         stream.flush()
 

@@ -56,7 +56,7 @@ class Option(Struct, frozen=True):
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}[self.kind]
-        return words if self.minimum is None else f"{words} from {self.minimum:g} to {self.maximum:g}"
+        return words if self.minimum is None else f"{words} from {self.minimum:,.10g} to {self.maximum:,.10g}"
 
     def _convert(self, value: Any) -> Any:
         if self.kind == "bool":

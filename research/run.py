@@ -296,14 +296,13 @@ class Run:
 
     def known(self) -> str:
         """What was seen so far, in the sources' own words: the answer when no model can be asked."""
-        if self.transcript.report:
-            return self.transcript.report
+        report = self.transcript.report
         firsts = {source.n: source for source in reversed(self.shared.ledger.sources)}
-        if not firsts:
-            return prompts.text("nothing", self.language)
+        if cited(report) or not firsts:
+            return report or prompts.text("nothing", self.language)
         lines = [f"- {source.title}: {clip(source.quote.splitlines()[0], 200)} [{n}]"
                  for n, source in sorted(firsts.items())[:10] if source.quote]  # fmt: skip
-        return prompts.text("known", self.language) + "\n\n" + "\n".join(lines)
+        return "\n\n".join(filter(None, [report, prompts.text("known", self.language), "\n".join(lines)]))
 
     # -- what context strategies call -------------------------------------------------------------------------------
 

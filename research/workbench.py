@@ -46,17 +46,20 @@ class Workbench:
     def library(self) -> Library:
         return Library(self.settings.home, self.embedder)
 
-    def prepare(self, folders: Sequence[str], progress: Progress, *, vectors: bool = False) -> None:
+    def prepare(self, folders: Sequence[str], progress: Progress, *, vectors: bool = False) -> list[tuple[Path, str]]:
         """Bring the library up to date: the Factbook once, the folders as far as their files changed.
 
         Words are searchable when this returns.  Vectors are made here only if asked for; the app makes them in the
-        background.  Raises `ConfigError` for a folder that cannot be read.
+        background.  Returns the files that cannot be read, with the reason.  Raises `ConfigError` for a folder that
+        cannot be read.
         """
+        unreadable: list[tuple[Path, str]] = []
+        for folder in folders:  # first, because they may be wrong
+            unreadable += self.library.add_folder(Path(folder), progress).unreadable
         self.library.index_factbook(progress)
-        for folder in folders:
-            self.library.add_folder(Path(folder), progress)
         if vectors:
             self.library.embed_missing(progress)
+        return unreadable
 
     def recipe(
         self,
@@ -92,7 +95,8 @@ class Workbench:
         if refusal:
             raise ConfigError(f"framework {framework!r} with context {context!r}: {refusal}")
         name = model or self.settings.model
-        self.model(name)
+        for each in [name, *rest.get("roles", {}).values()]:
+            self.model(each)
         return Recipe(
             framework=framework,
             framework_options=policy.parse(sides["framework"]),

@@ -7,7 +7,8 @@ import threading
 
 import streamlit as st
 
-from research.errors import WorkbenchError
+from app_pages.parts.safe import plain
+from research.errors import ConfigError, WorkbenchError
 from research.workbench import Workbench
 
 
@@ -40,8 +41,12 @@ def _open() -> tuple[Workbench, Preparation]:
 
 
 def bench() -> Workbench:
-    """The workbench of `WORKBENCH_HOME`, opened once.  Raises `ConfigError`."""
-    return _open()[0]
+    """The workbench of `WORKBENCH_HOME`, opened once.  Ends the page with the reason where it cannot be."""
+    try:
+        return _open()[0]
+    except ConfigError as error:
+        st.error(plain(str(error)), title="The workbench cannot be opened")
+        st.stop()
 
 
 def preparing() -> bool:
@@ -63,5 +68,5 @@ def until_ready() -> None:
             preparation.join(0.2)
         bar.empty()
     if preparation.error:
-        st.error(preparation.error, title="The library could not be made ready")
+        st.error(plain(preparation.error), title="The library could not be made ready")
         st.stop()

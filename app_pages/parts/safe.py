@@ -17,8 +17,8 @@ _AS_IS = re.compile(
     re.M | re.S,
 )
 """Fenced code, code in a line, and addresses: there a backslash would show."""
-_LATEX_OR_STRIKE = re.compile(r"\\*([$~])")
-_MARKUP = re.compile(r"([\\`*_\[\]<>#|~$!(){}&])|^([+-])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
+_SPECIAL = re.compile(rf"\\*([$~]|:(?={_JOINER}))")
+_MARKUP = re.compile(rf"([\\`*_\[\]<>#|~$!(){{}}&]|:(?={_JOINER}))|^([+-])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 
 
 def prose(text: str) -> str:
@@ -29,12 +29,13 @@ def prose(text: str) -> str:
     """
     text = _IMAGE.sub(lambda match: f"[image: {match[1]}]" if match[1].strip() else "[image]", text)
     text = text.replace("![", f"!{_JOINER}[")
+    # Both are needed: the joiner keeps icons and emoji from being found in the text, a backslash keeps the brackets.
     text = _DIRECTIVE.sub(f":{_JOINER}", _FENCE.sub(r"\1", text))
     pieces, position = [], 0
     for kept in _AS_IS.finditer(text):
-        pieces += [_LATEX_OR_STRIKE.sub(r"\\\1", text[position : kept.start()]), kept.group()]
+        pieces += [_SPECIAL.sub(r"\\\1", text[position : kept.start()]), kept.group()]
         position = kept.end()
-    return "".join([*pieces, _LATEX_OR_STRIKE.sub(r"\\\1", text[position:])])
+    return "".join([*pieces, _SPECIAL.sub(r"\\\1", text[position:])])
 
 
 def plain(text: str) -> str:

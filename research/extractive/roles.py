@@ -28,8 +28,7 @@ def reply(request: Request) -> Iterator[str]:
 def _act(messages: Sequence[Message]) -> Iterator[str]:
     """The next step, or the answer; with the whole report first where the framework keeps one."""
     evidence = Evidence(messages)
-    last = any(mark in messages[-1].content for mark in _LAST)
-    verdict = Solver(evidence, acting=not last).verdict()
+    verdict = Solver(evidence).verdict()
     if _unclear(verdict):
         yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
         return
@@ -121,8 +120,11 @@ def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
 
 def _outline(messages: Sequence[Message]) -> Iterator[str]:
     """A section for each name in the question."""
-    text = messages[-1].content
-    question = re.split(r"(?:Plan the report on: |请规划这份报告：)", text)[-1].strip()
+    question = re.split(r"(?:Plan the report on: |请规划这份报告：)", messages[-1].content)[-1].strip()
+    evidence = Evidence([messages[0], Message("user", question)])
+    if evidence.offers("Question") and _unclear(Solver(evidence).verdict()):
+        yield write_call("Question", question=_CLARIFY[language_of(question)])
+        return
     q = parse(question)
     alone = len(q.names) < 2 or q.relation is not None
     targets = " and ".join(target.label or target.text for target in q.targets)
@@ -137,7 +139,9 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     """Like any other agent, but the answer is handed in as a section."""
     task = messages[1].content.split("\n\n")[0]
     name, _, description = re.sub(r"^([^:：]*)[:：]\s*", r"\1\0", task, count=1).partition("\0")
-    asked = [messages[0], msgspec.structs.replace(messages[1], content=description or task), *messages[2:]]
+    known = re.search(r"\n\n<(?:report|previous_research_summary)>.*", messages[1].content, re.S)
+    told = f"{description or task}{known.group() if known else ''}"
+    asked = [messages[0], msgspec.structs.replace(messages[1], content=told), *messages[2:]]
     evidence = Evidence(asked)
     verdict = Solver(evidence).verdict()
     if verdict.actions:
@@ -154,14 +158,13 @@ def _introduce(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _finish(messages: Sequence[Message]) -> Iterator[str]:
-    _, evidence = _sections(messages)
+    question, evidence = _sections(messages)
     verdict = Solver(evidence, acting=False).verdict()
     gaps = "; ".join(verdict.missing)
     kept = list(dict.fromkeys([f.fact for f in (*verdict.findings, *verdict.group)] or verdict.quotes))[:3]
     lines = [note(fact) for fact in kept] + ([f"Not found: {gaps}."] if gaps else [])
-    yield write_call(
-        "Conclusion", name="Conclusion", content="\n".join(lines) or "The sections are all that was found."
-    )
+    name = "结论" if language_of(question) == "zh" else "Conclusion"
+    yield write_call("Conclusion", name=name, content="\n".join(lines) or "The sections are all that was found.")
 
 
 def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
@@ -196,7 +199,6 @@ def _unclear(verdict: Verdict) -> bool:
     return empty and not q.names and not q.years and len(re.findall(r"\w+", q.text)) <= 8
 
 
-_LAST = ("This is the last round;", "这是最后一轮")
 _CLARIFY = {
     "en": "What should I look up: which thing, and what about it?",
     "zh": "请问要查什么：哪个对象，关于它的什么？",

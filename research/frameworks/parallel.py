@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from research.errors import ProviderError
+from research.citations import cited
+from research.errors import LimitReached, ProviderError
 from research.registry import Range, framework
 from research.run import Run, Steps
 from research.text import clip
@@ -27,13 +28,16 @@ def parallel(
 ) -> Steps[Answer]:
     """Several independent runs on one budget; one call reads only their reports and answers and decides.  For reliability.
 
-    Agreement is a hint, not a vote; runs that fail are dropped and counted.
+    Agreement is a hint, not a vote; runs that fail are dropped and counted.  When the budget leaves no synthesis, the
+    first answer with a source stands.
     Source: the Research-Synthesis mode of Tongyi DeepResearch (arXiv:2510.24701).
     """
     context = "evolving" if branch == "iter_research" else run.recipe.context
+    # Nobody could answer several runs that ask at once.
+    options = {"rounds": rounds, "ask": False} if branch == "tool_rounds" else {"rounds": rounds}
     children = [
         run.child(
-            f"run-{number}", framework=branch, context=context, framework_options={"rounds": rounds},
+            f"run-{number}", framework=branch, context=context, framework_options=options,
             context_options=run.recipe.context_options if context == run.recipe.context else {},
             temperature=spread * (number - 1) / (n - 1) if spread else run.recipe.temperature,
         )
@@ -50,7 +54,11 @@ def parallel(
     brief = run.brief(
         "synthesise", question=run.question, candidates=candidates, finished=str(len(good)), failed=str(n - len(good))
     )
-    reply = yield from run.ask("synthesise", messages=brief, tools=())
+    try:
+        reply = yield from run.ask("synthesise", messages=brief, tools=())
+    except (LimitReached, ProviderError) as error:
+        first = next((answer for _, answer in good if cited(answer.text)), good[0][1])
+        return Answer(first.text, error.limit if isinstance(error, LimitReached) else "failed")
     return Answer(reply.answer)
 
 

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from research.citations import check, cited
+from research.errors import LimitReached, ProviderError
 from research.registry import Range, framework
 from research.run import Run, Steps
-from research.text import clip
+from research.text import clip, tokens
 from research.types import Answer
 
 KEPT = 3
@@ -35,40 +36,47 @@ def reflexion(
     """A ReAct attempt, a verdict, a verbal reflection, and another attempt that has read it.  Where retries are allowed.
 
     Source: Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning" (arXiv:2303.11366).
+    Deliberate change: when no verdict or reflection is to be had, the last attempt's answer stands.
     """
     reflections: tuple[str, ...] = ()
-    answer = Answer("", "failed")
     for number in range(1, trials + 1):
         trial = run.child(f"trial-{number}", framework="react", framework_options={"rounds": rounds})
         trial.transcript = msgspec.structs.replace(trial.transcript, reflections=reflections)
         answer = yield from run.delegate(trial)
-        passed, problem = yield from _judge(run, trial, answer, evaluator, gold)
-        if passed or number == trials:
+        try:
+            problem = yield from _judge(run, answer, evaluator, gold)
+            if not problem or number == trials:
+                break
+            told = yield from _reflect(run, trial, problem, memory)
+        except (LimitReached, ProviderError):
             break
-        told: list[str] = []
-        if memory in ("last_trial", "both"):
-            told.append(clip(_trajectory(trial), TRAJECTORY // 4))
-        if memory in ("reflexion", "both"):
-            brief = run.brief("reflect", question=run.question, trajectory=_trajectory(trial), problem=problem)
-            reply = yield from run.ask("reflect", messages=brief, tools=())
-            told.append(reply.answer)
-        reflections = (*reflections, *told)[-KEPT:] if memory != "last_trial" else tuple(told)
+        reflections = tuple(told) if memory == "last_trial" else (*reflections, *told)[-KEPT:]
     return answer
 
 
-def _judge(run: Run, trial: Run, answer: Answer, evaluator: str, gold: str) -> Steps[tuple[bool, str]]:
-    """Whether an attempt will do, and what is wrong with it."""
+def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:
+    """What the next attempt is told of this one."""
+    told = []
+    if memory in ("last_trial", "both"):
+        told.append(clip(_trajectory(trial), TRAJECTORY // 4))
+    if memory in ("reflexion", "both"):
+        brief = run.brief("reflect", question=run.question, trajectory=_trajectory(trial), problem=problem)
+        reply = yield from run.ask("reflect", messages=brief, tools=())
+        told.append(reply.answer)
+    return told
+
+
+def _judge(run: Run, answer: Answer, evaluator: str, gold: str) -> Steps[str]:
+    """What is wrong with an attempt; empty when it will do."""
     if evaluator == "gold":
-        right = " ".join(gold.lower().split()) in " ".join(answer.text.lower().split())
-        return bool(gold) and right, "The answer is not the right one."
+        wanted, given = (f" {' '.join(tokens(text))} " for text in (gold, answer.text))
+        return "" if wanted.strip() and wanted in given else "The answer is not the right one."
     if evaluator == "heuristic":
-        problem = _problem(run, answer)
-        return problem == "", problem
+        return _problem(run, answer)
     quotes = "\n".join(f"[{source.n}] {source.title}: {source.quote}" for source in run.shared.ledger.sources)
     brief = run.brief("evaluate", question=run.question, answer=answer.text, evidence=clip(quotes, TRAJECTORY))
     reply = yield from run.ask("evaluate", messages=brief, tools=())
-    verdict = reply.answer.strip().lower()
-    return verdict.startswith(("pass", "通过")), reply.answer
+    return "" if reply.answer.strip().lower().startswith(("pass", "通过")) else reply.answer
 
 
 def _problem(run: Run, answer: Answer) -> str:

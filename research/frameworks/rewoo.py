@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from research import prompts
-from research.errors import FormatError
+from research.errors import FormatError, ProviderError
 from research.parsing import PlanStep, read_plan
 from research.parsing.calls import offered
 from research.registry import Range, framework
@@ -45,7 +45,8 @@ def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers 
         looked_up = [step for step in ready if step.tool != LLM.name]
         if looked_up:
             calls = tuple(_call(run, step, evidence) for step in looked_up)
-            seen = yield from run.use(Reply(text=_text(looked_up, calls), calls=calls))
+            why = "\n".join(f"#{step.id}: {step.why}" for step in looked_up)
+            seen = yield from run.use(Reply(run.written(why, calls), calls=calls, reasoning=reply.reasoning))
             evidence |= {step.id: each.text for step, each in zip(looked_up, seen, strict=True)}
         asked = [step for step in ready if step.tool == LLM.name]
         answers = yield from run.together([_worker(run, step) for step in asked], concurrency)
@@ -100,17 +101,11 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
     return ToolCall(f"{run.agent.replace('/', '-')}-{step.id}", step.tool, arguments)
 
 
-def _text(steps: Sequence[PlanStep], calls: Sequence[ToolCall]) -> str:
-    """A wave as the assistant's words, so that the solver sees which evidence came from where."""
-    from research.protocols.tagged import write_call
-
-    return "\n".join(
-        f"#{step.id}: {step.why}\n{write_call(call.name, **call.arguments)}"
-        for step, call in zip(steps, calls, strict=True)
-    )
-
-
 def _worker(run: Run, step: PlanStep) -> Steps[str]:
+    """The evidence of an `LLM[...]` step; that there is none is evidence too."""
     worker = run.child(step.id.lower())
-    reply = yield from worker.ask("worker", messages=worker.brief("worker", task=step.input), tools=())
+    try:
+        reply = yield from worker.ask("worker", messages=worker.brief("worker", task=step.input), tools=())
+    except ProviderError as error:
+        return f"(no evidence: {error})"
     return reply.answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -11,7 +12,7 @@ from research import prompts
 from research.errors import FormatError, LimitReached, ProviderError, ToolError
 from research.registry import Range, framework
 from research.run import Local, Run, Steps
-from research.types import Answer, Reply, ToolSpec
+from research.types import Answer, Outcome, Reply, ToolSpec
 
 
 class Question(BaseModel):
@@ -51,19 +52,29 @@ class Introduction(BaseModel):
     name: str = Field(min_length=1, description="Title of the report.")
     content: str = Field(min_length=1)
 
+    @property
+    def text(self) -> str:
+        return self.content if self.content.startswith("# ") else f"# {self.name}\n\n{self.content}"
+
 
 class Conclusion(BaseModel):
     """Conclusion of the report."""
 
-    name: str = Field("Conclusion", description="Heading of the conclusion.")
+    name: str = Field(min_length=1, description="Heading of the conclusion.")
     content: str = Field(min_length=1)
+
+    @property
+    def text(self) -> str:
+        return self.content if self.content.startswith("## ") else f"## {self.name}\n\n{self.content}"
 
 
 class FinishReport(BaseModel):
     """Say that the report is complete."""
 
 
+_END = {"en": "Conclusion", "zh": "结论"}
 M = TypeVar("M", bound=BaseModel)
+Framing = TypeVar("Framing", Introduction, Conclusion)
 
 
 @framework("Supervisor", inner="react")
@@ -78,89 +89,111 @@ def supervisor(
 ) -> Steps[Answer]:
     """A supervisor plans sections, isolated researchers write them in parallel, code assembles the report.  For long reports.
 
-    A researcher that fails leaves a marked gap; the report still comes.  The roles `outline`, `research`, `introduce`
-    and `finish` may have models of their own.
+    A researcher that fails leaves a marked gap; the report still comes, without the frame when that fails.  The roles
+    `outline`, `research`, `introduce` and `finish` may have models of their own.
     Source: Open Deep Research, legacy multi-agent graph.  Deliberate changes: rounds are capped, FinishResearch counts
     wherever it stands, an unknown tool is an observation, and errors do not end the report.
     """
-    scopes = yield from _outline(run, ask=ask, planning=planning)
+    models: list[type[BaseModel]] = [Sections, *([Question] if ask else []), Introduction, Conclusion, FinishReport]
+    run.tools = (*(tool for tool in run.tools if tool.name == "search"), *map(_spec, models))
+    scopes = yield from _outline(run, planning)
     researchers = [run.child(f"researcher-{number}") for number in range(1, len(scopes) + 1)]
-    bodies = yield from run.together(
-        [_research(child, scope, rounds, queries) for child, scope in zip(researchers, scopes, strict=True)],
+    sections = yield from run.together(
+        [
+            run.delegate(child, _research(child, scope, rounds, queries))
+            for child, scope in zip(researchers, scopes, strict=True)
+        ],
         concurrency,
     )
-    body = "\n\n".join(bodies)
+    body = "\n\n".join(section.text for section in sections)
     yield from run.report(body)
     done = prompts.text("research_complete", run.language, sections=body)
-    introduction = yield from _structured(run, Introduction, "introduce", done)
-    conclusion = yield from _structured(run, Conclusion, "finish", done)
-    title = (
-        introduction.content
-        if introduction.content.startswith("# ")
-        else f"# {introduction.name}\n\n{introduction.content}"
-    )
-    end = (
-        conclusion.content if conclusion.content.startswith("## ") else f"## {conclusion.name}\n\n{conclusion.content}"
-    )
-    report = f"{title}\n\n{body}\n\n{end}"
+    introduction, conclusion = f"# {run.question}", ""
+    outcome: Outcome = "answered"
+    try:
+        introduction = (yield from _frame(run, "introduce", done, run.question, Introduction)) or introduction
+        conclusion = yield from _frame(run, "finish", done, _END[run.language], Conclusion, FinishReport)
+    except LimitReached as limit:
+        outcome = limit.limit
+    report = "\n\n".join(filter(None, [introduction, body, conclusion]))
     yield from run.report(report)
-    return Answer(report)
+    return Answer(report, outcome)
 
 
-def _outline(run: Run, *, ask: bool, planning: int) -> Steps[list[Scope]]:
-    """The sections; before that the supervisor may search, or ask the user."""
-    models: list[type[BaseModel]] = [Sections, Question] if ask else [Sections]
-    for number in range(planning):
-        last = number == planning - 1
-        tools = [_spec(Sections)] if last else [*(t for t in run.tools if t.name == "search"), *map(_spec, models)]
-        extra = prompts.text("outline_task", run.language, question=run.question)
-        reply = yield from run.ask("outline", extra=extra, tools=tools, reads=_some_call)
-        question = _first(reply, Question)
-        sections = _first(reply, Sections)
-        yield from run.use(reply, {model.__name__: _taken(model) for model in models})
-        if sections:
-            return sections.sections
-        if question:
-            yield from run.ask_user(Reply(text=question.question, answer=question.question))
-    return [Scope(name=run.question, description=run.question)]
+def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
+    """The sections; before that the supervisor may search, or ask the user.  One for the question if it names none."""
+    first = [tool for tool in run.tools if tool.name in ("search", "Sections", "Question")]
+    question = run.question
+    try:
+        for left in reversed(range(planning)):
+            extra = prompts.text("outline_task", run.language, question=question)
+            reply = yield from run.ask("outline", extra=extra, tools=first if left else [_spec(Sections)], reads=_call)
+            yield from run.use(reply, _own(Sections, Question))
+            if sections := _first(reply, Sections):
+                return sections.sections
+            if asked := _first(reply, Question):
+                told = yield from run.ask_user(Reply(text=asked.question, answer=asked.question))
+                question = f"{question}\n{told}"
+    except LimitReached as limit:
+        if limit.limit not in ("failed", "loop"):
+            raise
+    return [Scope(name=run.question, description=question)]
 
 
-def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[str]:
-    """One section, written by a researcher that sees only its own messages."""
+def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answer]:
+    """One section, written by a researcher that sees only its own messages; a marked gap when there is none."""
     child.prompt = "researcher"
     child.question = prompts.text(
         "research_task", child.language, section=scope.name, description=scope.description, queries=str(queries)
     )
-    own = {model.__name__: _taken(model) for model in (Section, FinishResearch)}
-    tools = [*child.tools, _spec(Section), _spec(FinishResearch)]
-    written: Section | None = None
+    child.tools = (*child.tools, _spec(Section), _spec(FinishResearch))
+    outcome: Outcome = "rounds"
+    reason = "-"
     try:
-        for number in range(rounds):
-            last = number == rounds - 1
-            reply = yield from child.ask("research", tools=[_spec(Section)] if last else tools)
-            if reply.answer and written is None:
-                written = Section(name=scope.name, description=scope.description, content=reply.answer)
-            written = _first(reply, Section) or written
-            if reply.calls:
-                yield from child.use(reply, own)
-            if written or any(call.name == "FinishResearch" for call in reply.calls):
+        while child.transcript.length < rounds:
+            last = child.transcript.length == rounds - 1
+            reply = yield from child.ask("research", tools=[_spec(Section)] if last else None)
+            if reply.answer:
+                return _section(scope.name, reply.answer)
+            yield from child.use(reply, _own(Section, FinishResearch))
+            if section := _first(reply, Section):
+                return _section(section.name, section.content)
+            if _first(reply, FinishResearch):
                 break
-    except (ProviderError, LimitReached) as error:
-        return f"## {scope.name}\n\n*{prompts.text('section_gap', child.language, reason=str(error))}*"
-    if written is None:
-        return f"## {scope.name}\n\n*{prompts.text('section_gap', child.language, reason='-')}*"
-    content = re.sub(r"^#+ .*\n+", "", written.content.strip())
-    return f"## {written.name}\n\n{content}"
+    except LimitReached as limit:
+        outcome = reason = limit.limit
+    except ProviderError as error:
+        outcome, reason = "failed", str(error)
+    gap = prompts.text("section_gap", child.language, reason=reason)
+    return Answer(f"## {scope.name}\n\n*{gap}*", outcome)
 
 
-def _structured(run: Run, model: type[M], purpose: str, extra: str) -> Steps[M]:
-    """One structure from the model; plain words are its content."""
-    task = f"{extra}\n\n{prompts.text(f'{purpose}_task', run.language)}"
-    reply = yield from run.ask(purpose, extra=task, tools=[_spec(model)], reads=_some_call, limits=False)
-    found = _first(reply, model)
-    if found is not None:
-        return found
-    return model.model_validate({"name": run.question, "content": reply.answer})
+def _section(name: str, content: str) -> Answer:
+    """A section under its own heading, whatever heading the researcher wrote."""
+    bare = re.sub(r"^#+ .*\n+", "", content.strip())
+    return Answer(f"## {name}\n\n{bare}")
+
+
+def _frame(run: Run, purpose: str, done: str, heading: str, model: type[Framing], *also: type[BaseModel]) -> Steps[str]:
+    """The introduction or the conclusion, under `heading` if it comes in plain words; empty when it does not come.
+
+    Raises `LimitReached` for a spent budget.
+    """
+    models = (model, *also)
+    extra = f"{done}\n\n{prompts.text(f'{purpose}_task', run.language)}"
+    try:
+        reply = yield from run.ask(purpose, extra=extra, tools=[_spec(each) for each in models], reads=_call)
+        if reply.answer:
+            return model(name=heading, content=reply.answer).text
+        yield from run.use(reply, _own(*models))
+    except ProviderError:
+        return ""
+    except LimitReached as limit:
+        if limit.limit in ("failed", "loop"):
+            return ""
+        raise
+    written = _first(reply, model)
+    return written.text if written else ""
 
 
 def _spec(model: type[BaseModel]) -> ToolSpec:
@@ -181,18 +214,20 @@ def _first(reply: Reply, model: type[M]) -> M | None:
     return None
 
 
-def _taken(model: type[BaseModel]) -> Local:
-    def take(arguments: dict[str, Any]) -> str:
-        try:
-            model.model_validate(arguments)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise ToolError(f"{model.__name__}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-        return "Noted."
-
-    return take
+def _own(*models: type[BaseModel]) -> dict[str, Local]:
+    """The framework's own tools: what they take is read from the reply, so that nothing is left but to check it."""
+    return {model.__name__: partial(_taken, model) for model in models}
 
 
-def _some_call(reply: Reply) -> None:
+def _taken(model: type[BaseModel], arguments: dict[str, Any]) -> str:
+    try:
+        model.model_validate(arguments)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ToolError(f"{model.__name__}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return "Noted."
+
+
+def _call(reply: Reply) -> None:
     if not reply.calls and not reply.answer:
         raise FormatError("Call one of the tools.")

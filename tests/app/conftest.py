@@ -77,5 +77,5 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
 
     yield start
     with suppress(ConfigError):
-        open_home.bench().library.close()
+        open_home._open()[0].library.close()
     st.cache_resource.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -163,6 +164,32 @@ def test_a_round_opens_to_what_was_sent(read: Page) -> None:
     expect(rounds).to_contain_text("python was asked with")
     rounds.get_by_text("Messages as sent").click()
     expect(rounds).to_contain_text("tool_response")
+
+
+def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tmp_path: Path) -> None:
+    """The fixture of the page fails the test when any other host is asked."""
+    image = "![x](https://evil.example/p.png)"
+    wild = f"{image} $a^2$ and $b$ :red[red] :material/check: :+1: ~~gone~~ <img src='https://evil.example/h.png'>"
+    diagram = '```mermaid\nflowchart LR\n  a@{ img: "https://evil.example/m.png" }\n```'
+    call = '<tool_call>{"name": "search", "arguments": {"query": "France economy"}}</tool_call>'
+    lines = [f"<think>{wild}</think>\n{call}", f"<think>{wild}</think>\n<answer>{wild} [1] [99]\n\n{diagram}</answer>"]
+    script = tmp_path / "wild.jsonl"
+    script.write_text("\n".join(json.dumps({"text": line}) for line in lines), encoding="utf-8")
+    run = ask(page, app, question=wild, model=f"scripted:{script}")
+    answered(page)
+    for path in (f"/?run={run}", f"/runs?run={run}"):
+        page.goto(app.url + path)
+        answered(page)
+        page.locator(".st-key-rounds").get_by_text("a^2").first.click()
+        drawn = page.locator(".st-key-run")
+        expect(drawn.get_by_text("search was asked with")).to_be_visible()
+        for selector in ("img", ".katex", "del", "svg.flowchart", ".st-key-report .stMarkdownColoredBackground"):
+            expect(drawn.locator(selector)).to_have_count(0)
+        report = page.locator(".st-key-report")
+        expect(report).to_contain_text("$a^2$ and $b$")
+        expect(report).to_contain_text("red[red]")
+        expect(report).to_contain_text("~~gone~~")
+        expect(report.get_by_role("link", name="image: x").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [1440, 390])

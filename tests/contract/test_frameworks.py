@@ -1,0 +1,96 @@
+"""Every framework with every context strategy that makes sense: offline, and against a server, in both protocols."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import research
+from research import cells, registry
+from research import events as e
+from research.__main__ import EXAMPLE
+from research.errors import ConfigError
+from research.settings import load
+from research.types import ProtocolName
+from research.view import fold
+from research.workbench import Workbench
+from tests.fake_openai import FakeOpenAI
+from tests.player import QUESTION, Player
+
+CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
+LOOPS = {"parallel": "main/run-1", "reflexion": "main/trial-1", "supervisor": "main/researcher-1"}
+"""Which agent does the rounds, where it is not the main one."""
+
+
+@pytest.fixture(scope="module")
+def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home for all tests of this file: none of them changes the library."""
+    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("frameworks") / "home"))
+
+
+@pytest.fixture
+def offline(place: Path) -> Workbench:
+    return Workbench(load(home=place))
+
+
+def test_the_table_names_what_is_registered() -> None:
+    assert sorted(cells.FRAMEWORKS) == registry.framework.names()
+    assert sorted(cells.CONTEXTS) == registry.context.names()
+
+
+@pytest.mark.parametrize(("framework", "context"), cells.OFF)
+def test_a_cell_that_is_off_says_why(offline: Workbench, framework: str, context: str) -> None:
+    with pytest.raises(ConfigError, match=cells.OFF[framework, context][:20]):
+        offline.recipe(framework=framework, context=context)
+
+
+@pytest.mark.parametrize(("framework", "context"), CELLS)
+def test_the_main_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
+    view = research.run(EXAMPLE, workbench=offline, model="extractive", framework=framework, context=context)
+    assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
+    assert "$3.732 trillion" in view.answer
+    assert view.citations
+    assert {citation.status for citation in view.citations} == {"supported"}
+    assert {source.title.split(" · ")[0] for source in view.cited_sources} == {"France"}
+
+
+def test_the_frameworks_differ_in_what_they_do(offline: Workbench) -> None:
+    shapes = set()
+    for framework in cells.FRAMEWORKS:
+        view = research.run(EXAMPLE, workbench=offline, model="extractive", framework=framework)
+        shapes.add((tuple(sorted(view.agents)), tuple(sorted({r.purpose for r in view.rounds})), bool(view.reports)))
+    # ReAct and tool rounds take the same steps as long as nothing is unclear and nothing goes wrong.
+    assert len(shapes) == len(cells.FRAMEWORKS) - 1
+
+
+@pytest.mark.parametrize("protocol", ["native", "tagged"])
+@pytest.mark.parametrize(("framework", "context"), CELLS)
+def test_a_job_of_twelve_rounds_over_http(place: Path, framework: str, context: str, protocol: ProtocolName) -> None:
+    player = Player(protocol)
+    options = {"framework.rounds": 20} if framework != "rewoo" else {}
+    if context == "resum":
+        options["context.max_tokens"] = 3000
+    if context == "window":
+        options["context.k"] = 2
+    with FakeOpenAI(player) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        events = list(
+            research.stream(
+                QUESTION, workbench=bench, model="openai:fake", framework=framework, context=context,
+                protocol=protocol, options=options,
+            )
+        )  # fmt: skip
+    view = fold(events)
+    assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
+    assert "123,201,945" in view.answer
+    assert player.refused == []
+    used = [event.observation for event in events if isinstance(event, e.ToolFinished)]
+    own = [seen for seen in used if seen.call_id.startswith(LOOPS.get(framework, "main").replace("/", "-"))]
+    assert [seen.name for seen in own].count("search") == 12
+    assert all(seen.ok for seen in used)
+    if context == "resum" and framework not in ("rewoo", "parallel"):
+        assert "summarise" in player.purposes
+    if framework == "rewoo":
+        assert [purpose for purpose in player.purposes if purpose != "summarise"] == ["plan", "solve"]

@@ -1,0 +1,120 @@
+"""A server that refuses histories for what real ones refuse them for never has to refuse ours."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+import research
+from research import cells
+from research.settings import load
+from research.types import ProtocolName
+from research.view import RunView, fold
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import QUESTION, Player, lap_of, query
+
+CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
+
+
+@pytest.fixture(scope="module")
+def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("strict") / "home"))
+
+
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
+
+
+def play(place: Path, player: Player, framework: str, context: str, **recipe: object) -> RunView:
+    tight = {"resum": {"context.max_tokens": 2000}, "window": {"context.k": 2}}
+    with FakeOpenAI(player, strict=False) as server:
+        settings = load(home=place, openai_base_url=server.base_url, openai_send_reasoning=True)
+        bench = Workbench(settings)
+        protocol = "native" if player.native else "tagged"
+        options = {**tight.get(context, {}), **recipe.pop("options", {})}  # type: ignore[dict-item]
+        return fold(
+            research.stream(
+                QUESTION, workbench=bench, model="openai:fake", framework=framework, context=context,
+                protocol=protocol, options=options, **recipe,
+            )
+        )  # fmt: skip
+
+
+def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+    """Everything that can go wrong, one after the other, and then over again."""
+    lap = lap_of(body) + 1
+    good = ("search", {"query": query(lap)})
+    bad = ("search", '{"query": ')
+    match number % 12:
+        case 1:
+            return FakeReply(status=429, headers={"Retry-After": "0"}, body={"error": {"message": "slow down"}})
+        case 3:
+            return FakeReply("", reasoning="nothing to say")
+        case 4:
+            return FakeReply("half a", reset_after=2)
+        case 5:
+            return player.say(calls=[bad], report="r") if player.native else FakeReply("<tool_call>{garbage")
+        case 7 if purpose in ("act", "research"):
+            return player.say(calls=[bad, good, ("teleport", {"to": "Mars"})], report=f"lap {lap}")
+        case 8:
+            return FakeReply(status=503, headers={"Retry-After": "0"}, body="<h1>busy</h1>")
+        case 9 if purpose in ("act", "research"):
+            return player.say(calls=[good, ("visit", {"url": "library://nowhere", "goal": "x"})], report=f"lap {lap}")
+        case 10:
+            return FakeReply("cut off <answer>Jap", finish_reason="length")
+    return None
+
+
+@pytest.mark.parametrize("protocol", ["native", "tagged"])
+@pytest.mark.parametrize(("framework", "context"), CELLS)
+def test_no_history_is_refused_after_any_fault(
+    place: Path, framework: str, context: str, protocol: ProtocolName
+) -> None:
+    player = Player(protocol, laps=6, thinking=True, misbehave=faults)
+    view = play(place, player, framework, context)
+    assert player.refused == []
+    assert view.traceback == ""
+    assert view.outcome == "answered"
+    notes = "\n".join(note for current in view.rounds for note in current.notes)
+    assert "trying again" in notes
+    assert "Reply refused" in notes
+    failed = [call.observation for current in view.rounds for call in current.calls if not call.observation.ok]  # type: ignore[union-attr]
+    assert failed or framework == "rewoo", "a call that failed beside one that did not"
+
+
+@pytest.mark.parametrize("framework", [f for f in cells.FRAMEWORKS if f != "rewoo"])
+@pytest.mark.parametrize("context", cells.CONTEXTS)
+def test_no_history_is_refused_when_a_limit_ends_the_loop(place: Path, framework: str, context: str) -> None:
+    player = Player("native", laps=99, thinking=True)
+    view = play(place, player, framework, context, options={"framework.rounds": 3})
+    assert player.refused == []
+    assert view.traceback == ""
+    assert view.answer
+
+
+@pytest.mark.parametrize("context", cells.CONTEXTS)
+def test_no_history_is_refused_after_the_window_overflowed(place: Path, context: str) -> None:
+    too_long = FakeReply(status=400, body={"error": {"message": "maximum context length is 8", "code": "context_length_exceeded"}})  # fmt: skip
+
+    def overflow(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+        return too_long if number in (6, 7, 9) else None
+
+    player = Player("native", laps=6, thinking=True, misbehave=overflow)
+    view = play(place, player, "react", context)
+    assert player.refused == []
+    assert view.outcome == "answered"
+
+
+def test_a_server_that_needs_the_reasoning_back_refuses_when_it_is_not_sent(place: Path) -> None:
+    player = Player("native", laps=2, thinking=True)
+    with FakeOpenAI(player, strict=False) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake"))
+    assert view.status == "failed"
+    assert "reasoning_content" in view.error
+    assert player.refused

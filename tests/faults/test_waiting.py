@@ -1,0 +1,209 @@
+"""A run that asks the user something, or is killed, goes on in another process where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import research
+from research import events as e
+from research.errors import ConfigError
+from research.view import fold
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import ANSWER, QUESTION, Player, lap_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def command(home: Path, *words: str, base_url: str = "") -> list[str]:
+    return [sys.executable, "-m", "research", words[0], "--home", str(home), *words[1:]]
+
+
+def environment(base_url: str = "") -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+    return {**kept, "PYTHONPATH": str(ROOT), **({"OPENAI_BASE_URL": base_url} if base_url else {})}
+
+
+def call(home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
+    """Exit status, the JSON on standard output, and standard error of one command in a process of its own."""
+    done = subprocess.run(
+        command(home, *words), env=environment(base_url), cwd=home, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("question", "mark", "reply", "figures"),
+    [
+        ("Compare them.", "?", "the population of Japan and of Kenya", ("123,201,945", "58,246,378")),
+        ("比较它们。", "？", "日本和肯尼亚的人口", ("123,201,945", "58,246,378")),
+    ],
+    ids=["en", "zh"],
+)
+def test_asked_in_one_process_and_answered_in_another(
+    home: Path, question: str, mark: str, reply: str, figures: tuple[str, ...]
+) -> None:
+    status, shown, errors = call(home, "run", question, "--framework", "tool_rounds", "--json")
+    assert (status, shown["status"], shown["outcome"]) == (3, "waiting_input", "needs_input"), errors
+    assert shown["prompt"].endswith(mark)
+
+    status, _, errors = call(home, "resume", shown["run_id"])
+    assert status == 2
+    assert shown["prompt"] in errors
+
+    status, done, errors = call(home, "resume", shown["run_id"], "--reply", reply, "--json")
+    assert (status, done["status"], done["outcome"]) == (0, "completed", "answered"), errors
+    assert [figure for figure in figures if figure not in done["answer"]] == []
+    assert done["run_id"] == shown["run_id"]
+
+    status, _, errors = call(home, "resume", shown["run_id"], "--reply", "again")
+    assert (status, "completed" in errors) == (2, True)
+
+
+def test_a_run_that_is_killed_goes_on_without_asking_again(home: Path) -> None:
+    """The process dies while it waits for its fourth reply; three replies and three calls are on record."""
+    arrived, gate = threading.Event(), threading.Event()
+    player = Player("native", laps=5)
+
+    def slow_once(body: Body) -> FakeReply:
+        reply = player(body)
+        if lap_of(body) == 3 and not arrived.is_set():
+            arrived.set()
+            gate.wait(60)
+        return reply
+
+    with FakeOpenAI(slow_once) as server:
+        words = ("run", QUESTION, "--model", "openai:fake")
+        process = subprocess.Popen(
+            command(home, *words), env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
+        assert arrived.wait(60)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+        gate.set()
+        before = [lap_of(body) for body in server.requests]
+        status, done, errors = call(home, "resume", run_id, "--json", base_url=server.base_url)
+    assert before == [0, 1, 2, 3]
+    assert [lap_of(body) for body in server.requests[4:]] == [3, 4, 5], "only what was in flight is asked again"
+    assert (status, done["outcome"]) == (0, "answered"), errors
+    assert (done["usage"]["model_calls"], done["usage"]["tool_calls"]) == (6, 5)
+    assert player.refused == []
+
+
+@pytest.mark.parametrize("framework", ["parallel", "reflexion", "supervisor", "iter_research", "rewoo"])
+def test_any_framework_goes_on_after_a_cut_anywhere(bench: Workbench, framework: str) -> None:
+    """Cut after every event: no completed call is made again, and the end is the same."""
+    import threading
+
+    from research.journal import Journal
+    from research.run import Run, execute
+
+    player = Player("native", laps=2)
+    with FakeOpenAI(player) as server:
+        bench.settings.openai_base_url = server.base_url
+        recipe = bench.recipe(model="openai:fake", framework=framework)
+        events = list(bench.engine.follow(QUESTION, recipe))
+        asked = len(player.purposes)
+        for cut in range(1, len(events), 3):
+            shared = bench.shared(recipe, Journal(events[:cut]), threading.Event())
+            whole = [*events[:cut], *execute(Run(QUESTION, recipe, shared), events[0].run)]
+            assert [event.seq for event in whole] == list(range(len(whole)))
+            replied = [(event.agent, event.ask) for event in whole if isinstance(event, e.Replied)]
+            finished = [event.observation.call_id for event in whole if isinstance(event, e.ToolFinished)]
+            assert len(set(replied)) == len(replied) == asked, f"cut at {cut}"
+            assert len(set(finished)) == len(finished)
+            assert fold(whole).answer == fold(events).answer
+
+
+def test_a_run_that_works_is_not_resumed(bench: Workbench) -> None:
+    gate = threading.Event()
+    with FakeOpenAI([FakeReply("", gate=gate, calls=[("search", {"query": "Japan"})]), FakeReply(ANSWER)]) as server:
+        bench.settings.openai_base_url = server.base_url
+        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"))
+        other = Workbench(bench.settings)
+        with pytest.raises(ConfigError, match="at work"):
+            bench.engine.resume(run_id)
+        with pytest.raises(ConfigError, match="at work"):
+            other.engine.resume(run_id)
+        gate.set()
+        assert bench.engine.wait(run_id, 30)
+    assert bench.store.run(run_id).status == "completed"
+
+
+def test_a_reply_nobody_waits_for_is_refused(bench: Workbench, script: Any) -> None:
+    events = list(research.stream(QUESTION, workbench=bench, model=script("<answer>x</answer>")))
+    with pytest.raises(ConfigError, match="waits for no reply"):
+        bench.engine.resume(events[0].run, "hello")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        QUESTION,
+        "Compare the population of Japan and of Kenya.",
+        "What is the capital of France?",
+        "日本有多少人口？",
+        "比较日本和肯尼亚的人口。",
+    ],
+)
+def test_a_complete_question_is_not_held_up(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench, model="extractive", framework="tool_rounds")
+    assert (view.status, view.outcome) == ("completed", "answered")
+
+
+def test_asking_can_be_switched_off(bench: Workbench) -> None:
+    options = {"framework.ask": False}
+    view = research.run("Compare them.", workbench=bench, model="extractive", framework="tool_rounds", options=options)
+    assert (view.status, view.outcome) == ("completed", "no_evidence")
+
+
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        ("Which country do you mean?", True),
+        ("Please specify the year.", True),
+        ("您指的是哪个国家？", True),
+        ("请提供年份。", True),
+        ("The capital is Paris [1]. Is that not nice?", False),
+        ("The capital is Paris. Would you like to know more?", False),
+        ("首都是巴黎。还需要我查什么吗？", False),
+        ("Who would have thought? " + "The figures are long and many. " * 30 + "Was it worth it?", False),
+        ("The capital is Paris.", False),
+    ],
+)
+def test_what_counts_as_a_question_to_the_user(bench: Workbench, script: Any, said: str, waits: bool) -> None:
+    model = script(f"<answer>{said}</answer>")
+    view = research.run(QUESTION, workbench=bench, model=model, framework="tool_rounds")
+    assert (view.status == "waiting_input") is waits
+
+
+def test_the_supervisor_asks_about_the_scope(bench: Workbench) -> None:
+    options = {"framework.ask": True}
+    events = list(
+        research.stream("Compare them.", workbench=bench, model="extractive", framework="supervisor", options=options)
+    )
+    assert isinstance(events[-1], e.WaitingForUser)
+    rest = list(bench.engine.resume(events[0].run, "the population of Japan and of Kenya"))
+    assert isinstance(rest[0], e.UserReplied)
+    view = fold([*events, *rest])
+    assert (view.status, view.outcome) == ("completed", "answered")
+    assert "123,201,945" in view.answer
+    assert [event.seq for event in (*events, *rest)] == list(range(len(events) + len(rest)))
+
+
+def test_branches_that_run_together_do_not_ask(bench: Workbench) -> None:
+    options = {"framework.branch": "tool_rounds", "framework.n": 2}
+    view = research.run("Compare them.", workbench=bench, model="extractive", framework="parallel", options=options)
+    assert view.status == "completed"

@@ -1,0 +1,153 @@
+"""A model behind `FakeOpenAI` that does what any framework asks of it, and can be told to misbehave.
+
+It keeps no state: how far a conversation is stands in the conversation, as the highest `lap` it mentions.  So it plays
+several agents at once, under every context strategy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from research import prompts
+from research.types import ProtocolName
+from tests.fake_openai import Body, FakeReply, history_problem
+
+Call = tuple[str, Any]
+Misbehaviour = Callable[["Player", str, Body, int], FakeReply | None]
+"""Gets the player, the purpose, the request and its number, from 1; None: behave."""
+
+QUESTION = "How many people live in Japan?"
+ANSWER = "Japan has 123,201,945 people [1]."
+LIMIT = 400
+"""Requests after which a run counts as endless."""
+
+
+class Player:
+    """Searches for `laps` rounds, then answers; plans, summarises, judges and frames where it is asked to.
+
+    Refuses what the strictest services refuse: unanswered or orphaned calls, empty assistant messages, and, with
+    `thinking`, tool turns that come back without the reasoning they were sent with.  `refused` says what and why.
+    """
+
+    def __init__(
+        self, protocol: ProtocolName, laps: int = 12, *, thinking: bool = False, misbehave: Misbehaviour | None = None
+    ) -> None:
+        self.native = protocol == "native"
+        self.laps = laps
+        self.purposes: list[str] = []
+        self.refused: list[str] = []
+        self._thinking = thinking
+        self._misbehave = misbehave
+        self._lock = threading.Lock()
+
+    def __call__(self, body: Body) -> FakeReply:
+        purpose = purpose_of(body)
+        with self._lock:
+            self.purposes.append(purpose)
+            number = len(self.purposes)
+        problem = history_problem(body["messages"]) or _problem(body["messages"], thinking=self._thinking)
+        if number > LIMIT:
+            problem = "endless"
+        if problem:
+            self.refused.append(f"{purpose}: {problem}")
+            return FakeReply(status=400, body={"error": {"message": problem, "type": "invalid_request_error"}})
+        odd = self._misbehave(self, purpose, body, number) if self._misbehave else None
+        return odd or self.behave(purpose, body)
+
+    def behave(self, purpose: str, body: Body) -> FakeReply:
+        lap = lap_of(body)
+        match purpose:
+            case "plan":
+                steps = (f"Plan: look.\n#E{n} = search[{query(n)}]" for n in range(1, self.laps + 1))
+                return FakeReply("\n".join(steps), reasoning="planned")
+            case "summarise" | "scribe" | "reflect":
+                return FakeReply(f"Notes up to lap {lap}. {ANSWER}", reasoning="noted")
+            case "evaluate":
+                return FakeReply("PASS", reasoning="judged")
+            case "outline":
+                sections = [{"name": f"Part {n}", "description": QUESTION} for n in (1, 2)]
+                return self.say(calls=[("Sections", {"sections": sections})])
+            case "introduce":
+                return self.say(calls=[("Introduction", {"name": "Japan", "content": ANSWER})])
+            case "finish":
+                return self.say(calls=[("Conclusion", {"name": "End", "content": ANSWER})])
+            case "research" if lap >= self.laps:
+                return self.say(calls=[("Section", {"name": "Part", "description": "", "content": ANSWER})])
+            case "act" | "research" if lap < self.laps:
+                return self.say(calls=[("search", {"query": query(lap + 1)})], report=f"Report of lap {lap}.")
+            case _:
+                return self.say(answer=ANSWER, report=f"Report of lap {lap}.")
+
+    def say(self, *, calls: Sequence[Call] = (), answer: str = "", report: str = "", think: str = "hm") -> FakeReply:
+        """A reply as the protocol writes it."""
+        told = f"<report>{report}</report>" if report else ""
+        if self.native:
+            return FakeReply(told + answer, calls, think)
+        made = "".join(f"<tool_call>{_tagged(name, given)}</tool_call>" for name, given in calls)
+        return FakeReply(f"<think>{think}</think>{told}{made}" + (f"<answer>{answer}</answer>" if answer else ""))
+
+
+def query(lap: int) -> str:
+    return f"Japan population lap {lap}"
+
+
+def lap_of(body: Body) -> int:
+    """How far the conversation is."""
+    told = json.dumps(body["messages"][1:], ensure_ascii=False)
+    return max(map(int, re.findall(r"\blap (\d+)", told)), default=0)
+
+
+def purpose_of(body: Body) -> str:
+    """What the request is for, by its prompts."""
+    system, last = body["messages"][0]["content"], body["messages"][-1]["content"]
+    asked = body["messages"][-2]["content"] if last.startswith(_CORRECTIONS) else last
+    for purpose in ("scribe", "summarise", "reflect", "evaluate", "synthesise", "worker"):
+        if system.startswith(_head(purpose)):
+            return purpose
+    if system.startswith(_head("rewoo_plan")):
+        return "plan"
+    told = "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "user")
+    for name, purpose in _LAST.items():
+        if _head(name) in (asked if purpose != "conclude" else told):
+            return purpose
+    return "research" if system.startswith(_head("researcher")) else "act"
+
+
+def _head(name: str) -> str:
+    """The beginning of a prompt, up to its first slot."""
+    slots = {"date": "\0", "calling": "\0", "reason": "\0", "question": "\0", "plan": "\0", "sections": "\0"}
+    return prompts.text(name, "en", **slots).partition("\0")[0].partition("\n")[0]
+
+
+_CORRECTIONS = ("The reply", "The tool", "No tool")
+_LAST = {
+    "conclude": "conclude", "rewoo_solve": "solve", "outline_task": "outline", "introduce_task": "introduce",
+    "finish_task": "finish",
+}  # fmt: skip
+
+
+def _tagged(name: str, given: Any) -> str:
+    if isinstance(given, str):
+        return f'{{"name": {json.dumps(name)}, "arguments": {given}}}'
+    return json.dumps({"name": name, "arguments": given})
+
+
+def _problem(messages: Sequence[Body], *, thinking: bool) -> str | None:
+    ids: set[str] = set()
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        if message["role"] == "assistant" and not calls and not str(message["content"]).strip():
+            return "an assistant message with neither content nor calls"
+        if any(call["id"] in ids for call in calls):
+            return "a call id that was used before"
+        ids.update(call["id"] for call in calls)
+        if calls and thinking and not message.get("reasoning_content"):
+            return "a tool turn without its reasoning_content"
+    return None
+
+
+Kind = Literal["native", "tagged"]

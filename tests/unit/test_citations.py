@@ -1,0 +1,91 @@
+"""Numbered sources, and cited statements checked against what was seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.citations import Ledger, check, cited, shown, without_marks
+from research.types import Passage, Source
+
+FRANCE = Passage(
+    "library://factbook/france/economy",
+    "France · Economy",
+    "Real GDP (purchasing power parity): $3.732 trillion (2024 est.)\n"
+    "Real GDP (purchasing power parity): $3.689 trillion (2023 est.)",
+)
+JAPAN = Passage("library://factbook/japan/people", "Japan · People", "Population, total: 123,201,945 (2024 est.)")
+SOURCES = [Source(1, *(FRANCE.url, FRANCE.title, FRANCE.quote)), Source(2, *(JAPAN.url, JAPAN.title, JAPAN.quote))]
+
+
+def test_a_url_keeps_its_number_and_each_quote_is_kept() -> None:
+    ledger = Ledger()
+    other = Passage(FRANCE.url, FRANCE.title, "Inflation rate: 2% (2024 est.)")
+    assert [ledger.add(each).n for each in (FRANCE, JAPAN, other, FRANCE)] == [1, 2, 1, 1]
+    assert [(source.n, source.quote) for source in ledger.sources] == [
+        (1, FRANCE.quote),
+        (1, other.quote),
+        (2, JAPAN.quote),
+    ]
+
+
+def test_a_ledger_goes_on_from_the_sources_of_a_journal() -> None:
+    ledger = Ledger(SOURCES)
+    assert ledger.add(JAPAN).n == 2
+    assert ledger.add(Passage("https://example.org", "Other", "x")).n == 3
+
+
+def test_a_source_is_shown_as_a_quotation() -> None:
+    assert shown(SOURCES[1]) == f"[2] {JAPAN.title}\n<{JAPAN.url}>\n> {JAPAN.quote}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("One [1], two [3] and again [1].", [1, 3]),
+        ("Together [2, 1].", [2, 1]),
+        ("合计 [1、2]。", [1, 2]),
+        ("An array x[i], a note [a], a year (2024).", []),
+    ],
+)
+def test_cited_numbers_in_order_of_first_use(text: str, found: list[int]) -> None:
+    assert cited(text) == found
+
+
+def test_marks_are_taken_out_with_the_space_before_them() -> None:
+    assert without_marks("It grew [1], and more [2, 3].") == "It grew, and more."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "status"),
+    [
+        ("France's real GDP (purchasing power parity) was $3.732 trillion [1].", "supported"),
+        ("France's real GDP (purchasing power parity) was $4.1 trillion [1].", "unsupported"),
+        ("Real GDP of France was $3.732 trillion in 2024 and $9.9 trillion in 2019 [1].", "partial"),
+        ("Penguins swim faster than otters [1].", "unsupported"),
+        ("The total population of Japan is 123,201,945 [2].", "supported"),
+        ("The total population of Japan is 23,201,945 [2].", "unsupported"),
+        ("The total population of Japan is 123,201,945 [1].", "unsupported"),
+        ("The total population of Japan is 123,201,945 [7].", "dead"),
+    ],
+)
+def test_a_claim_is_compared_with_the_source_it_names(sentence: str, status: str) -> None:
+    assert [citation.status for citation in check(sentence, SOURCES)] == [status]
+
+
+def test_a_computed_figure_may_be_rounded_as_the_claim_writes_it() -> None:
+    claim = "Real GDP (purchasing power parity) of France grew by 1.2 [1]."
+    assert [citation.status for citation in check(claim, SOURCES)] == ["unsupported"]
+    assert [citation.status for citation in check(claim, SOURCES, ["1.1656275413391174"])] == ["supported"]
+    assert [citation.status for citation in check(claim, SOURCES, ["1.3"])] == ["unsupported"]
+
+
+def test_two_sources_support_a_sentence_together_and_each_gets_its_line() -> None:
+    answer = "Real GDP of France was $3.689 trillion; the population of Japan 123,201,945 [1, 2]."
+    first, second = check(answer, SOURCES)
+    assert (first.n, second.n, first.status) == (1, 2, "supported")
+    assert first.quote.endswith("$3.689 trillion (2023 est.)")
+    assert second.quote == JAPAN.quote
+
+
+def test_what_cites_nothing_is_not_checked() -> None:
+    assert check("A plain statement. Another one, 42.", SOURCES) == ()

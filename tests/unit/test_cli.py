@@ -1,0 +1,438 @@
+"""The command line as scripts see it: standard output, exit status, and one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from research.__main__ import EXAMPLE, main
+from research.settings import load
+from research.store import RunRow
+from research.store.sqlite import SqliteStore
+from research.workbench import Workbench
+from tests.fake_openai import FakeOpenAI, FakeReply
+
+ROOT = Path(__file__).parents[2]
+JAPAN = "How many people live in Japan?"
+SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
+ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
+
+Script = Callable[..., str]
+
+
+class Done(Struct, frozen=True):
+    """A finished command."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.out.count("\n") == 1, "one object and nothing else"
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    """Runs a command in this process, in a home with the Factbook indexed."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    interrupt = signal.getsignal(signal.SIGINT)
+
+    def run(*words: str) -> Done:
+        capsys.readouterr()
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        said = capsys.readouterr()
+        return Done(status, said.out, said.err)
+
+    yield run
+    signal.signal(signal.SIGINT, interrupt)
+
+
+@pytest.fixture
+def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts `python WORDS` in a process of its own, which is gone after the test."""
+    started: list[subprocess.Popen[str]] = []
+    environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+    def run(*words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *words], cwd=tmp_path, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def eventually(home: Path, run_id: str, wanted: Callable[[RunRow], bool]) -> RunRow:
+    """The run's row once it is as wanted; an assertion after 60 s."""
+    store = SqliteStore(home / "workbench.sqlite")
+    deadline = time.monotonic() + 60
+    try:
+        while not wanted(row := store.run(run_id)):
+            assert time.monotonic() < deadline, f"still {row.status} after 60 s"
+            time.sleep(0.02)
+        return row
+    finally:
+        store.close()
+
+
+def rounds_begun(home: Path, run_id: str, count: int) -> Callable[[RunRow], bool]:
+    store = SqliteStore(home / "workbench.sqlite")
+    return lambda row: sum(type(event).__name__ == "Asked" for event in store.events(row.id)) >= count
+
+
+def long_script(script: Script) -> str:
+    """Ninety slow rounds that never repeat themselves."""
+    lines = [{"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90)]
+    return script(*lines)
+
+
+# What a run prints
+
+
+def test_run_json_holds_the_keys_of_the_contract(cli: Cli, script: Script) -> None:
+    done = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json")
+    assert done.status == 0
+    found = done.json
+    assert set(found) >= {
+        "run_id", "question", "recipe", "status", "outcome", "answer", "report", "sources", "citations", "rounds",
+        "usage", "calls", "seconds",
+    }  # fmt: skip
+    assert set(found["recipe"]) >= {"framework", "context", "model", "options", "hash"}
+    assert set(found["usage"]) >= {"model_calls", "tool_calls", "prompt_tokens", "completion_tokens", "cost_usd"}
+    assert set(found["calls"][0]) >= {"agent", "purpose", "prompt_tokens", "completion_tokens", "seconds"}
+    assert set(found["sources"][0]) == {"n", "url", "title", "quote"}
+    assert set(found["citations"][0]) == {"n", "claim", "status"}
+    assert (found["status"], found["outcome"], found["rounds"]) == ("completed", "answered", 2)
+    assert found["usage"]["model_calls"] == 2
+    assert found["citations"][0]["status"] == "supported"
+
+
+def test_an_unknown_price_is_null(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI([FakeReply("", calls=[("search", {"query": "Japan"})]), FakeReply(ANSWER)]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        found = cli("run", JAPAN, "--model", "openai:fake", "--json").json
+    assert found["outcome"] == "answered"
+    assert found["usage"]["cost_usd"] is None
+    assert found["usage"]["prompt_tokens"] == 14
+
+
+def test_progress_goes_to_stderr_and_the_report_to_stdout(cli: Cli, script: Script) -> None:
+    done = cli("run", JAPAN, "--model", script(SEARCH, ANSWER))
+    assert "123,201,945" in done.out
+    assert "[1] Japan · People and Society <library://factbook/" in done.out
+    assert "round 2" in done.err
+    assert "round 2" not in done.out
+
+
+def test_options_and_budgets_reach_the_recipe(cli: Cli, script: Script) -> None:
+    done = cli(
+        "run", JAPAN, "--model", script(SEARCH, ANSWER), "--context", "window", "--set", "framework.rounds=7",
+        "--set", "context.k=3", "--budget-tokens", "50000", "--json",
+    )  # fmt: skip
+    recipe = done.json["recipe"]
+    assert recipe["options"] == {"framework": {"rounds": 7}, "context": {"k": 3}}
+    assert recipe["budget"] == {"tokens": 50_000}
+
+
+def test_a_spent_token_budget_is_named_and_still_answers(cli: Cli, script: Script) -> None:
+    usage = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["calls"][0]
+    budget = str(usage["prompt_tokens"] + usage["completion_tokens"] + 1)
+    model = script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER)
+    found = cli("run", JAPAN, "--model", model, "--budget-tokens", budget, "--json").json
+    assert (found["status"], found["outcome"]) == ("completed", "tokens")
+    assert "123,201,945" in found["answer"]
+
+
+def test_a_recorded_run_plays_again(cli: Cli, script: Script) -> None:
+    first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json
+    again = cli("run", JAPAN, "--model", f"recorded:{first['run_id']}", "--json").json
+    assert again["run_id"] != first["run_id"]
+    assert (again["answer"], again["outcome"], again["rounds"]) == (first["answer"], "answered", 2)
+
+
+# Exit status
+
+
+def test_a_failed_run_ends_with_1_and_says_why(cli: Cli, script: Script) -> None:
+    done = cli("run", JAPAN, "--model", script(SEARCH), "--json")
+    assert done.status == 1
+    assert done.json["status"] == "failed"
+    assert "no line left" in done.json["error"]
+
+
+def test_a_question_to_the_user_ends_with_3_and_goes_on_with_the_reply(cli: Cli, script: Script) -> None:
+    model = script("<answer>Which year do you mean?</answer>", SEARCH, ANSWER)
+    done = cli("run", JAPAN, "--framework", "tool_rounds", "--model", model, "--json")
+    assert done.status == 3
+    waiting = done.json
+    assert (waiting["status"], waiting["prompt"]) == ("waiting_input", "Which year do you mean?")
+    refused = cli("resume", waiting["run_id"])
+    assert refused.status == 2
+    assert "Which year do you mean?" in refused.err
+    script(SEARCH, ANSWER)  # the first line was played by the process that asked
+    done = cli("resume", waiting["run_id"], "--reply", "2024", "--json")
+    assert (done.status, done.json["outcome"]) == (0, "answered")
+
+
+def test_an_interrupted_run_ends_with_4_and_a_report(start: Any, script: Script, home: Path) -> None:
+    process = start("-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100")
+    run_id = process.stderr.readline().removeprefix("run ").strip()
+    eventually(home, run_id, rounds_begun(home, run_id, 2))
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "Japan" in out
+    assert "Stopped" in out
+
+
+def test_a_detached_run_is_stopped_from_another_process(start: Any, cli: Cli, script: Script, home: Path) -> None:
+    process = start(
+        "-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100", "--detach"
+    )
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    run_id = out.strip()
+    eventually(home, run_id, rounds_begun(home, run_id, 2))
+    assert cli("stop", run_id).status == 0
+    row = eventually(home, run_id, lambda row: row.status != "running")
+    assert (row.status, row.outcome) == ("stopped", "stopped")
+    shown = cli("show", run_id, "--json").json
+    assert "Japan" in shown["report"], "a stopped run leaves what was found"
+    again = cli("stop", run_id)
+    assert again.status == 2
+    assert "not running" in again.err
+
+
+# Bad input: one line that names it, status 2, and no run
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["run", "  "], ["question is empty"]),
+        (["run", JAPAN, "--framework", "telepathy"], ["telepathy", "known: iter_research, parallel, react"]),
+        (["run", JAPAN, "--context", "crystal"], ["crystal", "window"]),
+        (["run", JAPAN, "--framework", "rewoo", "--context", "evolving"], ["rewoo", "evolving", "no rounds"]),
+        (["run", JAPAN, "--folder", "/no/such/folder"], ["/no/such/folder"]),
+        (["run", JAPAN, "--model", "gpt-9"], ["gpt-9", "extractive"]),
+        (["run", JAPAN, "--model", "openai:x"], ["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
+        (["run", JAPAN, "--model", "recorded:nothing"], ["nothing"]),
+        (["run", JAPAN, "--model", "scripted:/no/such/script"], ["/no/such/script"]),
+        (["run", JAPAN, "--role", "summarise"], ["--role 'summarise'", "NAME=VALUE"]),
+        (["run", JAPAN, "--role", "summarise=gpt-9"], ["gpt-9"]),
+        (["run", JAPAN, "--set", "framework.rounds=many"], ["rounds='many'", "whole number from 1 to 100"]),
+        (["run", JAPAN, "--set", "framework.speed=1"], ["speed", "rounds"]),
+        (["run", JAPAN, "--set", "rounds=1"], ["'rounds'", "framework.NAME"]),
+        (["run", JAPAN, "--tools", "search,hammer"], ["hammer", "python"]),
+        (["run", JAPAN, "--search", "moon"], ["moon", "library"]),
+        (["run", JAPAN, "--protocol", "native"], ["extractive", "tagged"]),
+        (["run", JAPAN, "--budget-tokens", "0"], ["--budget-tokens", "above 0"]),
+        (["run", JAPAN, "--budget-usd", "much"], ["--budget-usd", "'much'"]),
+        (["run", JAPAN, "--export", "/no/such/folder/report.md"], ["/no/such/folder/report.md", "existing folder"]),
+        (["run", JAPAN, "--export", "/proc/report.md"], ["/proc/report.md"]),
+        (["run"], ["question"]),
+        (["fly"], ["fly"]),
+        (["show", "nothing"], ["'nothing'", "runs"]),
+        (["stop", "nothing"], ["'nothing'"]),
+        (["export", "nothing", "--format", "odt"], ["odt", "jsonl"]),
+        (["library", "add", "/no/such/folder"], ["/no/such/folder"]),
+        (["library", "remove", "nothing"], ["nothing"]),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_leaves_nothing(cli: Cli, home: Path, words: list[str], named: list[str]) -> None:
+    done = cli(*words)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1, done.err
+    assert "Traceback" not in done.err
+    for text in named:
+        assert text in done.err
+    assert SqliteStore(home / "workbench.sqlite").runs() == []
+
+
+def test_a_home_that_cannot_be_made_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = cli("runs", "--home", str(tmp_path / "file" / "home"))
+    assert done.status == 2
+    assert "WORKBENCH_HOME" in done.err
+
+
+def test_a_wrong_folder_is_told_before_the_factbook_is_indexed(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", JAPAN, "--folder", "/no/such/folder", "--home", str(tmp_path / "fresh"))
+    assert (done.status, done.err.count("\n")) == (2, 1)
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """A folder with one good file, a corrupt docx and a pdf of 60 MB."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "bridge.md").write_text("# Bridge\n\nThe Zorblax bridge is 512 metres long.\n", encoding="utf-8")
+    (folder / "corrupt.docx").write_text("not a zip")
+    with (folder / "large.pdf").open("wb") as large:
+        large.truncate(60_000_000)
+    return folder
+
+
+def test_unreadable_files_are_named_and_the_rest_is_used(cli: Cli, documents: Path, script: Script) -> None:
+    model = script(SEARCH.replace("Japan population", "Zorblax bridge"), "<answer>It is 512 metres long [1].</answer>")
+    done = cli("run", "How long is the Zorblax bridge?", "--folder", str(documents), "--model", model)
+    assert done.status == 0
+    assert "[1] Bridge <library://documents-" in done.out
+    refused = [line for line in done.err.splitlines() if line.startswith("not read: ")]
+    assert len(refused) == 2
+    assert "corrupt.docx: is not a whole docx" in refused[0]
+    assert "large.pdf: is too big: 60 MB, the limit is 50 MB" in refused[1]
+
+
+def test_a_folder_without_a_readable_file_is_refused(cli: Cli, documents: Path) -> None:
+    (documents / "bridge.md").unlink()
+    done = cli("run", JAPAN, "--folder", str(documents))
+    assert done.status == 2
+    last = done.err.splitlines()[-1]
+    for text in ("corrupt.docx", "large.pdf", "60 MB", "accepted: .docx"):
+        assert text in last
+
+
+def test_a_wrong_base_url_says_what_is_accepted(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "htp:/nowhere")
+    done = cli("run", JAPAN, "--model", "openai:fake")
+    assert done.status == 2
+    assert "OPENAI_BASE_URL 'htp:/nowhere'" in done.err
+
+
+def test_a_server_that_is_not_there_fails_the_run_and_names_the_setting(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI() as server:
+        url = server.base_url
+    monkeypatch.setenv("OPENAI_BASE_URL", url)  # nobody listens there any more
+    done = cli("run", JAPAN, "--model", "openai:fake", "--json")
+    assert done.status == 1
+    assert "check that the server runs and that OPENAI_BASE_URL is right" in done.json["error"]
+
+
+def test_a_refused_key_fails_the_run_and_is_not_repeated(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-the-right-one")
+    with FakeOpenAI(key="sk-right") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        done = cli("run", JAPAN, "--model", "openai:fake", "--json")
+    assert done.status == 1
+    assert "refused the key (401): set OPENAI_API_KEY" in done.json["error"]
+    assert "sk-not-the-right-one" not in done.out + done.err
+
+
+# Saved runs
+
+
+def test_runs_lists_and_finds(cli: Cli, script: Script) -> None:
+    assert cli("runs").err == "No runs yet.\n"
+    first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["run_id"]
+    listed = cli("runs", "--json").json
+    assert [(row["id"], row["question"], row["outcome"]) for row in listed] == [(first, JAPAN, "answered")]
+    assert first in cli("runs", "people live").out
+    assert cli("runs", "giraffe").out == ""
+
+
+def test_show_replay_and_export_tell_the_same_run(cli: Cli, script: Script, tmp_path: Path) -> None:
+    ran = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--export", str(tmp_path / "run.md"), "--json").json
+    run = ran["run_id"]
+    assert cli("show", run, "--json").json == ran
+    assert cli("show", run[:-1]).out.startswith("Japan has 123,201,945 people [1].")
+    events = cli("show", run, "--json", "--events").json["events"]
+    whole, part = cli("replay", run).out, cli("replay", run, "--to", "1").out
+    assert whole.startswith(part)
+    assert "round 2" in whole
+    assert "round 2" not in part
+
+    assert cli("export", run, "-o", str(tmp_path / "again.md")).status == 0
+    report = (tmp_path / "again.md").read_text("utf-8")
+    assert report == (tmp_path / "run.md").read_text("utf-8")
+    assert report.startswith("---\ntitle: ")
+    assert "## References\n\n[1] Japan · People and Society. <library://factbook/" in report
+    assert json.loads(cli("export", run, "--format", "json").out) == ran
+    lines = cli("export", run, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == events
+
+
+def test_a_report_that_cannot_be_written_is_told_before_any_work(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", JAPAN, "--export", str(tmp_path))
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert cli("runs", "--json").json == []
+
+
+# The library
+
+
+def test_the_library_is_filled_searched_listed_and_emptied(cli: Cli, documents: Path) -> None:
+    added = cli("library", "add", str(documents))
+    assert added.status == 0
+    assert "1 indexed, 0 unchanged, 0 removed" in added.out
+    assert "not read: " in added.out
+    assert "512 metres" in cli("library", "search", "Zorblax bridge", "--limit", "1").out
+    listed = cli("library", "list").out
+    assert f"{documents}: 1 documents" in listed
+    assert "factbook: " in listed
+    assert cli("library", "remove", str(documents)).status == 0
+    assert str(documents) not in cli("library", "list").out
+    assert (documents / "bridge.md").exists()
+
+
+def test_home_may_stand_before_or_after_the_action(cli: Cli, home: Path) -> None:
+    before, after = cli("library", "--home", str(home), "list"), cli("library", "list", "--home", str(home))
+    assert before == after
+    assert before.status == 0
+
+
+# No network
+
+
+def test_the_example_is_answered_with_the_network_blocked(start: Any) -> None:
+    code = (
+        "import socket, sys\n"
+        "connect = socket.socket.connect\n"
+        "def guarded(self, address):\n"
+        "    if self.family != socket.AF_UNIX and address[0] not in ('127.0.0.1', '::1'):\n"
+        "        sys.exit(f'reached for {address}')\n"
+        "    connect(self, address)\n"
+        "def resolve(host, *rest, **more): sys.exit(f'asked for the address of {host}')\n"
+        "socket.socket.connect, socket.getaddrinfo = guarded, resolve\n"
+        "from research.__main__ import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    out, err = start("-c", code, "run", EXAMPLE, "--json").communicate(timeout=60)
+    found = json.loads(out or "null")
+    assert found, err
+    assert found["outcome"] == "answered"
+    assert "$3.732 trillion" in found["answer"]
+    assert "1.2" in found["answer"]
+    assert any(source["url"].startswith("library://factbook/france/") for source in found["sources"])
+    assert "python" in err
+
+
+def test_the_command_line_and_the_package_see_the_same_runs(cli: Cli, home: Path, script: Script) -> None:
+    run = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["run_id"]
+    assert Workbench(load(home=home)).store.run(run).question == JAPAN

@@ -1,0 +1,207 @@
+"""What runs at the same time does: shown by barriers, which nobody passes alone, and not by the clock."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from research import events as e
+from research.budget import Meter
+from research.errors import ProviderError
+from research.events import Event
+from research.journal import Journal
+from research.models.scripted import ScriptedModel, ScriptLine
+from research.protocols.tagged import write_call
+from research.recipe import Budget, Recipe
+from research.run import Run, Shared, execute
+from research.toolbox import Toolbox
+from research.types import Completion, Delta, Model, Passage, Request, Tool, ToolOutput, ToolSpec, Usage
+
+FOUR = 4
+WAIT_S = 20
+"""How long one waits for the others before a barrier counts as broken."""
+ANSWER = "<think>x</think><answer>It is so [1].</answer>"
+
+
+class Meet:
+    """A tool that ends when four of it are at work."""
+
+    timeout_s = 2.0 * WAIT_S
+    spec = ToolSpec("meet", "Waits for three others.", {"type": "object", "properties": {"n": {"type": "integer"}}})
+
+    def __init__(self, parties: int = FOUR) -> None:
+        self.barrier = threading.Barrier(parties)
+
+    def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
+        self.barrier.wait(WAIT_S)
+        return ToolOutput(passages=(Passage(f"test://{arguments['n']}", "T", "It is so."),))
+
+
+class Look(Meet):
+    """A tool that answers at once."""
+
+    spec = ToolSpec("look", "Looks.", {"type": "object", "properties": {"n": {"type": "integer"}}})
+
+    def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
+        return ToolOutput(passages=(Passage("test://1", "T", "It is so."),))
+
+
+class Counting:
+    """A model that counts how many of its calls are in flight, and meets `parties` others in the first of each agent.
+
+    Every call costs 100 tokens.  It never has enough.
+    """
+
+    name = "counting"
+    native = False
+
+    def __init__(self, parties: int = 1, replies: dict[str, str] | None = None) -> None:
+        self.most = 0
+        self.tokens = 0
+        self.calls = 0
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self._barrier = threading.Barrier(parties)
+        self._met: set[str] = set()
+        self._replies = replies or {}
+
+    def stream(self, request: Request) -> Iterator[Delta | Completion]:
+        with self._lock:
+            self.calls += 1
+            n = self.calls
+            self._in_flight += 1
+            self.most = max(self.most, self._in_flight)
+            first = request.agent != "main" and request.agent not in self._met
+            self._met.add(request.agent)
+        if first:
+            self._barrier.wait(WAIT_S)
+        text = self._replies.get(request.purpose) or f"<report>r [1]</report>{write_call('look', n=n)}"
+        with self._lock:
+            self._in_flight -= 1
+            self.tokens += 100
+        yield Completion(text, usage=Usage(90, 10))
+
+
+def work(model: Model, tools: Sequence[Tool], recipe: Recipe) -> list[Event]:
+    shared = Shared(lambda name: model, Toolbox(tools), meter=Meter(recipe.budget), journal=Journal())
+    return list(execute(Run("Is it so?", recipe, shared), "run"))
+
+
+def outcome(events: list[Event]) -> str:
+    last = events[-1]
+    assert isinstance(last, e.RunFinished)
+    assert not [event for event in events if isinstance(event, e.RunFailed)]
+    return last.outcome
+
+
+@pytest.mark.parametrize("framework", ["react", "tool_rounds"])
+def test_four_tools_of_one_round_run_at_the_same_time(framework: str) -> None:
+    calls = "".join(write_call("meet", n=n) for n in range(FOUR))
+    model = ScriptedModel([ScriptLine(calls), ScriptLine(ANSWER)])
+    events = work(model, [Meet()], Recipe(framework=framework))
+    seen = [event.observation for event in events if isinstance(event, e.ToolFinished)]
+    assert [one.ok for one in seen] == [True] * FOUR
+    assert [one.sources[0].url for one in seen] == [f"test://{n}" for n in range(FOUR)], "in the order asked"
+    assert outcome(events) == "answered"
+
+
+def test_evidence_that_needs_nothing_of_each_other_is_gathered_at_the_same_time() -> None:
+    plan = "\n".join(f'Plan: p\n#E{n} = meet[{{"n": {n}}}]' for n in range(1, FOUR + 1))
+    model = ScriptedModel([ScriptLine(plan), ScriptLine(ANSWER)])
+    events = work(model, [Meet()], Recipe(framework="rewoo"))
+    assert [event.observation.ok for event in events if isinstance(event, e.ToolFinished)] == [True] * FOUR
+    assert outcome(events) == "answered"
+
+
+def outline(count: int) -> str:
+    return write_call("Sections", sections=[{"name": f"S{n}", "description": "d"} for n in range(count)])
+
+
+def test_eight_researchers_work_four_at_a_time() -> None:
+    section = write_call("Section", name="S", content="It is so.")
+    model = Counting(FOUR, {"outline": outline(8), "research": section, "introduce": ANSWER, "finish": ANSWER})
+    events = work(model, [Look()], Recipe(framework="supervisor", framework_options={"concurrency": FOUR}))
+    assert model.most == FOUR
+    ended = [event for event in events if isinstance(event, e.ChildFinished)]
+    assert sorted(event.agent for event in ended) == [f"main/researcher-{n}" for n in range(1, 9)]
+    assert outcome(events) == "no_evidence"
+
+
+def test_sections_stand_in_the_order_planned_whoever_is_done_first() -> None:
+    second_done = threading.Event()
+
+    class Backwards(Counting):
+        """The first researcher is done when the second is."""
+
+        def stream(self, request: Request) -> Iterator[Delta | Completion]:
+            if request.purpose == "research":
+                if request.agent.endswith("-1"):
+                    assert second_done.wait(WAIT_S)
+                text = write_call("Section", name=f"By {request.agent[-1]}", content="It is so.")
+                yield Completion(text, usage=Usage(1, 1))
+            else:
+                yield from super().stream(request)
+
+    model = Backwards(1, {"outline": outline(2), "introduce": ANSWER, "finish": ANSWER})
+    recipe = Recipe(framework="supervisor")
+    shared = Shared(lambda name: model, Toolbox([Look()]), meter=Meter(recipe.budget))
+    answer = ""
+    for event in execute(Run("Is it so?", recipe, shared), "run"):
+        if isinstance(event, e.ChildFinished) and event.agent.endswith("-2"):
+            second_done.set()
+        if isinstance(event, e.RunFinished):
+            answer = event.answer
+    assert 0 < answer.index("## By 1") < answer.index("## By 2")
+
+
+def test_parallel_runs_are_at_work_together() -> None:
+    model = Counting(FOUR, {"synthesise": ANSWER, "conclude": ANSWER})
+    options = {"n": FOUR, "concurrency": FOUR, "rounds": 2}
+    events = work(model, [Look()], Recipe(framework="parallel", framework_options=options))
+    assert model.most == FOUR
+    assert outcome(events) == "answered"
+
+
+@pytest.mark.parametrize("cap", [100, 450, 1000, 2500])
+@pytest.mark.parametrize(
+    ("framework", "options", "flight"),
+    [
+        ("parallel", {"n": 8, "concurrency": FOUR, "rounds": 50}, FOUR),
+        ("parallel", {"n": 8, "concurrency": FOUR, "rounds": 50, "branch": "react"}, FOUR),
+        ("supervisor", {"concurrency": FOUR, "rounds": 50}, FOUR),
+        ("react", {"rounds": 50}, 1),
+        ("tool_rounds", {"rounds": 50}, 1),
+        ("iter_research", {"rounds": 50}, 1),
+        ("reflexion", {"rounds": 50}, 1),
+    ],
+)
+def test_a_shared_budget_is_exceeded_by_no_more_than_the_calls_in_flight(
+    framework: str, options: dict[str, Any], flight: int, cap: int
+) -> None:
+    model = Counting(1, {"outline": outline(8)})
+    recipe = Recipe(framework=framework, framework_options=options, budget=Budget(tokens=cap))
+    events = work(model, [Look()], recipe)
+    assert model.tokens >= cap
+    # The tools-off call that ends the run, asked again as often as its reply cannot be read, is beyond any budget.
+    forced = sum(isinstance(ev, e.Asked) and ev.purpose == "conclude" and ev.agent == "main" for ev in events)
+    assert model.tokens - 100 * forced < cap + 100 * flight
+    assert outcome(events) in ("tokens", "no_evidence")
+
+
+def test_a_failed_branch_does_not_touch_the_others() -> None:
+    class OneFails(Counting):
+        def stream(self, request: Request) -> Iterator[Delta | Completion]:
+            if request.agent == "main/run-2":
+                raise ProviderError("gone")
+            yield from super().stream(request)
+
+    model = OneFails(1, {"act": f"<report>r</report>{write_call('look', n=1)}", "conclude": ANSWER, "synthesise": ANSWER})
+    events = work(model, [Look()], Recipe(framework="parallel", framework_options={"n": 3, "rounds": 2}))
+    assert outcome(events) == "answered"
+    brief = next(ev for ev in events if isinstance(ev, e.Asked) and ev.purpose == "synthesise").messages[-1].content
+    assert "2 finished, 1 failed" in brief
+    assert json.dumps("look") not in brief, "the synthesis sees reports and answers, never the trajectories"

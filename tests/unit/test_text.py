@@ -1,0 +1,75 @@
+"""Words, sentences, numbers and lengths, English and Chinese."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.text import clip, content_tokens, estimate_tokens, language_of, numbers, sentences, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It grew. It fell! Did it?", ["It grew.", "It fell!", "Did it?"]),
+        ("It rose by 3.7 % (2024 est. of the U.S. office). Then it fell.", None),
+        ("Rice, e.g. in Japan, is grown.", ["Rice, e.g. in Japan, is grown."]),
+        ("- One\n- Two. Three\n\n", ["One", "Two.", "Three"]),
+        ("人口增长。面积不变！", ["人口增长。", "面积不变！"]),
+    ],
+)
+def test_sentences(text: str, found: list[str] | None) -> None:
+    expected = found or ["It rose by 3.7 % (2024 est. of the U.S. office).", "Then it fell."]
+    assert sentences(text) == expected
+
+
+def test_tokens_fold_case_accents_and_plurals() -> None:
+    assert tokens("Côte d’Ivoire") == ("cote", "d'ivoire")
+    assert tokens("Japan’s Countries, boxes and glasses") == ("japan", "country", "box", "and", "glass")
+    assert tokens("the bus, an analysis, a virus") == ("the", "bus", "an", "analysis", "a", "virus")
+
+
+def test_chinese_is_cut_into_words() -> None:
+    assert "人口" in tokens("日本的人口是多少")
+    assert content_tokens("日本的人口是多少") == ("日本", "人口")
+
+
+def test_content_tokens_leave_the_question_out() -> None:
+    assert content_tokens("What is the population of Japan?") == ("population", "japan")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("$3.732 trillion in 2024", ["3.732", "2024"]),
+        ("123,201,945 people", ["123201945"]),
+        ("from −5 to -2.5", ["-5", "-2.5"]),
+        ("v2 and B12", []),
+    ],
+)
+def test_numbers(text: str, found: list[str]) -> None:
+    assert numbers(text) == found
+
+
+def test_clip_keeps_the_limit_and_cuts_at_a_word() -> None:
+    assert clip("short", 10) == "short"
+    assert clip("The quick brown fox jumps", 20) == "The quick brown…"
+    assert len(clip("x" * 100, 20)) == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("How many people live in Japan?", "en"),
+        ("日本有多少人口？", "zh"),
+        ("2024 年法国的 GDP 是多少？", "zh"),
+        ("What does 人口 mean in English, and where is the word used?", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_a_question(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_tokens_of_a_model_are_estimated() -> None:
+    assert estimate_tokens("word" * 100) == 100
+    assert estimate_tokens("汉" * 150) == 100
