@@ -17,6 +17,7 @@ from research.errors import ConfigError, WorkbenchError
 
 if TYPE_CHECKING:
     from research.engine import Followed
+    from research.events import Event
     from research.view import RunView
     from research.workbench import Workbench
 
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     runs = add("runs", _runs, "list saved runs")
     runs.add_argument("query", nargs="?", default="", help="only runs whose question or answer holds this")
     runs.add_argument("--limit", type=_positive(int), default=20)
+    runs.add_argument("--metrics", action="store_true", help="rounds, tool failures and latency over these runs")
     runs.add_argument("--json", action="store_true")
 
     show = add("show", _show, "show a saved run")
@@ -282,7 +284,10 @@ def _load(arguments: argparse.Namespace) -> tuple[Workbench, list[Any]]:
 
 
 def _runs(arguments: argparse.Namespace) -> int:
-    rows = _open(arguments).store.runs(arguments.query, arguments.limit)
+    store = _open(arguments).store
+    rows = store.runs(arguments.query, arguments.limit)
+    if arguments.metrics:
+        return _metrics([store.events(row.id) for row in rows], arguments.json)
     if arguments.json:
         fields = ("id", "question", "status", "outcome", "created")
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], ensure_ascii=False))
@@ -291,6 +296,20 @@ def _runs(arguments: argparse.Namespace) -> int:
         print("No runs yet." if not arguments.query else f"No run holds {arguments.query!r}.", file=sys.stderr)
     for row in rows:
         print(f"{row.id}  {row.outcome or row.status:<12} {row.recipe.label:<28} {' '.join(row.question.split())[:70]}")
+    return 0
+
+
+def _metrics(runs: Sequence[Sequence[Event]], as_json: bool) -> int:
+    import msgspec
+
+    from research.metrics import measure
+    from research.view import fold
+
+    found = measure(fold(events) for events in runs)
+    if found is None:
+        raise ConfigError("no run has ended yet: there is nothing to measure")
+    values = msgspec.structs.asdict(found)
+    print(json.dumps(values) if as_json else "\n".join(f"{name}: {value:.3g}" for name, value in values.items()))
     return 0
 
 

@@ -16,7 +16,7 @@ LAYERS = [
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing"},
     {"events", "protocols", "prompts", "sandbox", "readers", "fetch"},
     {"journal", "view", "search", "embedders", "store", "toolbox"},
-    {"exports", "progress", "run"},
+    {"exports", "progress", "metrics", "run"},
     {"frameworks", "contexts", "tools", "extractive", "engine"},
     {"models"},
     {"workbench"},
