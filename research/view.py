@@ -29,6 +29,7 @@ class RoundView:
 
     agent: str
     ask: int
+    """Count of the agent's requests, from 1; 0 for what happened before the first."""
     number: int
     """The agent's round, from 1."""
     purpose: str
@@ -54,7 +55,7 @@ class RoundView:
     @property
     def done(self) -> bool:
         """Nothing of this round is still to come."""
-        return self.reply is not None and all(call.observation for call in self.calls)
+        return (self.reply is not None or self.ask == 0) and all(call.observation for call in self.calls)
 
 
 @dataclass
@@ -177,6 +178,9 @@ class RunView:
         return next(r for r in reversed(self.rounds) if r.agent == event.agent and r.ask == event.ask)
 
     def _last(self, agent: str) -> RoundView:
+        """The agent's latest round; what happens before its first request gets a round 0 of its own."""
+        if not any(r.agent == agent for r in self.rounds):
+            self.rounds.append(RoundView(agent, 0, 0, "start", "", self.updated, 0, []))
         return next(r for r in reversed(self.rounds) if r.agent == agent)
 
     def _observed(self, event: e.ToolFinished) -> None:

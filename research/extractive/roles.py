@@ -127,7 +127,9 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         return
     q = parse(question)
     alone = len(q.names) < 2 or q.relation is not None
-    targets = " and ".join(target.label or target.text for target in q.targets)
+    # Without its capital, so that a measure is not taken for a name; an abbreviation keeps it.
+    asked = (target.label or target.text for target in q.targets)
+    targets = " and ".join(text if text[1:2].isupper() else text[:1].lower() + text[1:] for text in asked)
     years = " ".join(map(str, q.years))
     scopes = [{"name": clip(question, 80), "description": question}] if alone else [
         {"name": name, "description": f"What is the {targets} of {name} {years}?".replace(" ?", "?")} for name in q.names

@@ -104,6 +104,11 @@ class Solver:
             return self._more()
         if q.rank:
             return self._free()
+        if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
+            # Nothing is about these things as such: prose may say it all the same.
+            chosen, whole = self._quotes([word for word in _words(q.text) if word not in _ASKING])
+            if whole:
+                return self._end(quotes=tuple(chosen))
         resolved = [self._resolve(name) for name in q.names]
         if self.actions:
             return self._more()
@@ -235,15 +240,12 @@ class Solver:
     def _free(self) -> Verdict:
         """A question in free words: gather sentences until they cover it, following names found on the way."""
         evidence, words = self.evidence, _words(self.question.text)
-        names = set(tokens(" ".join(self.question.names)))
         asked = [word for word in words if word not in _ASKING]
         pages = [fact for step in evidence.steps if step.name == "search" for fact in step.results]
-        chosen = _cover(evidence.facts, asked)
-        covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
-        best = max((len(_tokens_of(fact) & set(asked)) for fact in chosen), default=0)
-        whole = len(covered) >= max(2, 0.8 * len(asked)) and best >= 0.6 * len(asked)
-        if whole and names <= covered | set(_NEUTRAL):
+        chosen, whole = self._quotes(asked)
+        if whole:
             return self._end(quotes=tuple(chosen))
+        covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
         visits = [s for s in evidence.steps if s.name == "visit"]
         searches = [s for s in evidence.steps if s.name == "search"]
         promising = sorted(
@@ -262,6 +264,15 @@ class Solver:
                     return self._more()
         self.missing += open_words
         return self._end()
+
+    def _quotes(self, asked: Sequence[str]) -> tuple[list[Fact], bool]:
+        """Sentences that cover the words asked for; and whether they do so well enough to be the answer."""
+        chosen = _cover(self.evidence.facts, asked)
+        held = [_tokens_of(fact) & set(asked) for fact in chosen]
+        covered = frozenset().union(*held)
+        names = set(tokens(" ".join(self.question.names)))
+        enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
+        return chosen, enough and names <= covered | _NEUTRAL
 
     # -- finding one fact -------------------------------------------------------------------------------------------
 

@@ -108,10 +108,10 @@ def supervisor(
     body = "\n\n".join(section.text for section in sections)
     yield from run.report(body)
     done = prompts.text("research_complete", run.language, sections=body)
-    introduction, conclusion = f"# {run.question}", ""
+    introduction, conclusion = f"# {_title(run)}", ""
     outcome: Outcome = "answered"
     try:
-        introduction = (yield from _frame(run, "introduce", done, run.question, Introduction)) or introduction
+        introduction = (yield from _frame(run, "introduce", done, _title(run), Introduction)) or introduction
         conclusion = yield from _frame(run, "finish", done, _END[run.language], Conclusion, FinishReport)
     except LimitReached as limit:
         outcome = limit.limit
@@ -123,21 +123,25 @@ def supervisor(
 def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
     """The sections; before that the supervisor may search, or ask the user.  One for the question if it names none."""
     first = [tool for tool in run.tools if tool.name in ("search", "Sections", "Question")]
-    question = run.question
     try:
         for left in reversed(range(planning)):
-            extra = prompts.text("outline_task", run.language, question=question)
+            extra = prompts.text("outline_task", run.language, question=run.question)
             reply = yield from run.ask("outline", extra=extra, tools=first if left else [_spec(Sections)], reads=_call)
             yield from run.use(reply, _own(Sections, Question))
             if sections := _first(reply, Sections):
                 return sections.sections
             if asked := _first(reply, Question):
                 told = yield from run.ask_user(Reply(text=asked.question, answer=asked.question))
-                question = f"{question}\n{told}"
+                run.question = f"{run.question}\n{told}"
     except LimitReached as limit:
         if limit.limit not in ("failed", "loop"):
             raise
-    return [Scope(name=run.question, description=question)]
+    return [Scope(name=_title(run), description=run.question)]
+
+
+def _title(run: Run) -> str:
+    """What stands over the report when nobody gave it a better title."""
+    return run.question.splitlines()[0]
 
 
 def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answer]:

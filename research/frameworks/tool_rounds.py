@@ -50,15 +50,21 @@ def asks_user(reply: Reply) -> bool:
     """Whether a reply without calls asks the user for something, rather than answering.
 
     It must end in a question or plead for information, and must not be a long or cited answer in which a rhetorical
-    question occurs.
+    question occurs, nor end in the offer to do more.
     """
     text = reply.answer.strip()
     if len(text) > 600 or re.search(r"\[\d+\]", text):
         return False
     last = re.split(r"(?<=[.!?。！？])\s*", text.rstrip("\"'”」) "))[-1] or text
-    return last.rstrip().endswith(("?", "？")) or _PLEA.search(text) is not None
+    asks = last.rstrip().endswith(("?", "？")) and _OFFER.search(last) is None
+    return asks or _PLEA.search(text) is not None
 
 
+_OFFER = re.compile(
+    r"\b(?:would you like|do you want me|shall I|can I help|anything else|want to know more)\b|"
+    r"还(?:需要|想|有)|需要我|要我|要不要",
+    re.IGNORECASE,
+)
 _PLEA = re.compile(
     r"\b(?:please (?:tell|specify|provide|clarify|let me know|give me)|could you (?:tell|specify|clarify)|which one do you mean|"
     r"I need (?:to know|more)|let me know (?:which|what|where|when))\b|请(?:问|告诉|提供|说明|明确|指定)",

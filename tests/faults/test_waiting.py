@@ -16,6 +16,8 @@ import pytest
 import research
 from research import events as e
 from research.errors import ConfigError
+from research.journal import Journal
+from research.run import Run, execute
 from research.view import fold
 from research.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
@@ -44,8 +46,8 @@ def call(home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, An
 @pytest.mark.parametrize(
     ("question", "mark", "reply", "figures"),
     [
-        ("Compare them.", "?", "the population of Japan and of Kenya", ("123,201,945", "58,246,378")),
-        ("比较它们。", "？", "日本和肯尼亚的人口", ("123,201,945", "58,246,378")),
+        ("Compare them.", "?", "the population of Japan and of Kenya", ("123,201,945", "55,751,717")),
+        ("比较它们。", "？", "日本和肯尼亚的人口", ("123,201,945", "55,751,717")),
     ],
     ids=["en", "zh"],
 )
@@ -104,12 +106,7 @@ def test_a_run_that_is_killed_goes_on_without_asking_again(home: Path) -> None:
 
 @pytest.mark.parametrize("framework", ["parallel", "reflexion", "supervisor", "iter_research", "rewoo"])
 def test_any_framework_goes_on_after_a_cut_anywhere(bench: Workbench, framework: str) -> None:
-    """Cut after every event: no completed call is made again, and the end is the same."""
-    import threading
-
-    from research.journal import Journal
-    from research.run import Run, execute
-
+    """Cut after every third event: no completed call is made again, and the end is the same."""
     player = Player("native", laps=2)
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url

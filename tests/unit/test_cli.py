@@ -167,6 +167,14 @@ def test_a_spent_token_budget_is_named_and_still_answers(cli: Cli, script: Scrip
     assert "123,201,945" in found["answer"]
 
 
+def test_time_that_is_up_before_the_first_round_is_an_outcome_too(cli: Cli) -> None:
+    done = cli("run", JAPAN, "--budget-seconds", "0.000001", "--json")
+    assert (done.status, done.json["status"]) == (0, "completed")
+    assert done.json["usage"]["model_calls"] == 0
+    assert "concluding: time" in done.err
+    assert done.json["outcome"] == "no_evidence", "nothing was seen, whatever the reason"
+
+
 def test_a_recorded_run_plays_again(cli: Cli, script: Script) -> None:
     first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json
     again = cli("run", JAPAN, "--model", f"recorded:{first['run_id']}", "--json").json
