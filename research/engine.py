@@ -66,7 +66,13 @@ class ThreadEngine:
 
     def start(self, question: str, recipe: Recipe, run_id: str | None = None) -> str:
         """Begin a run.  Raises `ConfigError` for what can be known to be wrong before the first round."""
-        events = self.follow(question, recipe, run_id)
+        return self._in_background(self.follow(question, recipe, run_id))
+
+    def go_on(self, run_id: str, reply: str | None = None) -> str:
+        """`resume` in the background."""
+        return self._in_background(self.resume(run_id, reply))
+
+    def _in_background(self, events: Followed) -> str:
         thread = threading.Thread(target=deque, args=(events, 0), name=f"run-{events.run_id}", daemon=True)
         self._threads[events.run_id] = thread
         thread.start()

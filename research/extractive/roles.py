@@ -11,7 +11,7 @@ import msgspec
 from research.citations import check, cited
 from research.extractive.evidence import Evidence, note, tried
 from research.extractive.question import parse
-from research.extractive.solve import Solver, Verdict, relevant
+from research.extractive.solve import Solver, Verdict, relevant, usual
 from research.extractive.write import answer
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
@@ -55,8 +55,9 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     """All searches that the question alone suggests, and a look at the best page of each."""
     question = Evidence.of_task(messages).question
     q = parse(question)
-    about = q.relation.label if q.relation else q.targets[0].text
-    subjects = q.names or (" ".join(q.text.split()[:12]),)
+    target = q.relation or q.targets[0]
+    about = target.label or target.text
+    subjects = tuple(map(usual, q.names)) or (" ".join(q.text.split()[:12]),)
     number = 0
     for subject in subjects[:5]:
         goal = " ".join([about, *map(str, q.years)])

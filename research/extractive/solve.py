@@ -142,7 +142,7 @@ class Solver:
         about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
         for name in q.names[:6]:
             self._search(
-                f"{_usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
+                f"{usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
             )
         if not q.names:
             self._search(" ".join(_words(q.text)), "Find out which documents speak of this.")
@@ -289,8 +289,8 @@ class Solver:
             for fact in self.evidence.facts:
                 if _fit(fact, Target(target.label)) >= MATCH and target.label and _holds(fact.value, name):
                     return fact.subject, target
-        queries = [f"{_usual(name)} {target.label}" for target in self.question.targets if target.label]
-        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", _usual(name)]
+        queries = [f"{usual(name)} {target.label}" for target in self.question.targets if target.label]
+        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual(name)]
         for query in queries:
             if self._search(query, f"Find out what {name} is or belongs to."):
                 return None
@@ -437,7 +437,8 @@ def _holds(text: str, name: str) -> bool:
     return bool(wanted) and wanted <= set(tokens(text))
 
 
-def _usual(name: str) -> str:
+def usual(name: str) -> str:
+    """The name by which sources know a thing."""
     return aliases().get(name.lower(), name).title() if name.lower() in aliases() else name
 
 

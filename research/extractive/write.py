@@ -67,7 +67,7 @@ def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]
         head.append(w["computed"].format(code=code, result=results))
     if verdict.missing and not q.relation:
         head.append(w["also"].format(missing="; ".join(verdict.missing)))
-    return "\n\n".join(["\n".join(head), f"### {w['evidence']}\n\n" + "\n".join(quoted)])
+    return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted)])
 
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:

@@ -199,8 +199,8 @@ class Library:
     def _by_meaning(
         self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int
     ) -> ranking.Ranking:
-        if self._vectors is None:
-            return []
+        if self._vectors is None or not self._vectors.complete(connection, scope):
+            return []  # while they are being made, documents that have theirs would rank above those that do not
         near = self._vectors.nearest(connection, query, scope, limit)
         found = ranking.fetch(connection, near)
         if len(found) < len(near):  # documents have been removed since the vectors were read

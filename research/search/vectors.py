@@ -28,6 +28,16 @@ class Vectors:
         self._rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]] | None = None
         """Passage, collection and unit vector, the same row of each."""
 
+    def complete(self, connection: sqlite3.Connection, scope: Sequence[int] | None) -> bool:
+        """Whether every passage of these collections has its vector."""
+        within = "" if scope is None else f"AND collection IN ({', '.join(map(str, scope))})"
+        missing = connection.execute(
+            f"""SELECT 1 FROM passages JOIN documents ON documents.id = document
+            WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?) {within} LIMIT 1""",
+            [self._embedder.id],
+        )
+        return missing.fetchone() is None
+
     def nearest(self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int) -> list[int]:
         """Passages by cosine with the query, best first; none, and no encoder loaded, while there are no vectors."""
         import numpy as np

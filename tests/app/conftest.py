@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app_pages.parts import home as open_home
+from pages.parts import home as open_home
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
 from research.settings import load
@@ -70,7 +70,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:
-            app.run().switch_page(f"app_pages/{page}.py")
+            app.run().switch_page(f"pages/{page}.py")
         for name, value in parameters.items():
             app.query_params[name] = value
         return app.run()

@@ -230,8 +230,3 @@ def test_a_run_at_work_is_one_click_away(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600")
     assert any(link.value.startswith("At work: What was France") for link in visit(answered).page_link)
-
-
-def test_no_folder_is_named_pages() -> None:
-    """Streamlit would serve each file of it by itself, without `app.py`, to whoever comes first after a start."""
-    assert not (APP.parent / "pages").exists()

@@ -13,6 +13,7 @@ from research import events as e
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
 from research.settings import load
+from research.text import has_cjk
 from research.types import ProtocolName
 from research.view import fold
 from research.workbench import Workbench
@@ -54,6 +55,15 @@ def test_the_main_question_is_answered_offline(offline: Workbench, framework: st
     assert view.citations
     assert {citation.status for citation in view.citations} == {"supported"}
     assert {source.title.split(" · ")[0] for source in view.cited_sources} == {"France"}
+
+
+@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+def test_the_main_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
+    question = "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？"
+    view = research.run(question, workbench=offline, model="extractive", framework=framework)
+    assert (view.status, view.outcome) == ("completed", "answered")
+    assert "3.732" in view.answer
+    assert has_cjk(view.answer)
 
 
 def test_the_frameworks_differ_in_what_they_do(offline: Workbench) -> None:

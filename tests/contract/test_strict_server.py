@@ -59,13 +59,13 @@ def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply |
             return FakeReply("half a", reset_after=2)
         case 5:
             return player.say(calls=[bad], report="r") if player.native else FakeReply("<tool_call>{garbage")
-        case 7 if purpose in ("act", "research"):
+        case 6 | 7 if purpose in ("act", "research"):
             return player.say(calls=[bad, good, ("teleport", {"to": "Mars"})], report=f"lap {lap}")
         case 8:
             return FakeReply(status=503, headers={"Retry-After": "0"}, body="<h1>busy</h1>")
-        case 9 if purpose in ("act", "research"):
+        case 9 | 10 if purpose in ("act", "research"):
             return player.say(calls=[good, ("visit", {"url": "library://nowhere", "goal": "x"})], report=f"lap {lap}")
-        case 10:
+        case 11:
             return FakeReply("cut off <answer>Jap", finish_reason="length")
     return None
 

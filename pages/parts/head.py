@@ -6,8 +6,8 @@ import time
 
 import streamlit as st
 
-from app_pages.parts.safe import plain
-from app_pages.parts.words import clock, count, money, short
+from pages.parts.safe import plain
+from pages.parts.words import clock, count, money, short
 from research.progress import OUTCOMES
 from research.store import RunRow
 from research.view import RunView

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from app_pages.parts import cite
-from app_pages.parts.safe import plain, prose
-from app_pages.parts.words import count
+from pages.parts import cite
+from pages.parts.safe import plain, prose
+from pages.parts.words import count
 from research.citations import MARK, cited, without_marks
 from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag

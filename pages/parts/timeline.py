@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.parts import cite
-from app_pages.parts.safe import plain, prose
-from app_pages.parts.words import TOOLS, count, lasted
+from pages.parts import cite
+from pages.parts.safe import plain, prose
+from pages.parts.words import TOOLS, count, lasted
 from research.protocols.tagged import split_reasoning
 from research.text import clip, sentences
 from research.types import Observation

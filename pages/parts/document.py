@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.parts import cite
-from app_pages.parts.safe import plain
-from app_pages.parts.words import count
+from pages.parts import cite
+from pages.parts.safe import plain
+from pages.parts.words import count
 from research.errors import ToolError
 from research.search.library import Library
 from research.types import Passage, Source

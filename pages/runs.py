@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app_pages.parts import head, home, run
-from app_pages.parts.safe import plain
-from app_pages.parts.words import lasted, when
+from pages.parts import head, home, run
+from pages.parts.safe import plain
+from pages.parts.words import lasted, when
 from research.progress import OUTCOMES
 from research.store import RunRow
 
+home.start_with_app()
 bench = home.bench()
 PAGE, SHORT = 200, 6
 
@@ -37,7 +38,7 @@ if not found and query:
 elif not found:
     st.subheader("No runs yet", anchor=False)
     st.markdown("Every question you ask is kept here with all its rounds, to be read, replayed and exported.")
-    st.page_link("app_pages/ask.py", label="Ask the first question", icon=":material/arrow_forward:")
+    st.page_link("pages/ask.py", label="Ask the first question", icon=":material/arrow_forward:")
 else:
     st.session_state["runs-listed"] = [row.id for row in found]
     st.dataframe(

@@ -6,8 +6,8 @@ import time
 
 import streamlit as st
 
-from app_pages.parts import head, report, scrubber, timeline
-from app_pages.parts.safe import plain
+from pages.parts import head, reply, report, scrubber, timeline
+from pages.parts.safe import plain
 from research.errors import ConfigError
 from research.store import RunRow
 from research.view import RunView, fold, until
@@ -39,6 +39,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
             view = fold(until(events, number))
         with top:
             head.past(view, row, number, last)
+            reply.draw(bench, row)
         rounds, words = _columns()
         with rounds:
             timeline.draw(view, view.rounds)

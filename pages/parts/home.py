@@ -7,7 +7,7 @@ import threading
 
 import streamlit as st
 
-from app_pages.parts.safe import plain
+from pages.parts.safe import plain
 from research.errors import ConfigError, WorkbenchError
 from research.workbench import Workbench
 
@@ -70,3 +70,13 @@ def until_ready() -> None:
     if preparation.error:
         st.error(plain(preparation.error), title="The library could not be made ready")
         st.stop()
+
+
+def start_with_app() -> None:
+    """Begin again with `app.py` if Streamlit ran this page by itself.
+
+    In the first session of a server Streamlit serves the files of a folder called `pages` one by one, as it did before
+    `st.navigation`; from the second script run on `app.py` is in charge.
+    """
+    if "app" not in st.session_state:
+        st.rerun()

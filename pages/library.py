@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.parts import document, folders, home
-from app_pages.parts.safe import plain
-from app_pages.parts.words import count
+from pages.parts import document, folders, home
+from pages.parts.safe import plain
+from pages.parts.words import count
 from research.errors import ToolError
 from research.search.library import FACTBOOK
 
+home.start_with_app()
 bench = home.bench()
 EVERY_S = 2.0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages.parts.safe import plain
-from app_pages.parts.words import count
+from pages.parts.safe import plain
+from pages.parts.words import count
 from research.errors import ConfigError
 from research.search.library import FACTBOOK, FolderReport
 from research.workbench import Workbench

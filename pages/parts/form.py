@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from app_pages.parts import folders
-from app_pages.parts.safe import plain
-from research import registry
+from pages.parts import folders
+from pages.parts.safe import plain
+from research import cells, registry
 from research.recipe import Budget
 from research.registry import Entry, Option
 from research.workbench import TOOLS, Workbench
@@ -22,7 +22,15 @@ def options(bench: Workbench) -> dict[str, Any]:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         framework, given = _entry("framework", "Framework", registry.framework, "react")
-        context, more = _entry("context", "Context strategy", registry.context, "full")
+        context, more = _entry(
+            f"context-{framework}",
+            "Context strategy",
+            registry.context,
+            cells.default_context(framework),
+            side="context",
+        )
+        refusal = cells.refusal(framework, context)
+        st.caption(f"Not possible: {refusal}." if refusal else f"The strategy {cells.NOTES[framework]}.")
     with middle:
         model = st.text_input(
             "Model", bench.settings.model, key="model", persist_state=KEEP,
@@ -43,16 +51,18 @@ def options(bench: Workbench) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _entry(side: str, label: str, known: registry.Registry[Any], default: str) -> tuple[str, dict[str, Any]]:
+def _entry(
+    key: str, label: str, known: registry.Registry[Any], default: str, side: str = "framework"
+) -> tuple[str, dict[str, Any]]:
     entries: dict[str, Entry[Any]] = {entry.id: entry for entry in known.all()}
     name = st.selectbox(
-        label, list(entries), index=list(entries).index(default), key=side, persist_state=KEEP,
+        label, list(entries), index=list(entries).index(default), key=key, persist_state=KEEP,
         format_func=lambda each: entries[each].title,
     )  # fmt: skip
     st.caption(plain(entries[name].summary))
-    drawn = {option.name: (option, _option(f"{side}.{name}.{option.name}", option)) for option in entries[name].options}
+    drawn = {option.name: (option, _option(f"{key}.{name}.{option.name}", option)) for option in entries[name].options}
     # Only what was changed: a recipe says what was chosen, not what was left alone.
-    return name, {f"{side}.{key}": value for key, (option, value) in drawn.items() if value != option.default}
+    return name, {f"{side}.{which}": value for which, (option, value) in drawn.items() if value != option.default}
 
 
 def _option(key: str, option: Option) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.parts.safe import plain
-from app_pages.parts.words import VERDICTS
+from pages.parts.safe import plain
+from pages.parts.words import VERDICTS
 from research.types import Citation, Source
 
-LIBRARY = "app_pages/library.py"
+LIBRARY = "pages/library.py"
 
 
 def chip(source: Source, citation: Citation | None = None) -> None:

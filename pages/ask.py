@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.parts import form, head, home, run
-from app_pages.parts.safe import plain
+from pages.parts import form, head, home, run
+from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
 from research.text import clip
@@ -13,6 +13,7 @@ from research.text import clip
 RECENT = 10
 """Runs among which those at work are looked for."""
 
+home.start_with_app()
 run_id = st.query_params.get("run")
 
 with st.form("ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -46,4 +47,4 @@ else:
     for row in bench.store.runs(limit=RECENT):
         if row.status == "running" and not head.lost(row):
             label = f"At work: {plain(clip(row.question, 100))}"
-            st.page_link("app_pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})
+            st.page_link("pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})
