@@ -20,7 +20,9 @@ STOP_WORDS = frozenset(
     "much many of on or please s so tell than that the their them there these they this those to us was we were what "
     "when where which who whom whose why will with would you your about also any all if not no then".split()
 ) | frozenset(
-    "的 了 在 是 和 与 及 或 有 年 比 实际 中 里 上 几 多 大 它 该 以 而 之 并 都 也 就 又 还 约 共 达 个 名 各 每 多少 什么 哪 哪个 哪些 请 吗 呢 为 对 把 被 从 到 其 这 那 一个 是否 由 所".split()
+    "的 了 在 是 和 与 及 或 有 "
+    "年 比 实际 中 里 上 几 多 大 它 该 以 而 之 并 都 也 就 又 还 约 共 达 个 名 各 每 "
+    "多少 什么 哪 哪个 哪些 请 吗 呢 为 对 把 被 从 到 其 这 那 一个 是否 由 所".split()
 )
 """Words that carry no topic, English and Chinese."""
 

@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from research import prompts
 from research.types import ProtocolName
@@ -103,16 +103,16 @@ def lap_of(body: Body) -> int:
 
 def purpose_of(body: Body) -> str:
     """What the request is for, by its prompts."""
-    system, last = body["messages"][0]["content"], body["messages"][-1]["content"]
-    asked = body["messages"][-2]["content"] if last.startswith(_CORRECTIONS) else last
+    system = body["messages"][0]["content"]
+    users = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
+    asked = next((text for text in reversed(users) if not text.startswith(_CORRECTIONS)), "")
     for purpose in ("scribe", "summarise", "reflect", "evaluate", "synthesise", "worker"):
         if system.startswith(_head(purpose)):
             return purpose
     if system.startswith(_head("rewoo_plan")):
         return "plan"
-    told = "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "user")
     for name, purpose in _LAST.items():
-        if _head(name) in (asked if purpose != "conclude" else told):
+        if _head(name) in asked:
             return purpose
     return "research" if system.startswith(_head("researcher")) else "act"
 
@@ -148,6 +148,3 @@ def _problem(messages: Sequence[Body], *, thinking: bool) -> str | None:
         if calls and thinking and not message.get("reasoning_content"):
             return "a tool turn without its reasoning_content"
     return None
-
-
-Kind = Literal["native", "tagged"]

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from pages.parts.safe import plain
 from research.errors import ConfigError, WorkbenchError
@@ -75,8 +76,9 @@ def until_ready() -> None:
 def start_with_app() -> None:
     """Begin again with `app.py` if Streamlit ran this page by itself.
 
-    In the first session of a server Streamlit serves the files of a folder called `pages` one by one, as it did before
-    `st.navigation`; from the second script run on `app.py` is in charge.
+    Until `st.navigation` was called once in a server, Streamlit serves the files of a folder called `pages` one by one.
     """
     if "app" not in st.session_state:
+        # What `st.navigation` does first; calling it here would tell the browser that the page does not exist.
+        PagesManager.uses_pages_directory = False
         st.rerun()

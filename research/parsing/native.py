@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.parsing.calls import FINAL, Found, Tools
-from research.parsing.reading import Reading, format_error
+from research.parsing.reading import Reading, format_error, outside_report
 from research.parsing.relaxed import Malformed, decode
 from research.parsing.tagged import CUT, plain, read_tagged
 
@@ -75,7 +75,7 @@ def _read_text(tagged: Reading, tools: Tools, finish_reason: str, seen: dict[str
         return replace(tagged, said=seen["said"])
     if finish_reason in CUT:
         return format_error("refused" if finish_reason == "content_filter" else "truncated", **seen)
-    words = plain(tagged.words)
+    words = plain(outside_report(tagged))
     if not words:
         return format_error("empty", **seen)
     if finish_reason in ("tool_calls", "function_call") or _MARKUP.search(words) or _is_call(words, tools):

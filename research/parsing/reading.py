@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -52,6 +53,19 @@ class Reading(Struct, frozen=True):
     """Of a format error, in one word."""
     message: str = ""
     """Of a format error, for the model."""
+
+
+_CLOSE = r"<\s{0,3}/\s{0,3}report\s{0,3}>"
+_REPORT = re.compile(rf"<\s{{0,3}}report\b[^<>]{{0,200}}>.*?{_CLOSE}", re.I | re.S)
+
+
+def outside_report(reading: Reading) -> str:
+    """What was said outside reasoning and report: in a reply without an answer tag, the answer."""
+    if not reading.report:
+        return reading.words
+    # Up to the last end tag every begin tag finds its end, so that the search is linear.
+    end = max((match.end() for match in re.finditer(_CLOSE, reading.words, re.I)), default=0)
+    return (_REPORT.sub("", reading.words[:end]) + reading.words[end:]).strip()
 
 
 MESSAGES = {

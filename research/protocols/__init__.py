@@ -13,6 +13,7 @@ import msgspec
 
 from research.errors import FormatError
 from research.parsing import Reading
+from research.parsing.reading import outside_report
 from research.transcript import Interaction
 from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
 
@@ -52,9 +53,9 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
     if reading.kind == "format_error":
         if reading.errors and not tools:
             raise FormatError("No tool can be called any more. Give the answer from what is known.")
-        if reading.code != "no_action" or tools or not reading.words:
+        answer = outside_report(reading)  # told to answer without tools, plain words are the answer
+        if reading.code != "no_action" or tools or not answer:
             raise FormatError(reading.message)
-        answer = reading.words  # told to answer without tools, plain words are the answer
     return Reply(
         text=reading.said,
         thinking=reading.thinking or completion.reasoning,

@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from research.__main__ import EXAMPLE
 from research.settings import load
 from research.workbench import Workbench
-from tests.app.conftest import APP
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -39,16 +38,16 @@ def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None
     app = visit(home)
     rounds = app.number_input(key="framework.react.rounds")
     assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 100, "Rounds before the forced answer.")
-    app.selectbox(key="context").select("window").run()
-    assert app.number_input(key="context.window.k").value == 5
+    app.selectbox(key="context-react").select("window").run()
+    assert app.number_input(key="context-react.window.k").value == 5
 
 
 def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text(json.dumps({"text": "<answer>No one knows.</answer>"}), encoding="utf-8")
     app = visit(home)
-    app.selectbox(key="context").select("window").run()
-    app.number_input(key="context.window.k").set_value(2)
+    app.selectbox(key="context-react").select("window").run()
+    app.number_input(key="context-react.window.k").set_value(2)
     app.number_input(key="budget-tokens").set_value(5_000)
     app.text_input(key="model").set_value(f"scripted:{script}")
     app.text_area(key="question").set_value("Who knows?")

@@ -56,6 +56,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     home = tmp_path_factory.mktemp("home")
     shutil.copy(library, home)
+    with served(home) as app:
+        yield app
+
+
+@contextmanager
+def served(home: Path) -> Iterator[App]:
+    """The app over this home, on a port of its own; a traceback in its log is an error."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.__main__ import EXAMPLE
-from tests.browser.conftest import OUTPUT, ROOT, App, watched
+from tests.browser.conftest import OUTPUT, ROOT, App, served, watched
 
 pytestmark = pytest.mark.browser
 
@@ -213,3 +213,11 @@ def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: 
         page.screenshot(path=OUTPUT / f"{name}-{width}-{scheme}.png")
     if os.environ.get("UPDATE_SCREENSHOTS") == "1" and (width, scheme) == (1440, "light"):
         shutil.copy(OUTPUT / "ask-1440-light.png", ROOT / "docs" / "images" / "ask.png")
+
+
+def test_the_first_visitor_of_a_server_may_come_by_a_link(page: Page, app: App, finished: str) -> None:
+    """Streamlit runs the first page of a server by itself where a folder is called `pages`; the page starts over."""
+    with served(app.home) as fresh:
+        page.goto(f"{fresh.url}/runs?run={finished}&round=2")
+        expect(page.get_by_text("Round 2 of")).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("link", name="Library")).to_be_visible()

@@ -95,6 +95,7 @@ def test_a_job_of_twelve_rounds_over_http(place: Path, framework: str, context: 
     view = fold(events)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert "123,201,945" in view.answer
+    assert "<" not in view.answer, "no tag of a protocol is left in the answer"
     assert player.refused == []
     used = [event.observation for event in events if isinstance(event, e.ToolFinished)]
     own = [seen for seen in used if seen.call_id.startswith(LOOPS.get(framework, "main").replace("/", "-"))]

@@ -199,7 +199,9 @@ def test_a_failed_branch_does_not_touch_the_others() -> None:
                 raise ProviderError("gone")
             yield from super().stream(request)
 
-    model = OneFails(1, {"act": f"<report>r</report>{write_call('look', n=1)}", "conclude": ANSWER, "synthesise": ANSWER})
+    model = OneFails(
+        1, {"act": f"<report>r</report>{write_call('look', n=1)}", "conclude": ANSWER, "synthesise": ANSWER}
+    )
     events = work(model, [Look()], Recipe(framework="parallel", framework_options={"n": 3, "rounds": 2}))
     assert outcome(events) == "answered"
     brief = next(ev for ev in events if isinstance(ev, e.Asked) and ev.purpose == "synthesise").messages[-1].content
