@@ -110,6 +110,7 @@ class ThreadEngine:
         # Made before anything is saved, as for a new run.
         shared = self._shared_for(row.recipe, Journal([*events, *told]), threading.Event())
         run = Run(row.question, row.recipe, shared)
+        self._store.withdraw(row.id)
         self._store.append(told)
         return Followed(row.id, chain(told, self._drive(run, row.id)))
 

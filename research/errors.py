@@ -60,7 +60,7 @@ class LimitReached(WorkbenchError):
     """A limit ends the loop; `limit` is the outcome's name."""
 
     def __init__(self, limit: Outcome) -> None:
-        super().__init__(f"the budget of {limit} is spent")
+        super().__init__(f"a limit ends the loop: {limit}")
         self.limit = limit
 
 

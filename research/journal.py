@@ -58,6 +58,11 @@ class Journal:
         """The recorded reply to this agent's n-th request."""
         return self._replies.get((agent, ask))
 
+    @property
+    def replied(self) -> list[Replied]:
+        """All recorded replies, in their order."""
+        return list(self._replies.values())
+
     def observation(self, call_id: str) -> Observation | None:
         return self._observations.get(call_id)
 

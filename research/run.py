@@ -517,7 +517,7 @@ def _life(run: Run) -> Iterator[Event]:
         return
     except Stopped:
         answer = Answer(run.known(), "stopped")
-    except ProviderError as error:
+    except (ConfigError, ProviderError) as error:
         yield RunFailed(error=str(error), traceback="")
         answer = Answer(f"{error}\n\n{run.known()}", "failed")
     except Exception as error:  # noqa: BLE001 - the last stop: the run ends as failed, with its traceback on record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -173,6 +173,14 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield deltas as they come, then exactly one `Completion`.  Raises `ProviderError`."""
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """A model that plays lines once, and can be told that some were played before."""
+
+    def take(self, purpose: str, agent: str) -> object:
+        """Use up the next line for this asker."""
 
 
 class Tool(Protocol):

@@ -19,7 +19,7 @@ from research.search.library import Library, Progress
 from research.settings import Settings, load
 from research.store.sqlite import SqliteStore
 from research.toolbox import Toolbox
-from research.types import Embedder, Model, Passage, Searcher, Tool
+from research.types import Embedder, Model, Passage, Scripted, Searcher, Tool
 
 TOOLS = ("search", "visit", "python")
 SEARCHERS = ("library",)
@@ -123,7 +123,12 @@ class Workbench:
 
         def models(name: str) -> Model:
             if name not in cache:
-                cache[name] = self.model(name)
+                cache[name] = model = self.model(name)
+                if isinstance(model, Scripted):
+                    # A script goes on where the recorded run broke off.
+                    for done in journal.replied:
+                        if recipe.roles.get(done.purpose, recipe.model) == name:
+                            model.take(done.purpose, done.agent)
             return cache[name]
 
         return Shared(models, Toolbox(self._tools(recipe)), meter=Meter(recipe.budget), journal=journal, stop=stop)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from research.citations import check, cited
-from research.errors import LimitReached, ProviderError
+from research.errors import ConfigError, LimitReached, ProviderError
 from research.registry import Range, framework
 from research.run import Run, Steps
 from research.text import clip, tokens
@@ -38,6 +38,8 @@ def reflexion(
     Source: Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning" (arXiv:2303.11366).
     Deliberate change: when no verdict or reflection is to be had, the last attempt's answer stands.
     """
+    if evaluator == "gold" and not gold.strip():
+        raise ConfigError("framework.evaluator=gold needs the right answer: framework.gold=TEXT")
     reflections: tuple[str, ...] = ()
     for number in range(1, trials + 1):
         trial = run.child(f"trial-{number}", framework="react", framework_options={"rounds": rounds})

@@ -53,5 +53,8 @@ class Store(Protocol):
     def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
         """What was asked for, of these runs."""
 
+    def withdraw(self, run_id: str) -> None:
+        """Forget what was asked of a run: it is taken up again."""
+
     def beat(self, run_ids: Sequence[str]) -> None:
         """Say that these runs are being worked on."""

@@ -61,7 +61,12 @@ class SqliteStore:
         rows = [(event.run, event.seq, encode(event).decode()) for event in events]
         with self._lock, self._db.conn:
             self._db.conn.execute("BEGIN IMMEDIATE")
-            self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
+            try:
+                self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
+            except sqlite3.IntegrityError:
+                raise ConfigError(
+                    f"run {rows[0][0]} is at work elsewhere: event {rows[0][1]} is there already"
+                ) from None
             for event in events:
                 change: tuple[str, str | None, str, float, str]
                 match event:
@@ -106,6 +111,10 @@ class SqliteStore:
         with self._lock:
             rows = self._db.conn.execute(f"SELECT run, control FROM controls WHERE run IN ({marks})", run_ids)
             return dict(rows.fetchall())
+
+    def withdraw(self, run_id: str) -> None:
+        with self._lock:
+            self._db.table("controls").delete_where("run = ?", [run_id])
 
     def beat(self, run_ids: Sequence[str]) -> None:
         marks = ",".join("?" * len(run_ids))

@@ -186,9 +186,6 @@ def test_a_run_goes_on_from_its_journal_without_asking_again(bench: Workbench, s
     for cut in range(1, len(events)):
         recipe = bench.recipe(model=script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
         shared = bench.shared(recipe, Journal(events[:cut]), threading.Event())
-        answered = sum(isinstance(event, e.Replied) for event in events[:cut])
-        for _ in range(answered):
-            shared.models(recipe.model).take("act", "main")  # type: ignore[attr-defined]
         rest = list(execute(Run(events[0].question, recipe, shared), events[0].run))  # type: ignore[union-attr]
         whole = [*events[:cut], *rest]
         assert [event.seq for event in whole] == list(range(len(whole)))
@@ -226,3 +223,26 @@ def test_a_wrong_choice_names_itself_and_what_is_known(
         bench.recipe(**arguments)  # type: ignore[arg-type]
     assert named in str(error.value)
     assert bench.store.runs() == []
+
+
+def test_the_gold_evaluator_needs_the_right_answer(bench: Workbench, script: Script) -> None:
+    events = play(bench, script(SEARCH, ANSWER), framework="reflexion", options={"framework.evaluator": "gold"})
+    failed = [event for event in events if isinstance(event, e.RunFailed)]
+    assert "framework.gold" in failed[0].error
+    assert failed[0].traceback == ""
+
+
+def test_a_second_writer_of_a_run_is_refused_by_name(bench: Workbench, script: Script) -> None:
+    events = play(bench, script(SEARCH, ANSWER))
+    with pytest.raises(ConfigError, match="at work elsewhere"):
+        bench.store.append([events[3]])
+    assert bench.store.events(events[0].run) == events
+
+
+def test_an_old_request_to_stop_does_not_stop_a_resumed_run(bench: Workbench, script: Script) -> None:
+    question = "<answer>Which country do you mean?</answer>"
+    waiting = play(bench, script(question, SEARCH, ANSWER), framework="tool_rounds")
+    assert isinstance(waiting[-1], e.WaitingForUser)
+    bench.store.ask_for(waiting[0].run, "stop")
+    rest = list(bench.engine.resume(waiting[0].run, "Japan"))
+    assert rest[-1].outcome == "answered"  # type: ignore[union-attr]

@@ -65,7 +65,7 @@ def test_after_gives_only_what_is_new(store: Store) -> None:
 def test_the_same_place_is_never_written_twice(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.append([streamed("a", 0)])
-    with pytest.raises(Exception, match="UNIQUE"):
+    with pytest.raises(ConfigError, match="at work elsewhere"):
         store.append([streamed("a", 1), streamed("a", 0)])
     assert [event.seq for event in store.events("a")] == [0], "all or nothing"
 
