@@ -1,0 +1,36 @@
+"""A run that asks something is answered where it is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from research.settings import load
+from research.workbench import Workbench
+
+
+def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest], home: Path) -> None:
+    bench = Workbench(load(home=home))
+    events = bench.engine.follow("Compare them.", bench.recipe(framework="tool_rounds"))
+    for _ in events:
+        pass
+    assert bench.store.run(events.run_id).status == "waiting_input"
+    app = visit(home, run=events.run_id)
+    assert any("What should I look up" in text.value for text in app.markdown)
+    app.text_input(key="reply-text").set_value("the population of France")
+    next(button for button in app.button if button.label == "Reply and go on").click().run()
+    deadline = time.monotonic() + 30
+    while (row := bench.store.run(events.run_id)).status == "running":
+        assert time.monotonic() < deadline
+    assert (row.status, row.outcome) == ("completed", "answered")
+    assert "68,512,806" in row.answer
+
+
+def test_a_pair_that_makes_no_sense_says_why(visit: Callable[..., AppTest], home: Path) -> None:
+    app = visit(home)
+    app.selectbox(key="framework").select("rewoo").run()
+    app.selectbox(key="context-rewoo").select("evolving").run()
+    assert any("no rounds between which a report could evolve" in text.value for text in app.caption)
