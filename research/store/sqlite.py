@@ -25,6 +25,7 @@ class SqliteStore:
     """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged."""
 
     def __init__(self, path: Path) -> None:
+        from filelock import FileLock
         from sqlite_utils import Database
 
         self.path = path
@@ -32,10 +33,12 @@ class SqliteStore:
         try:
             # isolation_level=None: transactions are begun and ended by sqlite-utils and by us, not by the driver.
             connection = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
-                connection.execute(f"PRAGMA {pragma}")
             self._db: Database = Database(connection)
-            _migrations().apply(self._db)
+            # One process at a time: SQLite does not wait for a lock when a reader becomes a writer.
+            with FileLock(f"{path}.lock"):
+                for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
+                    connection.execute(f"PRAGMA {pragma}")
+                _migrations().apply(self._db)
         except sqlite3.DatabaseError as error:
             raise ConfigError(
                 f"{path} cannot be opened as a database ({error}); it was left as it is. "

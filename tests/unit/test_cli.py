@@ -201,7 +201,6 @@ def test_a_question_to_the_user_ends_with_3_and_goes_on_with_the_reply(cli: Cli,
     refused = cli("resume", waiting["run_id"])
     assert refused.status == 2
     assert "Which year do you mean?" in refused.err
-    script(SEARCH, ANSWER)  # the first line was played by the process that asked
     done = cli("resume", waiting["run_id"], "--reply", "2024", "--json")
     assert (done.status, done.json["outcome"]) == (0, "answered")
 
