@@ -43,11 +43,11 @@ def opened(part: Locator, label: str, inside: str) -> None:
     for _ in range(4):
         part.get_by_text(label).first.click()
         try:
-            expect(part).to_contain_text(inside, timeout=5_000)
+            expect(part.get_by_text(inside).first).to_be_visible(timeout=5_000)
         except AssertionError:
             continue
         return
-    expect(part).to_contain_text(inside)
+    expect(part.get_by_text(inside).first).to_be_visible()
 
 
 def answered(page: Page) -> None:
@@ -172,7 +172,7 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
 
 def test_a_round_opens_to_what_was_sent(read: Page) -> None:
     rounds = read.locator(".st-key-rounds")
-    opened(rounds, "Calculate the change.", "python was asked with")
+    opened(rounds, "Calculate the change.", "Messages as sent")
     opened(rounds, "Messages as sent", "tool_response")
 
 
