@@ -157,6 +157,10 @@ class RunFinished(Base, frozen=True):
     answer: str
     report: str
     citations: tuple[Citation, ...] = ()
+    uncited: tuple[str, ...] = ()
+    """Sentences that state a fact and cite nothing."""
+    removed: tuple[str, ...] = ()
+    """Urls that the model wrote into its text without having seen them; they were taken out."""
     seconds: float = 0.0
 
 

@@ -37,6 +37,10 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     search: tuple[str, ...] = ("library",)
     folders: tuple[str, ...] = ()
     """The user's own document folders, absolute paths, searched as part of the library."""
+    scholar: tuple[str, ...] = ("openalex", "arxiv", "semantic_scholar")
+    """Services that the `scholar` tool asks, where it is among the tools."""
+    mcp: tuple[str, ...] = ()
+    """MCP servers of the configuration file whose tools are offered, by name."""
     budget: Budget = Budget()
     temperature: float | None = None
     """Sampling temperature; None leaves it to the provider."""

@@ -146,7 +146,11 @@ context: Registry[Callable[..., Any]] = Registry("research.contexts", "context s
 """Registers `(run, *, options) -> list[Message]`; one that needs a model call of its own is a generator."""
 
 provider: Registry[Callable[..., Any]] = Registry("research.models", "model provider")
-"""Registers `(name, settings) -> Model`: what stands before the colon of a model's name."""
+"""Registers `(name, workbench) -> Model`: what stands before the colon of a model's name."""
+
+searcher: Registry[Callable[..., Any]] = Registry("research.search.services", "search service")
+"""Registers `(settings) -> Searcher`; raises `ConfigError` naming the setting that is missing.  The trait `scholar=True`
+marks services that find papers."""
 
 
 def _options(function: Callable[..., Any]) -> list[Option]:

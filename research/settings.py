@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -42,6 +42,28 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
     openai_send_reasoning: bool = Field(False, validation_alias="OPENAI_SEND_REASONING")
     """Give past reasoning back with its message: DeepSeek's thinking mode needs it, its older models refuse it."""
+
+    anthropic_api_key: SecretStr | None = Field(None, validation_alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str | None = Field(None, validation_alias="ANTHROPIC_BASE_URL")
+    searxng_url: str | None = Field(None, validation_alias="SEARXNG_URL")
+    """A SearXNG instance that answers in JSON, e.g. `http://localhost:8888`."""
+    tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    tavily_url: str = Field("https://api.tavily.com", validation_alias="TAVILY_URL")
+    brave_api_key: SecretStr | None = Field(None, validation_alias="BRAVE_API_KEY")
+    brave_url: str = Field("https://api.search.brave.com", validation_alias="BRAVE_URL")
+    serper_api_key: SecretStr | None = Field(None, validation_alias="SERPER_API_KEY")
+    serper_url: str = Field("https://google.serper.dev", validation_alias="SERPER_URL")
+    semantic_scholar_api_key: SecretStr | None = Field(None, validation_alias="SEMANTIC_SCHOLAR_API_KEY")
+    semantic_scholar_url: str = Field("https://api.semanticscholar.org", validation_alias="SEMANTIC_SCHOLAR_URL")
+    openalex_api_key: SecretStr | None = Field(None, validation_alias="OPENALEX_API_KEY")
+    openalex_url: str = Field("https://api.openalex.org", validation_alias="OPENALEX_URL")
+    arxiv_url: str = Field("https://export.arxiv.org", validation_alias="ARXIV_URL")
+    reader: Literal["direct", "jina"] = Field("direct", validation_alias="WORKBENCH_READER")
+    """How `visit` reads web pages: by itself, or through Jina Reader (the url is then sent to that service)."""
+    jina_api_key: SecretStr | None = Field(None, validation_alias="JINA_API_KEY")
+    jina_url: str = Field("https://r.jina.ai", validation_alias="JINA_URL")
+    search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
+    """Seconds that results of web and scholar services are kept; 0 keeps none."""
 
     @field_validator("home")
     @classmethod

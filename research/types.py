@@ -23,22 +23,26 @@ ProtocolName = Literal["native", "tagged"]
 """How calls travel: the provider's own tool calls, or tags in the text."""
 
 
-class Passage(Struct, frozen=True):
+class Passage(Struct, frozen=True, omit_defaults=True):
     """A piece of a source as a tool returned it."""
 
     url: str
     title: str
     quote: str
     """The text that was seen, verbatim."""
+    csl: dict[str, Any] = {}
+    """What the source told of itself, as CSL JSON names it: type, author, issued, DOI, container-title, …"""
 
 
-class Source(Struct, frozen=True):
+class Source(Struct, frozen=True, omit_defaults=True):
     """A passage with its number, stable within the run: the model cites `[n]`."""
 
     n: int
     url: str
     title: str
     quote: str
+    csl: dict[str, Any] = {}
+    """As in `Passage`."""
 
 
 class ToolCall(Struct, frozen=True):
@@ -78,9 +82,13 @@ class ToolOutput(Struct, frozen=True):
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
+    private: bool = False
+    """Holds what only the user's own files, memory or servers know: from then on urls are no longer free."""
+    images: tuple[bytes, ...] = ()
+    """Plots, as PNG."""
 
 
-class Observation(Struct, frozen=True):
+class Observation(Struct, frozen=True, omit_defaults=True):
     """The one result of one tool call, as the model reads it."""
 
     call_id: str
@@ -90,6 +98,9 @@ class Observation(Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     seconds: float = 0.0
     cached: bool = False
+    private: bool = False
+    images: tuple[bytes, ...] = ()
+    """Both as in `ToolOutput`."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -112,13 +123,20 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """The call that a `tool` message answers."""
     reasoning: str | None = None
     """Reasoning that came with an assistant message."""
+    blocks: tuple[dict[str, Any], ...] = ()
+    """The provider's own blocks of an assistant message, which it wants back unchanged (signed thinking)."""
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, omit_defaults=True):
     """Tokens of one model call."""
 
     prompt_tokens: int = 0
+    """All of the prompt, cached or not."""
     completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Part of the prompt that the provider had kept from an earlier call."""
+    cache_write_tokens: int = 0
+    """Part of the prompt that it keeps for later ones."""
     estimated: bool = False
     """Counted by us because the provider did not say."""
     cost_usd: float | None = None
@@ -137,6 +155,10 @@ class Request(Struct, frozen=True):
     stop: tuple[str, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    must_call: bool = False
+    """The reply has to be a call of one of the tools."""
+    schema: dict[str, Any] | None = None
+    """JSON Schema (an object) that the text of the reply has to follow."""
 
 
 class Delta(Struct, frozen=True):
@@ -158,6 +180,8 @@ class Completion(Struct, frozen=True):
     """None when the provider did not report it: the caller estimates."""
     raw_calls: tuple[RawCall, ...] = ()
     """All native calls with their arguments as written, where the provider gives text; `calls` holds the readable."""
+    blocks: tuple[dict[str, Any], ...] = ()
+    """What the provider wants back unchanged with this message."""
 
 
 class Model(Protocol):
@@ -181,6 +205,22 @@ class Scripted(Protocol):
 
     def take(self, purpose: str, agent: str) -> object:
         """Use up the next line for this asker."""
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """A model whose calls have a known price, or may have."""
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with that usage; None when the price is unknown."""
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A model on a server that can be asked what it has."""
+
+    def list_models(self) -> list[str]:
+        """The names the server knows, sorted.  Raises `ProviderError`, which says exactly what is wrong."""
 
 
 class Tool(Protocol):
@@ -231,11 +271,13 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """The evolving report, where the framework asks for one."""
     reasoning: str = ""
     """The provider's reasoning, kept apart because some providers need it sent back."""
+    blocks: tuple[dict[str, Any], ...] = ()
+    """The provider's own blocks, sent back unchanged with this reply."""
     errors: tuple[CallError, ...] = ()
     """Calls that cannot run, beside at least one that can; each gets one failed observation."""
 
 
-class Citation(Struct, frozen=True):
+class Citation(Struct, frozen=True, omit_defaults=True):
     """One cited statement of the answer, checked against the source it names."""
 
     n: int
@@ -243,6 +285,8 @@ class Citation(Struct, frozen=True):
     status: Literal["supported", "partial", "unsupported", "dead"]
     quote: str = ""
     """The seen line that supports the claim best."""
+    reason: str = ""
+    """What does not stand in the source; empty when supported."""
 
 
 class Answer(Struct, frozen=True):

@@ -63,6 +63,7 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
         answer=answer,
         report=reading.report,
         reasoning=completion.reasoning,
+        blocks=completion.blocks,
         errors=tuple(msgspec.structs.replace(error, id=new_id(error.index)) for error in reading.errors),
     )
 
