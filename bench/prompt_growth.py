@@ -20,11 +20,12 @@ from typing import Any
 from msgspec import Struct
 
 from research.budget import Meter
+from research.ending import execute
 from research.events import RunFinished
 from research.models.openai import OpenAIModel
 from research.protocols.tagged import write_call
 from research.recipe import Budget, Recipe
-from research.run import Run, Shared, execute
+from research.run import Run, Shared
 from research.text import estimate_tokens
 from research.toolbox import Toolbox
 from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec

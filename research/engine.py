@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Protocol
 
+from research.ending import execute
 from research.errors import ConfigError
 from research.events import Event, UserReplied, WaitingForUser
 from research.journal import Journal
 from research.recipe import Recipe
-from research.run import Run, Shared, execute
+from research.run import Run, Shared
 from research.store import RunRow, Store
 
 WATCH_EVERY_S = 0.25

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import msgspec
 
+from research.asking import transcribed
 from research.errors import LimitReached, ProviderError
 from research.registry import Range, context, framework
-from research.run import Run, Steps, transcribed
+from research.run import Run, Steps
 from research.text import clip
 from research.types import Message
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import msgspec
 
+from research.asking import count_tokens, transcribed
 from research.errors import FormatError, LimitReached, ProviderError
 from research.registry import Range, context
-from research.run import Run, Steps, count_tokens, transcribed
+from research.run import Run, Steps
 from research.transcript import Summary
 from research.types import Message
 

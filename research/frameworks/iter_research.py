@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from research.asking import Reads
 from research.errors import FormatError
 from research.registry import Range, framework
-from research.run import Reads, Run, Steps
+from research.run import Run, Steps
 from research.text import estimate_tokens
 from research.types import Answer, Reply
 

@@ -15,9 +15,10 @@ import pytest
 
 import research
 from research import events as e
+from research.ending import execute
 from research.errors import ConfigError
 from research.journal import Journal
-from research.run import Run, execute
+from research.run import Run
 from research.view import fold
 from research.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply

@@ -13,16 +13,17 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = [
     {"errors", "types", "text", "cells"},
-    {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing"},
-    {"events", "protocols", "prompts", "sandbox", "readers", "fetch"},
+    {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "wire", "prices",
+     "tokens"},
+    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard"},
     {"journal", "view", "search", "embedders", "store", "toolbox"},
-    {"exports", "progress", "metrics", "run"},
-    {"frameworks", "contexts", "tools", "extractive", "engine"},
+    {"exports", "progress", "metrics", "acting", "asking", "run", "ending", "estimate"},
+    {"frameworks", "contexts", "tools", "extractive", "engine", "mcp"},
     {"models"},
     {"workbench"},
     {"doctor", "__init__"},
-    {"__main__"},
-]
+    {"cli", "__main__"},
+]  # fmt: skip
 """Lower layers first; a module imports from its own layer and below."""
 
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -11,13 +11,14 @@ import pytest
 
 from research import events as e
 from research.budget import Meter
+from research.ending import execute
 from research.errors import ProviderError
 from research.events import Event
 from research.journal import Journal
 from research.models.scripted import ScriptedModel, ScriptLine
 from research.protocols.tagged import write_call
 from research.recipe import Budget, Recipe
-from research.run import Run, Shared, execute
+from research.run import Run, Shared
 from research.toolbox import Toolbox
 from research.types import Completion, Delta, Model, Passage, Request, Tool, ToolOutput, ToolSpec, Usage
 

@@ -9,11 +9,12 @@ import pytest
 
 import research
 from research import events as e
+from research.ending import execute
 from research.errors import ConfigError
 from research.events import Event, decode, encode
 from research.journal import Journal
 from research.recipe import Budget
-from research.run import Run, execute
+from research.run import Run
 from research.view import fold, messages_sent, until
 from research.workbench import Workbench
 

@@ -1,0 +1,73 @@
+"""Using tools: each call gets exactly one observation, in the order asked, and repetition is noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from research import prompts
+from research.citations import shown
+from research.errors import LimitReached
+from research.events import ToolFinished, ToolStarted, Warned
+from research.types import Observation, ToolCall
+
+if TYPE_CHECKING:
+    from research.run import Run, Steps
+
+Local = Callable[[dict[str, Any]], str]
+"""A tool of a framework itself: arguments to observation.  Raises `ToolError`."""
+
+
+def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
+    journal, tools = run.shared.journal, run.shared.tools
+    fresh = [call for call in calls if journal.observation(call.id) is None]
+    if fresh or not all(journal.started(call.id) for call in calls):  # new, or refused before
+        run.shared.meter.admit()
+    run.shared.meter.spend_tool_calls(len(calls))
+    observations: list[Observation] = []
+    with ThreadPoolExecutor(max(1, len(fresh)), thread_name_prefix="use") as pool:
+        futures = {call.id: pool.submit(tools.run, call, local.get(call.name)) for call in fresh}
+        for call in fresh:
+            if not journal.started(call.id):
+                yield ToolStarted(agent=run.agent, call=call)
+        for call in calls:
+            recorded = journal.observation(call.id)
+            if recorded is None:
+                # In the order asked, so that sources get the same numbers every time.
+                result = futures[call.id].result()
+                sources = tuple(run.shared.ledger.add(passage) for passage in result.passages)
+                text = "\n\n".join([*([result.text] if result.text else []), *map(shown, sources)])
+                recorded = Observation(
+                    call.id, call.name, text or "(nothing)", result.ok, sources, result.seconds, result.cached
+                )
+                yield ToolFinished(agent=run.agent, observation=recorded)
+            observations.append(recorded)
+            if recorded.name == "python" and recorded.ok:
+                run.shared.computed.append(recorded.text)
+    run.check_stop()
+    return tuple(observations)
+
+
+def refuse(run: Run, call_id: str, name: str, why: str) -> Steps[Observation]:
+    """The failed observation of a call that is not run."""
+    seen = Observation(call_id, name, why, ok=False)
+    if run.shared.journal.observation(call_id) is None:
+        yield ToolFinished(agent=run.agent, observation=seen)
+    return seen
+
+
+def watch_for_loops(run: Run, calls: Sequence[ToolCall]) -> Steps[str]:
+    """A hint the first time the actions repeat themselves, `LimitReached` the second time."""
+    run.actions.append(json.dumps([[c.name, c.arguments] for c in calls], sort_keys=True))
+    recent = run.actions[-5:]
+    same = len(recent) >= 3 and len(set(recent[-3:])) == 1
+    if not same and not (len(recent) == 5 and 1 - len(set(recent)) / 5 > 0.8):
+        return ""
+    if run.hinted:
+        raise LimitReached("loop")
+    run.hinted = True
+    hint = prompts.text("loop", run.language)
+    yield from run.mark(Warned(agent=run.agent, kind="loop", text=hint))
+    return hint

@@ -1,0 +1,160 @@
+"""Asking the model: stream the reply, retry what passes, read it, and ask again while it cannot be read."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from research.errors import FormatError, LimitReached, ProviderError
+from research.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
+from research.text import estimate_tokens
+from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage
+
+if TYPE_CHECKING:
+    from research.run import Run, Steps
+
+Reads = Callable[[Reply], object]
+"""Looks at a reply; raises `FormatError` for one that will not do."""
+
+TRIES = 3
+"""Times a request is sent before a passing fault of the provider ends the run."""
+REASKS = 3
+"""Times the model is asked again for a reply that can be read."""
+STREAM_EVERY_S = 0.05
+"""Deltas are gathered this long into one event."""
+
+
+def converse(
+    run: Run, request: Request, ask: int, tools: Sequence[ToolSpec], reads: Reads | None,
+    last: tuple[Message, ...] | None,
+) -> Steps[Reply]:  # fmt: skip
+    """Call, read, and ask again while the reply cannot be read; bad replies are events, not history.
+
+    A request that is too long is composed again with less, `last` after it; None: it was not composed by us.
+    """
+    purpose = request.purpose
+    model = run.shared.models(run.recipe.roles.get(purpose, run.recipe.model))
+    base = messages = request.messages
+    for _attempt in range(REASKS + 1):
+        run.check_stop()
+        request = msgspec.structs.replace(request, messages=messages)
+        keep = _common(run.sent, messages)
+        run.sent, run.prompt_tokens = messages, count_tokens(messages)
+        yield Asked(
+            agent=run.agent, ask=ask, round=run.transcript.length + 1, purpose=purpose, model=model.name,
+            keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in tools),
+            prompt_tokens=run.prompt_tokens,
+        )  # fmt: skip
+        started = time.monotonic()
+        try:
+            completion = yield from _call(run, model, request, ask)
+        except ProviderError as error:
+            if not error.context_overflow or last is None:
+                raise
+            yield from _forget(run)
+            base = messages = (*(yield from run.compose()), *last)
+            continue
+        usage = completion.usage or Usage(
+            count_tokens(messages), estimate_tokens(completion.text + completion.reasoning), estimated=True
+        )
+        if usage.cost_usd is None and isinstance(model, Priced):
+            usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
+        run.shared.meter.spend(usage)
+        try:
+            reply = _read(run, completion, ask, tools)
+            if reads is not None:
+                reads(reply)
+        except FormatError as error:
+            yield Rejected(agent=run.agent, ask=ask, text=completion.text, problem=str(error), usage=usage)
+            said = [Message("assistant", completion.text)] if completion.text.strip() else []
+            messages = (*base, *said, Message("user", str(error)))
+            continue
+        seconds = time.monotonic() - started
+        yield Replied(agent=run.agent, ask=ask, purpose=purpose, reply=reply, usage=usage, seconds=seconds)
+        return reply
+    raise LimitReached("failed")
+
+
+def _read(run: Run, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:
+    prefix = re.sub(r"[^A-Za-z0-9]+", "-", run.agent)
+    return run.protocol.read(completion, lambda index: f"{prefix}-{ask}-{index + 1}", tools)
+
+
+def _call(run: Run, model: Model, request: Request, ask: int) -> Steps[Completion]:
+    for attempt in range(1, TRIES + 1):
+        try:
+            return (yield from _stream(run, model, request, ask))
+        except ProviderError as error:
+            if not error.retryable or attempt == TRIES:
+                raise
+            backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
+            wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
+            yield Withdrawn(agent=run.agent, ask=ask, error=str(error), wait_s=wait_s)
+            run.shared.stop.wait(wait_s)
+            run.check_stop()
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _stream(run: Run, model: Model, request: Request, ask: int) -> Steps[Completion]:
+    gathered: list[Delta] = []
+    last = time.monotonic()
+    for piece in model.stream(request):
+        run.check_stop()
+        if isinstance(piece, Completion):
+            yield from _flush(run, gathered, ask)
+            return piece
+        if gathered and gathered[0].kind != piece.kind:
+            yield from _flush(run, gathered, ask)
+        gathered.append(piece)
+        if time.monotonic() - last >= STREAM_EVERY_S:
+            yield from _flush(run, gathered, ask)
+            last = time.monotonic()
+    raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
+
+
+def _flush(run: Run, gathered: list[Delta], ask: int) -> Iterator[Event]:
+    if gathered:
+        yield Streamed(agent=run.agent, ask=ask, text="".join(d.text for d in gathered), kind=gathered[0].kind)
+        gathered.clear()
+
+
+def _forget(run: Run) -> Steps[None]:
+    """Make room: drop the bodies of the older half of the observations that are still there."""
+    left = run.transcript.length - run.forgotten
+    if left == 0:
+        raise LimitReached("tokens")
+    run.forgotten += (left + 1) // 2
+    yield Warned(
+        agent=run.agent, kind="context",
+        text=f"The prompt is too long for the model: observations of rounds 1 to {run.forgotten} were dropped.",
+    )  # fmt: skip
+
+
+def transcribed(messages: Sequence[Message]) -> str:
+    """A conversation as text, for a model that is to read and not to continue it."""
+    lines = []
+    for message in messages:
+        calls = "\n".join(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.calls)
+        lines.append(f"[{message.role}] " + "\n".join(filter(None, [message.content, calls])))
+    return "\n\n".join(lines)
+
+
+def _common(before: Sequence[Message], after: Sequence[Message]) -> int:
+    """Length of the common prefix."""
+    count = 0
+    for old, new in zip(before, after, strict=False):
+        if old is not new and old != new:
+            break
+        count += 1
+    return count
+
+
+def count_tokens(messages: Sequence[Message]) -> int:
+    """Estimated size of a conversation."""
+    return sum(estimate_tokens(message.content) + 4 for message in messages)

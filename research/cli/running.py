@@ -1,0 +1,118 @@
+"""Commands that make a run happen: run, resume, stop."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from research.cli.common import index, load, names, open_home, pairs, print_run, writable
+from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    from research.engine import Followed
+    from research.view import RunView
+    from research.workbench import Workbench
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from research.engine import checked_question
+    from research.recipe import Budget
+
+    checked_question(arguments.question)
+    export = writable(arguments.export) if arguments.export else None
+    bench = open_home(arguments)
+    recipe = bench.recipe(
+        framework=arguments.framework,
+        context=arguments.context,
+        model=arguments.model,
+        roles=pairs(arguments.role, "--role"),
+        protocol=arguments.protocol,
+        options=pairs(arguments.set, "--set"),
+        tools=names(arguments.tools),
+        search=names(arguments.search),
+        folders=arguments.folder,
+        budget=Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
+    )
+    index(bench, recipe.folders)
+    if arguments.detach:
+        return _detach(bench)
+    from research.view import RunView
+
+    events = bench.engine.follow(arguments.question, recipe, arguments.run_id)
+    if arguments.run_id is None:
+        print(f"run {events.run_id}", file=sys.stderr, flush=True)
+    view = _watch(bench, events, RunView())
+    if export is not None:
+        from research.exports.markdown import markdown
+
+        export.write_text(markdown(view), encoding="utf-8")
+    return print_run(view, arguments.json)
+
+
+def _watch(bench: Workbench, events: Followed, view: RunView) -> RunView:
+    """Make the run happen, with a line on stderr for each thing that does."""
+    from research import progress
+
+    _stop_on_interrupt(bench, events.run_id)
+    for event in events:
+        view.apply(event)
+        for line in progress.lines(event):
+            print(line, file=sys.stderr, flush=True)
+    return view
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    from research.view import fold
+
+    bench, events = load(arguments)
+    view = _watch(bench, bench.engine.resume(arguments.run, arguments.reply), fold(events))
+    return print_run(view, arguments.json)
+
+
+def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
+    """Ctrl-C asks the run to stop, so that it ends with a readable report; a second one ends the process."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        bench.engine.stop(run_id)
+
+    signal.signal(signal.SIGINT, stop)
+
+
+def _detach(bench: Workbench) -> int:
+    """Start the same command again in a session of its own, and return its id once the run exists."""
+    from research.engine import new_id
+
+    run_id = new_id()
+    again = [word for word in sys.argv[1:] if word not in ("--detach", "--json")]
+    log = bench.settings.home / "detached.log"
+    with log.open("ab") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "research", *again, "--run-id", run_id],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=sink, start_new_session=True,
+        )  # fmt: skip
+    while process.poll() is None:
+        try:
+            bench.store.run(run_id)
+        except ConfigError:
+            time.sleep(0.05)
+            continue
+        break
+    if process.poll() not in (None, 0):
+        raise ConfigError(f"the run did not start; {log} says why")
+    print(run_id)
+    return 0
+
+
+def stop(arguments: argparse.Namespace) -> int:
+    bench = open_home(arguments)
+    row = bench.store.run(arguments.run)
+    if row.status != "running":
+        raise ConfigError(f"run {row.id} is not running: {row.outcome or row.status}")
+    bench.engine.stop(row.id)
+    print(f"asked run {row.id} to stop", file=sys.stderr)
+    return 0
