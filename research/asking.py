@@ -39,7 +39,7 @@ def converse(
     A request that is too long is composed again with less, `last` after it; None: it was not composed by us.
     """
     purpose = request.purpose
-    model = run.shared.models(run.recipe.roles.get(purpose, run.recipe.model))
+    model = run.shared.models(run.recipe.model_for(purpose))
     base = messages = request.messages
     for _attempt in range(REASKS + 1):
         run.check_stop()

@@ -8,6 +8,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+ROLES: dict[str, tuple[str, ...]] = {
+    "planner": ("plan", "outline"),
+    "researcher": ("act", "research", "worker"),
+    "summariser": ("summarise", "scribe"),
+    "writer": ("conclude", "solve", "synthesise", "introduce", "finish"),
+    "critic": ("evaluate", "reflect"),
+    "judge": ("verify",),
+}
+"""What a model may be chosen for, and the purposes of requests that belong to it.  A `judge` checks the citations of the
+finished report; without one that is done by rules alone."""
+
 
 class Budget(Struct, frozen=True, omit_defaults=True):
     """Caps shared by a run and all its children.  None means no cap."""
@@ -30,7 +41,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     context_options: dict[str, Any] = {}
     model: str = "extractive"
     roles: dict[str, str] = {}
-    """Another model for a purpose, e.g. `{"summarise": "openai:gpt-5-nano"}`."""
+    """Another model for a role or a single purpose, e.g. `{"summariser": "openai:gpt-5-nano"}` (see `ROLES`)."""
     protocol: str = "auto"
     """`native`, `tagged`, or `auto`: native where the model has it."""
     tools: tuple[str, ...] = ("search", "visit", "python")
@@ -53,6 +64,11 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     def hash(self) -> str:
         """Twelve hex digits that change when anything in the recipe does."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+
+    def model_for(self, purpose: str) -> str:
+        """Name of the model that is asked for this purpose."""
+        role = next((role for role, purposes in ROLES.items() if purpose in purposes), "")
+        return self.roles.get(purpose) or self.roles.get(role) or self.model
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from research.budget import Meter
 from research.engine import ThreadEngine
 from research.errors import ConfigError
 from research.journal import Journal
-from research.recipe import Budget, Recipe
+from research.recipe import ROLES, Budget, Recipe
 from research.run import Shared
 from research.search.library import Library, Progress
 from research.settings import Settings, load
@@ -95,7 +95,14 @@ class Workbench:
         if refusal:
             raise ConfigError(f"framework {framework!r} with context {context!r}: {refusal}")
         name = model or self.settings.model
-        for each in [name, *rest.get("roles", {}).values()]:
+        roles = rest.get("roles", {})
+        purposes = {*policy.traits.get("purposes", ()), *(each for group in ROLES.values() for each in group)}
+        for role in roles:
+            if role not in ROLES and role not in purposes:
+                raise ConfigError(
+                    f"unknown role {role!r}; known: {', '.join(ROLES)}, or a purpose: {', '.join(sorted(purposes))}"
+                )
+        for each in [name, *roles.values()]:
             self.model(each)
         return Recipe(
             framework=framework,
@@ -127,7 +134,7 @@ class Workbench:
                 if isinstance(model, Scripted):
                     # A script goes on where the recorded run broke off.
                     for done in journal.replied:
-                        if recipe.roles.get(done.purpose, recipe.model) == name:
+                        if recipe.model_for(done.purpose) == name:
                             model.take(done.purpose, done.agent)
             return cache[name]
 

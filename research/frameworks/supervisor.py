@@ -90,8 +90,7 @@ def supervisor(
 ) -> Steps[Answer]:
     """A supervisor plans sections, isolated researchers write them in parallel, code assembles the report.  For long reports.
 
-    A researcher that fails leaves a marked gap; the report still comes, without the frame when that fails.  The roles
-    `outline`, `research`, `introduce` and `finish` may have models of their own.
+    A researcher that fails leaves a marked gap; the report still comes, without the frame when that fails.
     Source: Open Deep Research, legacy multi-agent graph.  Deliberate changes: rounds are capped, FinishResearch counts
     wherever it stands, an unknown tool is an observation, and errors do not end the report.
     """
@@ -127,7 +126,13 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
     try:
         for left in reversed(range(planning)):
             extra = prompts.text("outline_task", run.language, question=run.question)
-            reply = yield from run.ask("outline", extra=extra, tools=first if left else [_spec(Sections)], reads=_call)
+            reply = yield from run.ask(
+                "outline",
+                extra=extra,
+                tools=first if left else [_spec(Sections)],
+                reads=_call,
+                must_call=True,
+            )
             yield from run.use(reply, _own(Sections, Question))
             if sections := _first(reply, Sections):
                 return sections.sections
@@ -157,7 +162,7 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
     try:
         while child.transcript.length < rounds:
             last = child.transcript.length == rounds - 1
-            reply = yield from child.ask("research", tools=[_spec(Section)] if last else None)
+            reply = yield from child.ask("research", tools=[_spec(Section)] if last else None, must_call=True)
             if reply.answer:
                 return _section(scope.name, reply.answer)
             yield from child.use(reply, _own(Section, FinishResearch))
@@ -187,7 +192,8 @@ def _frame(run: Run, purpose: str, done: str, heading: str, model: type[Framing]
     models = (model, *also)
     extra = f"{done}\n\n{prompts.text(f'{purpose}_task', run.language)}"
     try:
-        reply = yield from run.ask(purpose, extra=extra, tools=[_spec(each) for each in models], reads=_call)
+        specs = [_spec(each) for each in models]
+        reply = yield from run.ask(purpose, extra=extra, tools=specs, reads=_call, must_call=True)
         if reply.answer:
             return model(name=heading, content=reply.answer).text
         yield from run.use(reply, _own(*models))

@@ -1,0 +1,44 @@
+"""Each role, or single purpose, may have its own model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import research
+from research.errors import ConfigError
+from research.recipe import ROLES, Recipe
+from research.workbench import Workbench
+
+ROOT = Path(__file__).parents[2] / "research"
+
+
+def test_a_role_covers_its_purposes_and_a_purpose_goes_before_its_role() -> None:
+    recipe = Recipe(model="main", roles={"writer": "strong", "solve": "special"})
+    assert [recipe.model_for(purpose) for purpose in ("act", "conclude", "solve")] == ["main", "strong", "special"]
+
+
+def test_every_purpose_asked_for_belongs_to_a_role() -> None:
+    asked = {
+        purpose
+        for path in [*ROOT.glob("frameworks/*.py"), *ROOT.glob("contexts/*.py"), ROOT / "run.py"]
+        for purpose in re.findall(r'(?:\.ask|_frame)\(\s*(?:run, )?"([a-z_]+)"', path.read_text("utf-8"))
+    }
+    assert {"conclude", "plan", "summarise", "introduce"} <= asked
+    assert asked <= {purpose for group in ROLES.values() for purpose in group}
+
+
+def test_the_writer_writes_and_the_other_model_does_the_rest(bench: Workbench, script: Callable[..., str]) -> None:
+    writer = script({"text": "<answer>Written by the writer.</answer>"})
+    view = research.run(
+        "What is the population of Japan?", workbench=bench, roles={"writer": writer}, options={"framework.rounds": 1}
+    )
+    assert "Written by the writer." in view.report
+
+
+def test_an_unknown_role_is_refused_with_the_known_ones(bench: Workbench) -> None:
+    with pytest.raises(ConfigError, match="unknown role 'sumariser'; known: planner.*summariser"):
+        bench.recipe(roles={"sumariser": "extractive"})
