@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from pages.parts import form, head, home, run
 from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
+from research.estimate import estimate
 from research.text import clip
+from research.workbench import Workbench
 
 RECENT = 10
 """Runs among which those at work are looked for."""
+
+
+def _expected(bench: Workbench, chosen: dict[str, Any], question: str) -> None:
+    """What the run may take, before it is started; nothing where the choices do not make a recipe."""
+    try:
+        recipe = bench.recipe(**chosen)
+        expected = estimate(recipe, question, models=bench.model)
+    except ConfigError:
+        return  # said when the run is started
+    st.caption(f"Expected: {plain(expected.line())}", help=plain(expected.basis))
+
 
 home.start_with_app()
 run_id = st.query_params.get("run")
@@ -25,6 +40,8 @@ with st.form("ask", border=False), st.container(horizontal=True, vertical_alignm
 bench = home.bench()  # after the box and the button: opening takes longer than drawing them
 with st.expander("Options", type="compact", icon=":material/tune:"):
     chosen = form.options(bench)
+
+_expected(bench, chosen, question or "")
 
 if asked:
     try:

@@ -54,14 +54,23 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("question", help=f'e.g. "{EXAMPLE}"')
     run.add_argument("--framework", default="react", help="default: react")
     run.add_argument("--context", help="context strategy; default: full, evolving for iter_research")
-    run.add_argument("--model", help="extractive, openai:NAME, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL")
-    run.add_argument("--role", action="append", default=[], metavar="PURPOSE=MODEL", help="another model for a purpose")
+    run.add_argument(
+        "--model",
+        help="extractive, openai:NAME, anthropic:NAME, gguf:PATH, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL",
+    )
+    run.add_argument(
+        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role, e.g. summariser"
+    )
     run.add_argument("--protocol", default="auto", choices=["auto", "native", "tagged"], help="how calls travel")
     run.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. framework.rounds=5 context.k=3"
     )
-    run.add_argument("--tools", default="search,visit,python", help="default: search,visit,python")
-    run.add_argument("--search", default="library", help="search sources; default: library")
+    run.add_argument(
+        "--tools", default="search,visit,python", help="of search,visit,python,scholar; default: search,visit,python"
+    )
+    run.add_argument("--search", default="library", help="library, web, or web services by name; default: library")
+    run.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers of mcp.json whose tools are offered")
+    run.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
     run.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
     run.add_argument("--budget-tokens", type=_positive(int), metavar="N")
     run.add_argument("--budget-usd", type=_positive(float), metavar="X")
@@ -88,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
 
     export = add("export", "saved.export", "write a run to a file")
     export.add_argument("run")
-    export.add_argument("--format", default="md", choices=["md", "json", "jsonl"])
+    export.add_argument("--format", default="md", choices=["md", "json", "jsonl", "bib", "csl"])
     export.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
     stop = add("stop", "running.stop", "ask a run to stop")

@@ -44,6 +44,8 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
                 )
                 yield ToolFinished(agent=run.agent, observation=recorded)
             observations.append(recorded)
+            if call.name not in local:
+                run.shared.tried.append((call, recorded))
             if recorded.name == "python" and recorded.ok:
                 run.shared.computed.append(recorded.text)
     run.check_stop()

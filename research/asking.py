@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from research import tokens
 from research.errors import FormatError, LimitReached, ProviderError
 from research.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
-from research.text import estimate_tokens
 from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ STREAM_EVERY_S = 0.05
 
 
 def converse(
-    run: Run, request: Request, ask: int, tools: Sequence[ToolSpec], reads: Reads | None,
+    run: Run, request: Request, ask: int, offered: Sequence[ToolSpec], reads: Reads | None,
     last: tuple[Message, ...] | None,
 ) -> Steps[Reply]:  # fmt: skip
     """Call, read, and ask again while the reply cannot be read; bad replies are events, not history.
@@ -45,10 +45,10 @@ def converse(
         run.check_stop()
         request = msgspec.structs.replace(request, messages=messages)
         keep = _common(run.sent, messages)
-        run.sent, run.prompt_tokens = messages, count_tokens(messages)
+        run.sent, run.prompt_tokens = messages, tokens.count_messages(messages, model.name)
         yield Asked(
             agent=run.agent, ask=ask, round=run.transcript.length + 1, purpose=purpose, model=model.name,
-            keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in tools),
+            keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in offered),
             prompt_tokens=run.prompt_tokens,
         )  # fmt: skip
         started = time.monotonic()
@@ -61,13 +61,13 @@ def converse(
             base = messages = (*(yield from run.compose()), *last)
             continue
         usage = completion.usage or Usage(
-            count_tokens(messages), estimate_tokens(completion.text + completion.reasoning), estimated=True
+            run.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
         )
         if usage.cost_usd is None and isinstance(model, Priced):
             usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
         run.shared.meter.spend(usage)
         try:
-            reply = _read(run, completion, ask, tools)
+            reply = _read(run, completion, ask, offered)
             if reads is not None:
                 reads(reply)
         except FormatError as error:
@@ -153,8 +153,3 @@ def _common(before: Sequence[Message], after: Sequence[Message]) -> int:
             break
         count += 1
     return count
-
-
-def count_tokens(messages: Sequence[Message]) -> int:
-    """Estimated size of a conversation."""
-    return sum(estimate_tokens(message.content) + 4 for message in messages)

@@ -6,12 +6,14 @@ import os
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research.errors import ProviderError, WorkbenchError
+from research.errors import WorkbenchError
+from research.types import Completion, Message, Request, Served
 
 if TYPE_CHECKING:
     from research.workbench import Workbench
@@ -25,6 +27,8 @@ class Check(Struct, frozen=True):
     """`off`: not configured, and nothing is wrong with that."""
     text: str
     """What was found, and how to mend it."""
+    models: tuple[str, ...] = ()
+    """Those that a server of models told of."""
 
 
 def examine(bench: Workbench) -> list[Check]:
@@ -74,12 +78,37 @@ def _models(bench: Workbench) -> Iterator[Check]:
     settings = bench.settings
     if settings.openai_api_key is None and settings.openai_base_url is None:
         yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
-        return
-    from research.models.openai import OpenAIModel
+    else:
+        yield connect(bench, "openai:*")
+    if settings.anthropic_api_key is None:
+        yield Check("anthropic", "off", "set ANTHROPIC_API_KEY")
+    else:
+        yield connect(bench, "anthropic:*")
+    if settings.model.partition(":")[0] not in ("extractive", "openai", "anthropic"):
+        yield connect(bench, settings.model)
 
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""
+
+def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
+    """Try a model: what its server has, and if `ask` is set, one word from it, which may cost a fraction of a cent.
+
+    `openai:*` and `anthropic:*` only ask the server.
+    """
+    kind, _, wanted = name.partition(":")
+    models: list[str] = []
+    started = time.monotonic()
     try:
-        names = OpenAIModel("", base_url=settings.openai_base_url, api_key=key).list_models()
-        yield Check("openai", "ok", f"{len(names)} models, e.g. {', '.join(names[:3])}")
-    except (ProviderError, WorkbenchError) as error:
-        yield Check("openai", "broken", str(error))
+        model = bench.model(name)
+        if isinstance(model, Served):
+            models = model.list_models()
+        if not ask or wanted == "*":
+            shown = (
+                f"{len(models)} models, e.g. {', '.join(models[:3])}" if isinstance(model, Served) else "can be used"
+            )
+            return Check(kind, "ok", shown, tuple(models))
+        for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
+            if isinstance(piece, Completion):
+                break
+    except WorkbenchError as error:
+        hint = f"; the server has {', '.join(models[:8])}" if models and wanted not in models else ""
+        return Check(kind, "broken", f"{error}{hint}", tuple(models))
+    return Check(kind, "ok", f"{name} answers, after {time.monotonic() - started:.1f} s", tuple(models))

@@ -11,9 +11,13 @@ import msgspec
 from research import prompts
 from research.citations import check, cited
 from research.errors import ConfigError, NeedsInput, ProviderError, Stopped
-from research.events import Event, RunFailed, RunFinished, RunStarted
+from research.events import Event, RunFailed, RunFinished, RunStarted, Warned
 from research.run import Run
-from research.types import Answer, Status
+from research.text import clip
+from research.types import Answer, Outcome, Status, ToolCall
+
+TRIED = 20
+"""Calls that a run without any source lists."""
 
 
 def execute(run: Run, run_id: str) -> Iterator[Event]:
@@ -26,6 +30,8 @@ def execute(run: Run, run_id: str) -> Iterator[Event]:
 
 def _life(run: Run) -> Iterator[Event]:
     yield from run.mark(RunStarted(question=run.question, recipe=run.recipe))
+    for text in run.shared.notices:
+        yield from run.mark(Warned(kind="tool", text=text))
     try:
         answer = yield from run.work()
     except NeedsInput:
@@ -44,17 +50,45 @@ def _life(run: Run) -> Iterator[Event]:
 def _finish(run: Run, answer: Answer) -> RunFinished:
     """Judge the answer: what cites no source that was seen is not research, and is not presented as such."""
     sources = run.shared.ledger.sources
-    numbers = {source.n for source in sources}
-    outcome, text = answer.outcome, answer.text
-    if outcome not in ("stopped", "failed") and not numbers & set(cited(text)):
-        outcome = "no_evidence" if outcome == "answered" or not sources else outcome
-        text = prompts.text("uncited", run.language) + "\n\n" + text
+    outcome, text, report = answer.outcome, answer.text, answer.report
+    if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(report or text)):
+        if not sources:
+            tried = run.shared.tried
+            outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
+            text, report = _nothing_seen(run, outcome, text), ""
+        else:
+            outcome = "no_evidence" if outcome == "answered" else outcome
+            text = prompts.text("uncited", run.language) + "\n\n" + text
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),
         outcome=outcome,
         answer=text,
-        report=answer.report or text,
-        citations=check(text, sources, run.computed),
+        report=report or text,
+        citations=check(report or text, sources, run.computed),
         seconds=run.shared.meter.seconds,
     )
+
+
+def _nothing_seen(run: Run, outcome: Outcome, words: str) -> str:
+    """What stands in place of a report when no source was seen: what was tried, and nothing that reads like research."""
+    language = run.language
+    parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
+    # The last ones, each once: a model that repeats itself fills no page.
+    lines = dict.fromkeys(f"- {_shown(call)}: {_first_line(seen.text)}" for call, seen in run.shared.tried)
+    if lines:
+        parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
+    if outcome != "tool_errors" and words.strip():
+        quoted = "\n".join(f"> {line}" for line in words.strip().splitlines())
+        parts.append(prompts.text("own_words", language) + "\n\n" + quoted)
+    return "\n\n".join(parts)
+
+
+def _shown(call: ToolCall) -> str:
+    """A call on one line, as code that holds no code."""
+    arguments = ", ".join(str(value) for value in call.arguments.values())
+    return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
+
+
+def _first_line(text: str) -> str:
+    return clip(next((line for line in text.splitlines() if line.strip()), "nothing"), 200)

@@ -67,6 +67,7 @@ class Shared:
         meter: Meter,
         journal: Journal | None = None,
         stop: threading.Event | None = None,
+        notices: Sequence[str] = (),
     ) -> None:
         self.models = models
         """Gives the model of a name such as `extractive` or `openai:NAME`."""
@@ -75,7 +76,11 @@ class Shared:
         self.journal = journal or Journal()
         self.stop = stop or threading.Event()
         """Set from outside to stop the run within one call in flight."""
+        self.notices = notices
+        """What the user should know of the parts before the first round, e.g. a tool that is withheld."""
         self.ledger = Ledger(self.journal.sources)
+        self.tried: list[tuple[ToolCall, Observation]] = []
+        """Every tool call with its result: what a run that saw nothing has to show."""
         self.computed: list[str] = []
         """What the python tool printed: numbers that an answer may state without a source saying them."""
 

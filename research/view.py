@@ -76,6 +76,9 @@ class RunView:
     answer: str = ""
     report: str = ""
     citations: tuple[Citation, ...] = ()
+    uncited: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Both as in `RunFinished`."""
     error: str = ""
     traceback: str = ""
     sources: dict[int, list[Source]] = field(default_factory=dict)
@@ -97,13 +100,18 @@ class RunView:
     @property
     def cited_sources(self) -> list[Source]:
         """One source for each number the report cites, with the quote that serves it best."""
-        best = {citation.n: citation.quote for citation in reversed(self.citations) if citation.quote}
-        found = []
-        for n in cited(self.report) or []:
-            if n in self.sources:
-                first = self.sources[n][0]
-                found.append(Source(n, first.url, first.title, best.get(n) or first.quote))
-        return found
+        return [self._source(n) for n in cited(self.report) if n in self.sources]
+
+    @property
+    def seen_sources(self) -> list[Source]:
+        """One source for each number there is, cited or not."""
+        return [self._source(n) for n in sorted(self.sources)]
+
+    @property
+    def images(self) -> list[bytes]:
+        """The plots that tools drew, as PNG, each once, in the order they came."""
+        seen = (call.observation for current in self.rounds for call in current.calls if call.observation)
+        return list(dict.fromkeys(image for observation in seen for image in observation.images))
 
     def round_count(self, agent: str = "main") -> int:
         return max((r.number for r in self.rounds if r.agent == agent and r.purpose == "act"), default=0)
@@ -157,8 +165,16 @@ class RunView:
             case e.RunFinished():
                 self.status, self.outcome, self.seconds = event.status, event.outcome, event.seconds
                 self.answer, self.report, self.citations = event.answer, event.report, event.citations
+                self.uncited, self.removed = event.uncited, event.removed
             case e.ChildStarted() | e.ChildFinished():
                 pass
+
+    def _source(self, n: int) -> Source:
+        """All that is known of one source: the best of its quotes, and what any of its passages told of it."""
+        passages = self.sources[n]
+        quote = next((c.quote for c in self.citations if c.n == n and c.quote), passages[0].quote)
+        told = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
+        return Source(n, passages[0].url, passages[0].title, quote, told)
 
     def _asked(self, event: e.Asked) -> None:
         current = next((r for r in reversed(self.rounds) if r.agent == event.agent), None)

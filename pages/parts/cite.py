@@ -39,7 +39,7 @@ def quoted(text: str) -> None:
 
 def verdict(citation: Citation) -> None:
     colour, icon, words = VERDICTS[citation.status]
-    st.caption(f":{colour}[:material/{icon}:] {words}")
+    st.caption(f":{colour}[:material/{icon}:] {words} {plain(citation.reason)}".strip())
 
 
 def link(source: Source, quote: str = "") -> None:

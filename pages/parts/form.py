@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts import folders
+from pages.parts import folders, models
 from pages.parts.safe import plain
 from research import cells, registry
+from research.errors import ConfigError
 from research.recipe import Budget
 from research.registry import Entry, Option
-from research.workbench import TOOLS, Workbench
+from research.workbench import ALL_TOOLS, SEARCHERS, TOOLS, Workbench
 
 KEEP: Final = "session"
 """Choices survive a visit to another page."""
@@ -32,23 +33,44 @@ def options(bench: Workbench) -> dict[str, Any]:
         refusal = cells.refusal(framework, context)
         st.caption(f"Not possible: {refusal}." if refusal else f"The strategy {cells.NOTES[framework]}.")
     with middle:
-        model = st.text_input(
-            "Model", bench.settings.model, key="model", persist_state=KEEP,
-            help="`extractive`, or `openai:NAME` at OpenAI or at any server that speaks its protocol, "
-            "named by OPENAI_BASE_URL and OPENAI_API_KEY.",
-        )  # fmt: skip
-        st.caption("`extractive` works offline and is not a language model: it finds sentences, calculates and quotes.")
+        model, roles = models.pick(bench)
         tools = st.pills(
-            "Tools", TOOLS, selection_mode="multi", default=TOOLS, key="tools", persist_state=KEEP,
+            "Tools", ALL_TOOLS, selection_mode="multi", default=TOOLS, key="tools", persist_state=KEEP,
             help="What the model may call.",
         )  # fmt: skip
+        search = st.pills(
+            "Search in", bench.sources(), selection_mode="multi", default=SEARCHERS, key="search", persist_state=KEEP,
+            help="`web` asks every web service that is set up, DuckDuckGo without any. The library needs no network.",
+        )  # fmt: skip
+        servers = _servers(bench)
         chosen = folders.pick(bench)
     with right:
         budget = _budget()
     return {
-        "framework": framework, "context": context, "options": given | more, "model": (model or "").strip() or None,
-        "tools": tuple(tools), "folders": chosen, "budget": budget,
+        "framework": framework, "context": context, "options": given | more, "model": model, "roles": roles,
+        "tools": tuple(tools), "search": tuple(search), "mcp": servers, "folders": chosen, "budget": budget,
     }  # fmt: skip
+
+
+def _servers(bench: Workbench) -> tuple[str, ...]:
+    """MCP servers of the configuration file; nothing is drawn where there is none."""
+    try:
+        known = bench.mcp.configured()
+    except ConfigError as error:
+        st.warning(plain(str(error)), title="No MCP server can be used")
+        return ()
+    if not known:
+        return ()
+    return tuple(
+        st.pills(
+            "MCP servers",
+            [name for name, _ in known],
+            selection_mode="multi",
+            key="mcp",
+            persist_state=KEEP,
+            help="  \n".join(f"{plain(name)}: {plain(how)}" for name, how in known),
+        )  # fmt: skip
+    )
 
 
 def _entry(

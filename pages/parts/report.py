@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import streamlit as st
 
 from pages.parts import cite
 from pages.parts.safe import plain, prose
-from pages.parts.words import count
+from pages.parts.words import VERDICTS, count
 from research.citations import MARK, cited, without_marks
 from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag
@@ -34,6 +35,10 @@ def draw(view: RunView) -> None:
         found = count(len(view.sources), "source") if view.sources else "nothing"
         st.caption(f"The report will stand here. Found so far: {found}.")
     if view.report:
+        if not view.running:
+            _checked(view)
+        for image in view.images:
+            st.image(image)
         _sources(view)
         st.download_button(
             "Download Markdown", markdown(view), f"{view.run}.md", "text/markdown",
@@ -86,6 +91,23 @@ def _chip(view: RunView, n: int, citation: Citation | None) -> None:
 def _mark(view: RunView, n: int) -> str:
     """`[n]` as a link to the source below, where there is one."""
     return f"[\\[{n}\\]](#source-{n})" if n in view.sources else f":red[\\[{n}\\]]"
+
+
+def _checked(view: RunView) -> None:
+    """What came of comparing the report with its sources: verdicts, statements that cite nothing, addresses taken out."""
+    found = Counter(citation.status for citation in view.citations)
+    verdicts = [
+        f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {found[each]} {each}" for each in VERDICTS if found[each]
+    ]
+    if view.uncited:
+        verdicts.append(f"{count(len(view.uncited), 'statement')} without a source")
+    if verdicts:
+        st.caption("Checked against the sources: " + " · ".join(verdicts))
+    if view.removed:
+        st.warning(
+            "  \n".join(plain(url) for url in view.removed),
+            title=f"{count(len(view.removed), 'address')} that the model made up taken out",
+        )
 
 
 def _sources(view: RunView) -> None:

@@ -10,7 +10,10 @@ import re
 
 _JOINER = "\u2060"  # invisible; parts characters that mean something only when they stand together
 _IMAGE = re.compile(r"!\[([^\[\]]*)\](?=\()")
-_FENCE = re.compile(r"^([ \t>*+\-\d.)]*```+)[^`\n]*$", re.M)
+_WEB = r"<?(?:https?://|mailto:|#|\Z)"  # the end: there an address or code was cut off
+_LINK = re.compile(rf"\](?=[(:]\s*(?!\s|{_WEB}))|<(?=[a-z][a-z\d+.-]+:(?<!http:)(?<!https:)(?<!mailto:))", re.I)
+"""What opens a link to anything but the web, or the definition of one."""
+_FENCE = re.compile(r"^([ \t>*+\-\d.)]*(?:```+|~~~+))[^`\n]*$", re.M)
 _DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:+\w)")
 _AS_IS = re.compile(
     r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)|(?<![`\\])(`+)(?!`)[^\n]+?(?<!`)\1(?!`)|https?://[^\s<>()\[\]]+",
@@ -33,9 +36,14 @@ def prose(text: str) -> str:
     text = _DIRECTIVE.sub(f":{_JOINER}", _FENCE.sub(r"\1", text))
     pieces, position = [], 0
     for kept in _AS_IS.finditer(text):
-        pieces += [_SPECIAL.sub(r"\\\1", text[position : kept.start()]), kept.group()]
+        pieces += [_quiet(text[position : kept.start()]), kept.group()]
         position = kept.end()
-    return "".join([*pieces, _SPECIAL.sub(r"\\\1", text[position:])])
+    return "".join([*pieces, _quiet(text[position:])])
+
+
+def _quiet(text: str) -> str:
+    """Text outside code and addresses."""
+    return _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_JOINER}", text))
 
 
 def plain(text: str) -> str:

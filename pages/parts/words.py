@@ -12,7 +12,7 @@ VERDICTS = {
 }
 """Colour, Material symbol and sentence for each verdict on a citation."""
 
-TOOLS = {"search": "Search", "visit": "Open a page", "python": "Calculate"}
+TOOLS = {"search": "Search", "visit": "Open a page", "python": "Calculate", "scholar": "Search for papers"}
 """What a call does, for a round whose model did not say."""
 
 
@@ -46,7 +46,8 @@ def money(usd: float | None) -> str:
 
 def count(number: int, what: str) -> str:
     """`1 source`, `1,204 sources`."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+    many = "es" if what.endswith("s") else "s"
+    return f"{number:,} {what}" + ("" if number == 1 else many)
 
 
 def when(seconds: float) -> str:

@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         options=pairs(arguments.set, "--set"),
         tools=names(arguments.tools),
         search=names(arguments.search),
+        mcp=names(arguments.mcp),
+        temperature=arguments.temperature,
         folders=arguments.folder,
         budget=Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
     )

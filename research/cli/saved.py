@@ -74,6 +74,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 def export(arguments: argparse.Namespace) -> int:
     from research.events import encode
+    from research.exports import bibtex, csl
     from research.exports.json import as_dict
     from research.exports.markdown import markdown
     from research.view import fold
@@ -83,6 +84,8 @@ def export(arguments: argparse.Namespace) -> int:
     formats = {
         "md": lambda: markdown(fold(events)),
         "json": lambda: json.dumps(as_dict(fold(events)), ensure_ascii=False, indent=2) + "\n",
+        "bib": lambda: bibtex.render(fold(events)),
+        "csl": lambda: csl.render(fold(events)),
         "jsonl": lambda: "".join(encode(event).decode() + "\n" for event in events),
     }
     content = formats[arguments.format]()

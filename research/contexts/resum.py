@@ -6,7 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from research.asking import count_tokens, transcribed
+from research import tokens
+from research.asking import transcribed
 from research.errors import FormatError, LimitReached, ProviderError
 from research.registry import Range, context
 from research.run import Run, Steps
@@ -29,13 +30,13 @@ def resum(
     """
     messages = _messages(run)
     covered = run.transcript.summary.covers if run.transcript.summary else 0
-    if count_tokens(messages) <= threshold * max_tokens or run.transcript.length == covered:
+    if tokens.count_messages(messages, run.recipe.model) <= threshold * max_tokens or run.transcript.length == covered:
         return messages
     previous = run.transcript.summary.text if run.transcript.summary else ""
     turns, upto = run.turns(covered), run.transcript.length
     brief = _brief(run, turns, previous)
     # Rounds that would make the summariser's own prompt too long stay as they are and wait for the next summary.
-    while count_tokens(brief) > threshold * max_tokens and upto > covered + 1:
+    while tokens.count_messages(brief, run.recipe.model) > threshold * max_tokens and upto > covered + 1:
         upto -= 1
         brief = _brief(run, turns[: len(turns) - len(run.turns(upto))], previous)
     try:

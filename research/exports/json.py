@@ -33,7 +33,12 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
             {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
             for source in view.cited_sources
         ],
-        "citations": [{"n": c.n, "claim": c.claim, "status": c.status} for c in view.citations],
+        "citations": [
+            {"n": c.n, "claim": c.claim, "status": c.status, "quote": c.quote, "reason": c.reason}
+            for c in view.citations
+        ],
+        "uncited": list(view.uncited),
+        "removed": list(view.removed),
         "rounds": view.round_count(),
         "usage": {
             "model_calls": view.model_calls,

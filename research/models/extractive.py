@@ -28,6 +28,10 @@ class ExtractiveModel:
         prompt = sum(estimate_tokens(message.content) for message in request.messages)
         yield Completion(text, usage=Usage(prompt, estimate_tokens(text), estimated=True, cost_usd=0.0))
 
+    def price(self, usage: Usage) -> float:
+        """Nothing: it runs here."""
+        return 0.0
+
 
 @provider("Extractive (offline)")
 def extractive(name: str, workbench: Workbench) -> Model:

@@ -78,6 +78,10 @@ class ScriptedModel:
             raise ConfigError(f"the script {path} has no lines; a line is a JSON object with {_accepted()}")
         return cls(lines, f"scripted:{path}")
 
+    def price(self, usage: Usage) -> float:
+        """Nothing: it runs here."""
+        return 0.0
+
     def take(self, purpose: str, agent: str) -> tuple[int, ScriptLine]:
         """The next line for this asker and its place in the script, from 1; it is not played again.
 

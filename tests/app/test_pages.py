@@ -42,6 +42,13 @@ def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None
     assert app.number_input(key="context-react.window.k").value == 5
 
 
+def pick_model(app: AppTest, name: str) -> None:
+    """As if a server had told of it: `AppTest` cannot type what is not among the options."""
+    app.session_state["known-models"] = [name]
+    app.run()
+    app.selectbox(key="model").select(name)
+
+
 def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text(json.dumps({"text": "<answer>No one knows.</answer>"}), encoding="utf-8")
@@ -49,7 +56,7 @@ def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_pat
     app.selectbox(key="context-react").select("window").run()
     app.number_input(key="context-react.window.k").set_value(2)
     app.number_input(key="budget-tokens").set_value(5_000)
-    app.text_input(key="model").set_value(f"scripted:{script}")
+    pick_model(app, f"scripted:{script}")
     app.text_area(key="question").set_value("Who knows?")
     press(app, "Start")
     assert not app.exception
@@ -71,8 +78,10 @@ def test_bad_input_says_how_to_mend_it_and_loses_nothing(
     visit: Visit, home: Path, key: str, value: str, said: str
 ) -> None:
     app = visit(home)
-    field = app.text_area(key=key) if key == "question" else app.text_input(key=key)
-    field.set_value(value)
+    if key == "question":
+        app.text_area(key=key).set_value(value)
+    else:
+        pick_model(app, value)
     app.number_input(key="budget-tokens").set_value(77)
     press(app, "Start")
     assert said in app.error[0].value

@@ -74,6 +74,21 @@ def test_a_diagram_is_shown_as_text() -> None:
     assert "m&#101;rmaid" not in prose(fence.replace("mermaid", "m&#101;rmaid"))
 
 
+@pytest.mark.parametrize(
+    "text", ["[x](javascript:alert(1))", "[x](<data:text/html,x>)", "<vbscript:x>", "[x](/runs)", "[x]: javascript:y"]
+)
+def test_only_links_to_the_web_are_links(text: str) -> None:
+    assert HIDDEN in prose(text)
+    assert prose(f"`{text}`") == f"`{text}`"
+
+
+@pytest.mark.parametrize(
+    "text", ["[x](https://e.org)", "[x](<https://e.org>)", "[x][1]\n\n[1]: https://e.org", "<https://e.org>"]
+)
+def test_links_to_the_web_stay(text: str) -> None:
+    assert prose(text) == text
+
+
 def test_ordinary_markdown_is_left_alone() -> None:
     text = (
         "## France\n\n- **GDP**: *up* at 10:30, see [the page](https://example.org:8080/a?b=1)\n\n| a | b |\n|---|---|"

@@ -1,0 +1,232 @@
+"""The estimate before a run: real runs lie in it, options and budgets move it, unknown stays unknown."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+
+import research
+from research import cells, registry
+from research.errors import ConfigError
+from research.estimate import Call, Estimate, Loop, Span, estimate
+from research.recipe import Budget, Recipe
+from research.registry import Range
+from research.settings import load
+from research.types import Completion, Delta, Request, Usage
+from research.view import RunView
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import QUESTION, Player
+
+CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
+SOME = [(f, c) for f, c in CELLS if f == "react" or c == cells.default_context(f)]
+"""Each framework, and each strategy."""
+QUESTIONS = [
+    "Which of Germany, Spain and Italy has the largest population, and what is its area?",
+    "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？",
+]
+
+
+class Uncounted(Player):
+    """A server that reports no usage, so that we count."""
+
+    def __call__(self, body: Body) -> FakeReply:
+        return replace(super().__call__(body), usage=None)
+
+
+class Fixed:
+    """A model that costs a dollar for a million tokens of prompt and ten for a million of reply."""
+
+    native = True
+
+    def __init__(self, name: str, factor: float | None = 1.0) -> None:
+        self.name = name
+        self._factor = factor
+
+    def stream(self, request: Request) -> Iterator[Delta | Completion]:
+        raise AssertionError("an estimate asks nobody")
+
+    def price(self, usage: Usage) -> float | None:
+        each = (usage.prompt_tokens + 10 * usage.completion_tokens) / 1e6
+        return None if self._factor is None else self._factor * each
+
+
+def priced(recipe: Recipe, question: str = QUESTION) -> Estimate:
+    return estimate(recipe, question, models=Fixed)
+
+
+def tokens_of(recipe: Recipe) -> float:
+    return priced(recipe).tokens.high
+
+
+@pytest.fixture(scope="module")
+def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home for all tests of this file: none of them changes the library."""
+    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("estimate") / "home"))
+
+
+def holds(found: Estimate, view: RunView) -> list[str]:
+    """What of a run lies outside its estimate."""
+    taken = {
+        "calls": (found.calls, view.model_calls),
+        "prompt": (found.prompt_tokens, view.prompt_tokens),
+        "completion": (found.completion_tokens, view.completion_tokens),
+        "tokens": (found.tokens, view.prompt_tokens + view.completion_tokens),
+    }
+    return [
+        f"{name}: {real} not in {span}" for name, (span, real) in taken.items() if not span.low <= real <= span.high
+    ]
+
+
+@pytest.mark.parametrize(("framework", "context"), CELLS)
+def test_offline_runs_lie_in_their_estimate(place: Path, framework: str, context: str) -> None:
+    bench = Workbench(load(home=place))
+    for question in QUESTIONS:
+        recipe = bench.recipe(framework=framework, context=context, model="extractive")
+        found = estimate(recipe, question, models=bench.model)
+        view = research.run(question, workbench=bench, model="extractive", framework=framework, context=context)
+        assert view.status == "completed"
+        assert holds(found, view) == []
+
+
+@pytest.mark.parametrize(("laps", "rounds"), [(12, 20), (30, 6)])
+@pytest.mark.parametrize(("framework", "context"), SOME)
+def test_long_runs_and_runs_that_reach_their_limit_lie_in_it(
+    place: Path, framework: str, context: str, laps: int, rounds: int
+) -> None:
+    if framework == "rewoo" and laps > 12:
+        pytest.skip("a plan has no rounds to run out of")
+    options = {"framework.rounds": rounds} if framework != "rewoo" else {}
+    if context == "resum":
+        options["context.max_tokens"] = 3000
+    with FakeOpenAI(Uncounted("tagged", laps)) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        chosen = {"framework": framework, "context": context, "protocol": "tagged", "model": "openai:fake"}
+        found = estimate(bench.recipe(**chosen, options=options), QUESTION, models=bench.model)
+        view = research.run(QUESTION, workbench=bench, options=options, **chosen)
+    assert view.status == "completed"
+    assert holds(found, view) == []
+    assert found.usd is None, "a server of one's own has no known price"
+
+
+def test_a_full_history_grows_with_the_square_of_the_rounds_and_a_window_with_the_rounds() -> None:
+    def growth(context: str) -> float:
+        few, many = (tokens_of(Recipe(context=context, framework_options={"rounds": n})) for n in (25, 100))
+        return many / few
+
+    assert growth("full") > 10
+    assert growth("window") < 5
+    assert growth("resum") < growth("full") / 2
+    assert growth("evolving") < 5
+
+
+def test_options_move_the_high_end() -> None:
+    def high(framework: str, **options: object) -> float:
+        return tokens_of(Recipe(framework=framework, framework_options=options))
+
+    assert high("reflexion", trials=6) > 1.8 * high("reflexion", trials=3)
+    assert high("parallel", n=8) > 3.5 * high("parallel", n=2)
+    assert high("supervisor", rounds=16) > 1.5 * high("supervisor", rounds=8)
+    assert high("tool_rounds", rounds=100, max_tokens=1000) < high("tool_rounds", rounds=100) / 3
+    assert priced(Recipe(framework="react", framework_options={"rounds": "7"})).calls == Span(2, 8)
+
+
+@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+def test_a_cap_on_tokens_caps_the_high_end(framework: str) -> None:
+    free = priced(Recipe(framework=framework))
+    capped = priced(Recipe(framework=framework, budget=Budget(tokens=5_000)))
+    assert capped.tokens.high < free.tokens.high
+    assert capped.prompt_tokens.high <= capped.tokens.high
+    assert free.usd
+    assert capped.usd
+    assert capped.usd.high < free.usd.high
+    assert capped.tokens.low <= free.tokens.low
+
+
+@pytest.mark.parametrize(("framework", "context"), SOME)
+def test_runs_that_end_by_their_cap_lie_in_it(place: Path, framework: str, context: str) -> None:
+    with FakeOpenAI(Uncounted("native", 50)) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        chosen = {"framework": framework, "context": context, "model": "openai:fake", "budget": Budget(tokens=8_000)}
+        found = estimate(bench.recipe(**chosen), QUESTION, models=bench.model)
+        view = research.run(QUESTION, workbench=bench, **chosen)
+    assert holds(found, view) == []
+
+
+def test_a_cap_on_cost_caps_the_cost() -> None:
+    free, capped = priced(Recipe()).usd, priced(Recipe(budget=Budget(usd=0.05))).usd
+    assert free
+    assert capped
+    assert 0.05 < capped.high < free.high
+    assert priced(Recipe(budget=Budget(usd=1_000.0))).usd == free
+
+
+def test_each_purpose_is_priced_with_its_own_model() -> None:
+    prices = {"dear": 100.0, "cheap": 0.01, "free": 0.0, "unknown": None}
+
+    def cost(framework: str = "supervisor", model: str = "cheap", **roles: str) -> Span | None:
+        recipe = Recipe(framework=framework, model=model, roles=roles)
+        return estimate(recipe, QUESTION, models=lambda name: Fixed(name, prices[name])).usd
+
+    assert cost(model="free") == Span(0, 0)
+    assert cost(model="unknown") is None
+    assert cost(research="unknown") is None
+    assert cost(synthesise="dear") == cost(), "nothing is synthesised here"
+    base, dear = cost(), cost(research="dear")
+    assert base
+    assert dear
+    assert dear.high > 100 * base.high
+
+
+def test_a_framework_of_ones_own_has_an_estimate() -> None:
+    @registry.framework("Mine", prompt="react")
+    def mine_alone(run: object, *, rounds: Annotated[int, Range(1, 50)] = 4) -> None:
+        """Ask."""
+
+    @registry.framework("Mine too", prompt="react", work=lambda options: [Call(purpose="guess", reads=Span(0, 0))])
+    def mine_told(run: object) -> None:
+        """Guess."""
+
+    @registry.framework(
+        "Mine three", prompt="react", work=lambda options: [Loop(rounds=options["steps"], agents=Span(2, 2))]
+    )
+    def mine_double(run: object, *, steps: Annotated[int, Range(1, 50)] = 3) -> None:
+        """Twice."""
+
+    try:
+        assert priced(Recipe(framework="mine_alone", framework_options={"rounds": 9})).calls == Span(2, 10)
+        assert priced(Recipe(framework="mine_told")).calls == Span(1, 1)
+        assert priced(Recipe(framework="mine_double")).calls == Span(4, 8)
+    finally:
+        for name in ("mine_alone", "mine_told", "mine_double"):
+            del registry.framework._entries[name]
+
+
+def test_what_is_wrong_is_named() -> None:
+    with pytest.raises(ConfigError, match="nothing_such"):
+        priced(Recipe(framework="nothing_such"))
+    with pytest.raises(ConfigError, match="rounds"):
+        priced(Recipe(framework_options={"rounds": 0}))
+
+
+@pytest.mark.parametrize(
+    ("calls", "tokens", "usd", "line"),
+    [
+        (Span(3, 30), Span(8_000, 240_000), Span(0.01, 0.35), "3–30 calls, 8 k–240 k tokens, $0.01–0.35"),
+        (Span(1, 1), Span(812, 812), Span(0, 0), "1 call, 812 tokens, free"),
+        (Span(2, 7), Span(999.6, 1_249_000), None, "2–7 calls, 1 k–1.2 M tokens, cost unknown"),
+        (Span(2, 7), Span(1, 9_949), Span(0.00001, 12.3456), "2–7 calls, 1–9.9 k tokens, $0.0001–12.35"),
+    ],
+)
+def test_the_line_is_short(calls: Span, tokens: Span, usd: Span | None, line: str) -> None:
+    assert Estimate(calls, tokens, tokens, tokens, usd, "").line() == line
+
+
+def test_the_basis_says_what_was_assumed() -> None:
+    told = priced(Recipe(context="window", budget=Budget(tokens=5_000, usd=1.0))).basis
+    assert all(word in told for word in ("react", "window", "tokens of results", "cap on tokens", "cap on cost"))

