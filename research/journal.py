@@ -66,6 +66,11 @@ class Journal:
     def observation(self, call_id: str) -> Observation | None:
         return self._observations.get(call_id)
 
+    @property
+    def observations(self) -> list[Observation]:
+        """All observations on record, in their order."""
+        return list(self._observations.values())
+
     def started(self, call_id: str) -> bool:
         """Whether the call was announced; it may have been cut off before its result."""
         return call_id in self._started

@@ -7,21 +7,28 @@ what bytes from strangers deserve: parsers have been made to loop, to swell and 
 from __future__ import annotations
 
 import io
+import re
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
+from copy import copy
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from research import cancel
 from research.errors import ConfigError
 from research.sandbox import confine, run_apart
+from research.text import clip
 
 if TYPE_CHECKING:
     from docx.table import Table
+    from lxml.html import HtmlElement
 
 SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx")
 """What can be read, in lower case."""
@@ -32,14 +39,34 @@ MAX_BYTES = 50 * 10**6
 MAX_UNPACKED = 200 * 10**6
 """Largest sum of the unpacked parts of a docx."""
 
+ARTICLE_CHARACTERS = 3_000_000
+"""Longer html is not searched for its article, which would take too long: all its words are taken."""
 
-class FileText(Struct, frozen=True):
+MAX_LINKS = 300
+"""Links that are kept of one page."""
+
+
+class Link(Struct, frozen=True):
+    """Where a page leads."""
+
+    text: str
+    """The words of the link, on one line."""
+    url: str
+
+
+class FileText(Struct, frozen=True, omit_defaults=True):
     """What a file says."""
 
     title: str
     """The document's own title, or else the name it was read under."""
     text: str
     """Markdown where the format has a structure; never empty."""
+    links: tuple[Link, ...] = ()
+    """As the document writes them, relative or absolute, at most `MAX_LINKS`; html only."""
+    base: str = ""
+    """What relative links start from, where the document says it."""
+    csl: dict[str, Any] = {}
+    """What it tells of itself, as CSL JSON names it; html and pdf only."""
 
 
 class UnreadableFile(ConfigError):
@@ -72,26 +99,29 @@ def read_bytes(data: bytes, suffix: str, name: str) -> FileText:
     _check(name, suffix, len(data))
     match suffix.lower():
         case ".html" | ".htm":
-            title, text = _html(data, name)
+            read = _html(data, name)
         case ".pdf":
-            title, text = _pdf(data, name)
+            read = _pdf(data, name)
         case ".docx":
-            title, text = _docx(data, name)
+            read = FileText(*_docx(data, name))
         case ".md":
             text = _decoded(data, name)
-            title = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+            read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
         case _:
-            title, text = "", _decoded(data, name)
-    if not text.strip():
+            read = FileText("", _decoded(data, name))
+    if not read.text.strip():
         raise UnreadableFile(name, "holds no text")
-    return FileText(title or name, text.strip())
+    return replace(read, title=_line(read.title) or name, text=read.text.strip())
 
 
 def read_apart(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) -> FileText:
-    """Like `read_bytes`, in a process of its own that is killed after `timeout_s` seconds.  Costs half a second."""
+    """Like `read_bytes`, in a process of its own that is killed after `timeout_s` seconds.  Costs half a second.
+
+    Raises `Stopped` when nobody waits for it any more.
+    """
     _check(name, suffix, len(data))
     try:
-        answer = run_apart("research.readers", data, suffix, str(timeout_s), timeout_s=timeout_s)
+        answer = run_apart("research.readers", data, suffix, str(timeout_s), timeout_s=timeout_s, stop=cancel.current())
     except TimeoutError as error:
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:
@@ -99,7 +129,7 @@ def read_apart(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) 
     read = msgspec.json.decode(answer, type=FileText | str)
     if isinstance(read, str):
         raise UnreadableFile(name, read)
-    return FileText(read.title or name, read.text)
+    return replace(read, title=read.title or name)
 
 
 def _check(path: Path | str, suffix: str, size: int) -> None:
@@ -134,23 +164,94 @@ def _decoded(data: bytes, name: str, declared: str | None = None) -> str:
     raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
 
 
-def _html(data: bytes, name: str) -> tuple[str, str]:
+def _html(data: bytes, name: str) -> FileText:
     import trafilatura
     from bs4 import BeautifulSoup
     from bs4.dammit import EncodingDetector
+    from lxml import etree, html
 
     markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True))
-    soup = BeautifulSoup(markup, "lxml")
-    title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    text = trafilatura.extract(markup, output_format="markdown", include_comments=False)
+    try:
+        tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
+    except etree.ParserError as error:  # not one element in it
+        raise UnreadableFile(name, "holds no text") from error
+    title = _line(tree.findtext(".//title") or "")
+    links = tuple(islice(_links(tree), MAX_LINKS))
+    base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
+    csl = _described(tree, title)
+    article = len(markup) <= ARTICLE_CHARACTERS
+    text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
     if text is None:  # nothing that looks like an article: all the words there are
+        soup = BeautifulSoup(markup, "lxml")
         for element in soup(["script", "style", "template", "noscript", "title"]):
             element.decompose()
         text = soup.get_text("\n", strip=True)
-    return title, text
+    return FileText(title, text, links, base, csl)
 
 
-def _pdf(data: bytes, name: str) -> tuple[str, str]:
+def _links(tree: HtmlElement) -> Iterator[Link]:
+    for element in tree.iter("a"):
+        target, words = element.get("href") or "", _line(element.text_content())
+        if words and 0 < len(target) <= 2000:
+            yield Link(clip(words, 120), target)
+
+
+_SCHOLARLY = {
+    "citation_journal_title": "container-title",
+    "citation_publisher": "publisher",
+    "citation_doi": "DOI",
+    "citation_volume": "volume",
+    "citation_issue": "issue",
+}
+"""The tags that journals write for Google Scholar ("Inclusion Guidelines for Webmasters"), and CSL's names for them."""
+
+
+def _described(tree: HtmlElement, title: str) -> dict[str, Any]:
+    """What a page tells of itself: tags of journals first, then what trafilatura finds in other tags and JSON-LD."""
+    from lxml import html
+    from trafilatura import extract_metadata
+
+    # Without its body: there, a guess at a date or an author would be one.
+    head = html.document_fromstring("<html><head></head><body></body></html>")
+    told: dict[str, list[str]] = {}
+    for element in tree.iter("title", "meta", "script"):
+        if element.tag == "script" and element.get("type") != "application/ld+json":
+            continue
+        head[0].append(copy(element))
+        value = clip(_line(element.get("content") or ""), 300)
+        if value and element.get("name"):
+            told.setdefault(str(element.get("name")).lower(), []).append(value)
+    found = extract_metadata(head, extensive=False)
+    authors = told.get("citation_author") or [_line(each) for each in (found.author or "").split(";")]
+    csl: dict[str, Any] = {
+        "type": "article-journal" if "citation_journal_title" in told else "webpage",
+        "title": told.get("citation_title", [title or _line(found.title or "")])[0],
+        "author": [_person(each) for each in authors[:50] if each],
+        "issued": _issued(told.get("citation_publication_date", told.get("citation_date", [found.date or ""]))[0]),
+        "container-title": clip(_line(found.sitename or ""), 300),
+    }
+    csl |= {name: told[tag][0] for tag, name in _SCHOLARLY.items() if tag in told}
+    return {name: value for name, value in csl.items() if value}
+
+
+def _person(name: str) -> dict[str, str]:
+    """`Curie, Marie` as CSL writes names; what has no comma is left whole, because cultures differ in the order."""
+    family, comma, given = name.partition(",")
+    return {"family": family.strip(), "given": given.strip()} if comma and given.strip() else {"literal": name}
+
+
+def _issued(date: str) -> dict[str, Any]:
+    """`2024-05-06`, `2024/5` or `2024` in CSL; empty for anything else."""
+    match = re.match(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?!\d)", date)
+    return {"date-parts": [[int(part) for part in match.groups() if part]]} if match else {}
+
+
+def _line(text: str) -> str:
+    """On one line, so that a title is a title."""
+    return " ".join(text.split())
+
+
+def _pdf(data: bytes, name: str) -> FileText:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
@@ -161,14 +262,16 @@ def _pdf(data: bytes, name: str) -> tuple[str, str]:
     try:
         reader = PdfReader(io.BytesIO(data))
         pages = [page.extract_text().strip() for page in reader.pages]
-        title = (reader.metadata and reader.metadata.title) or ""
+        title = _line((reader.metadata and reader.metadata.title) or "")
+        author = _line((reader.metadata and reader.metadata.author) or "")
     except (DependencyError, FileNotDecryptedError) as error:
         raise UnreadableFile(name, "is encrypted; save it without a password") from error
     except broken as error:
         raise UnreadableFile(name, f"is not a whole pdf ({_told(error)}); save it again") from error
     if not any(pages):
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages, as when scanned; run OCR on it first")
-    return title.strip(), "\n\n".join(page for page in pages if page)
+    csl: dict[str, Any] = {"title": title, "author": [{"literal": clip(author, 300)}] if author else []}
+    return FileText(title, "\n\n".join(filter(None, pages)), csl={key: value for key, value in csl.items() if value})
 
 
 def _docx(data: bytes, name: str) -> tuple[str, str]:

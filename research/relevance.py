@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from research.text import content_tokens
+from research.text import content_tokens, sentences
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -31,10 +31,15 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
 
 
 def reduce(text: str, goal: str, limit: int, embedder: Embedder | None = None) -> str:
-    """At most `limit` characters of the text: its lines that serve the goal best, in their order, gaps as `…`."""
+    """At most `limit` characters of the text: its lines that serve the goal best, in their order, gaps as `…`.
+
+    A line that would take most of the room is looked at sentence by sentence.
+    """
     if len(text) <= limit:
         return text
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [
+        piece for line in text.splitlines() if line.strip() for piece in _pieces(line, min(limit, max(limit // 4, 300)))
+    ]
     ranked = sorted(range(len(lines)), key=scores(goal, lines, embedder).__getitem__, reverse=True)
     kept: set[int] = set()
     room = limit
@@ -51,3 +56,10 @@ def reduce(text: str, goal: str, limit: int, embedder: Embedder | None = None) -
             parts.append("…")
         parts.append(lines[index])
     return "\n".join(parts)
+
+
+def _pieces(line: str, size: int) -> Iterator[str]:
+    """The line, or its sentences when it is longer than `size`, or parts of that size where they are longer still."""
+    for sentence in [line] if len(line) <= size else sentences(line):
+        for start in range(0, len(sentence), size):
+            yield sentence[start : start + size]

@@ -30,6 +30,7 @@ from research.events import (
     WaitingForUser,
     Warned,
 )
+from research.guard import Guard
 from research.journal import Journal
 from research.protocols.tagged import write_call
 from research.recipe import Recipe
@@ -79,6 +80,8 @@ class Shared:
         self.notices = notices
         """What the user should know of the parts before the first round, e.g. a tool that is withheld."""
         self.ledger = Ledger(self.journal.sources)
+        self.guard = Guard(self.journal.observations)
+        """Knows which urls may be visited once something private was seen."""
         self.tried: list[tuple[ToolCall, Observation]] = []
         """Every tool call with its result: what a run that saw nothing has to show."""
         self.computed: list[str] = []
@@ -94,6 +97,8 @@ class Run:
         self.shared = shared
         self.agent = agent
         self.transcript = Transcript(question)
+        if agent == MAIN:
+            shared.guard.heard(question)
         self.language = recipe.language if recipe.language != "auto" else language_of(question)
         model = shared.models(recipe.model)
         native = model.native if recipe.protocol == "auto" else recipe.protocol == "native"
@@ -207,6 +212,7 @@ class Run:
         text = self.shared.journal.user_reply(self.agent)
         if text is None:
             raise NeedsInput(reply.answer)
+        self.shared.guard.heard(text)
         self.transcript = self.transcript.add(Interaction(reply, hint=text))
         return text
 

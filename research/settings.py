@@ -7,6 +7,7 @@ made and nowhere else.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,6 +63,10 @@ class Settings(BaseSettings):
     """How `visit` reads web pages: by itself, or through Jina Reader (the url is then sent to that service)."""
     jina_api_key: SecretStr | None = Field(None, validation_alias="JINA_API_KEY")
     jina_url: str = Field("https://r.jina.ai", validation_alias="JINA_URL")
+    gguf_context: int = Field(8192, ge=512, validation_alias="WORKBENCH_GGUF_CONTEXT")
+    """Tokens that prompt and reply of a `gguf:` model share; fewer if the model was trained on fewer."""
+    python_tool: Literal["auto", "cpython", "monty"] = Field("auto", validation_alias="WORKBENCH_PYTHON")
+    """Where a model's Python runs: sealed CPython (Linux) or Monty; `auto` takes the first that is safe here."""
     search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
     """Seconds that results of web and scholar services are kept; 0 keeps none."""
 
@@ -81,6 +86,15 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
         return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def environment() -> Mapping[str, str]:
+    """The variables that `mcp.json` may name: those of the process, then those of `.env`."""
+    from dotenv import dotenv_values
+
+    file = Settings.model_config.get("env_file")
+    kept = dotenv_values(str(file)) if file else {}
+    return {**{name: value for name, value in kept.items() if value is not None}, **os.environ}
 
 
 def load(**overrides: Any) -> Settings:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from research import cells, prompts, registry
 from research.budget import Meter
@@ -16,12 +16,19 @@ from research.journal import Journal
 from research.recipe import ROLES, Budget, Recipe
 from research.run import Shared
 from research.search.library import Library, Progress
-from research.settings import Settings, load
+from research.search.web import configured, services
+from research.settings import Settings, environment, load
 from research.store.sqlite import SqliteStore
 from research.toolbox import Toolbox
-from research.types import Embedder, Model, Passage, Scripted, Searcher, Tool
+from research.types import Embedder, Model, Passage, Scripted, Tool
+
+if TYPE_CHECKING:
+    from research.mcp.client import McpServers
+    from research.tools.jina import JinaReader
 
 TOOLS = ("search", "visit", "python")
+"""What a run may call unless it says otherwise."""
+ALL_TOOLS = (*TOOLS, "scholar")
 SEARCHERS = ("library",)
 
 
@@ -45,6 +52,13 @@ class Workbench:
     @cached_property
     def library(self) -> Library:
         return Library(self.settings.home, self.embedder)
+
+    @cached_property
+    def mcp(self) -> McpServers:
+        """The MCP servers of `mcp.json`; none is started before it is used."""
+        from research.mcp.client import McpServers
+
+        return McpServers(self.settings.home, self.settings.allowed_hosts, environment())
 
     def prepare(self, folders: Sequence[str], progress: Progress, *, vectors: bool = False) -> list[tuple[Path, str]]:
         """Bring the library up to date: the Factbook once, the folders as far as their files changed.
@@ -85,9 +99,12 @@ class Workbench:
                 raise ConfigError(f"option {key!r}: write framework.NAME=VALUE or context.NAME=VALUE")
             sides[side][name] = value
         for name in tools:
-            _known("tool", name, TOOLS)
-        for name in search:
-            _known("search source", name, SEARCHERS)
+            _known("tool", name, ALL_TOOLS)
+        search = self._resolved(search)
+        if "scholar" in tools:
+            services(rest.get("scholar", Recipe().scholar), self.settings)
+        if rest.get("mcp"):
+            self.mcp.offer(rest["mcp"])
         policy = registry.framework.get(framework)
         context = context or cells.default_context(framework)
         strategy = registry.context.get(context)
@@ -138,25 +155,58 @@ class Workbench:
                             model.take(done.purpose, done.agent)
             return cache[name]
 
-        return Shared(models, Toolbox(self._tools(recipe)), meter=Meter(recipe.budget), journal=journal, stop=stop)
+        tools, notices = list(self._tools(recipe, stop)), []
+        if recipe.mcp:
+            offer = self.mcp.offer(recipe.mcp)
+            tools += offer.tools
+            notices = [str(each) for each in offer.withheld]
+        return Shared(
+            models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices
+        )  # fmt: skip
 
-    def _tools(self, recipe: Recipe) -> Iterator[Tool]:
+    def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:
         if "search" in recipe.tools:
             from research.tools.search import SearchTool
 
-            yield SearchTool([self._searcher(name, recipe) for name in recipe.search])
+            remote = services([name for name in recipe.search if name not in SEARCHERS], self.settings)
+            own = [_Shelves(self.library, ("factbook", *recipe.folders))] if "library" in recipe.search else []
+            yield SearchTool([*own, *remote])
+        if "scholar" in recipe.tools:
+            from research.tools.scholar import ScholarTool
+
+            yield ScholarTool(services(recipe.scholar, self.settings))
         if "visit" in recipe.tools:
             from research.tools.visit import VisitTool
 
-            yield VisitTool(self.library, self.settings.allowed_hosts)
+            yield VisitTool(self.library, self.settings.allowed_hosts, self._reader())
         if "python" in recipe.tools:
             from research.tools.python import PythonTool
 
-            yield PythonTool()
+            yield PythonTool(self.settings.python_tool, stop)
 
-    def _searcher(self, name: str, recipe: Recipe) -> Searcher:
-        _known("search source", name, SEARCHERS)
-        return _Shelves(self.library, ("factbook", *recipe.folders))
+    def _reader(self) -> JinaReader | None:
+        """The service that reads web pages for us; None: we do it ourselves."""
+        from research.tools.jina import JinaReader
+
+        if self.settings.reader == "direct":
+            return None
+        key = self.settings.jina_api_key
+        return JinaReader(self.settings.jina_url, key.get_secret_value() if key else "")
+
+    def _resolved(self, search: Sequence[str]) -> tuple[str, ...]:
+        """The sources by name; `web` stands for every web service that is set up.  Raises `ConfigError`."""
+        names = [each for name in search for each in (configured(self.settings) if name == "web" else [name])]
+        remote = [name for name in names if name not in SEARCHERS]
+        for name in remote:
+            if name not in registry.searcher.names() or registry.searcher.get(name).traits.get("scholar"):
+                raise ConfigError(f"unknown search source {name!r}; known: {', '.join(self.sources())}")
+        services(remote, self.settings)
+        return tuple(dict.fromkeys(names))
+
+    def sources(self) -> list[str]:
+        """What a search can be told to look through: the library, `web`, and each web service by its name."""
+        entries = registry.searcher.all()
+        return [*SEARCHERS, "web", *(entry.id for entry in entries if not entry.traits.get("scholar"))]
 
 
 class _Shelves:

@@ -43,9 +43,10 @@ def _loopback(host: str) -> bool:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No key, url or .env of the developer leaks into a test."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "WORKBENCH_HOME", "WORKBENCH_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setitem(__import__("research.settings").settings.Settings.model_config, "env_file", None)
+    settings = __import__("research.settings").settings.Settings
+    for field in settings.model_fields.values():
+        monkeypatch.delenv(str(field.validation_alias), raising=False)
+    monkeypatch.setitem(settings.model_config, "env_file", None)
 
 
 @pytest.fixture(scope="session")

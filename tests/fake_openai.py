@@ -13,7 +13,7 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -33,6 +33,8 @@ class FakeReply:
     """`auto`: `tool_calls` or `stop`.  None: never sent."""
     usage: tuple[int, int] | None = (7, 3)
     """Prompt and completion tokens."""
+    cached: tuple[int, int] = (0, 0)
+    """How many of the prompt's tokens were read from the cache, and written to it."""
     deltas: Sequence[Body] | None = None
     """Send exactly these deltas instead of those made from text, calls and reasoning."""
     status: int = 200
@@ -50,7 +52,10 @@ class FakeReply:
     split: int | None = None
     """Bytes per HTTP chunk, so that characters are cut in the middle."""
     gate: threading.Event | None = None
-    """After the first event, wait until this is set."""
+    """After so many events as `gate_after` says, wait until this is set."""
+    gate_after: int = 1
+    raw: str | None = None
+    """Send exactly this stream."""
 
 
 Script = Sequence[FakeReply] | Callable[[Body], FakeReply]
@@ -61,8 +66,10 @@ class FakeOpenAI:
 
     `strict`: answer 400 to a history with an unknown role, an unanswered call or an orphaned result.
     `key`: answer 401 to any other, echoing what was sent.  `models`: what `/v1/models` lists, and all that is served.
-    `listing`: the body of `/v1/models` instead.
+    `listing`: the body of `/v1/models` instead.  `refuses`: parameters of a request that its models do not support.
     """
+
+    paths = ("/v1/chat/completions", "/v1/models")
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class FakeOpenAI:
         key: str | None = None,
         models: Sequence[str] = ("fake",),
         listing: Any = None,
+        refuses: Sequence[str] = (),
     ) -> None:
         self.requests: list[Body] = []
         """Bodies of the chat requests, in order of arrival."""
@@ -79,7 +87,15 @@ class FakeOpenAI:
         """The header of every request."""
         self.hung_up = threading.Event()
         """Set when a client left before its reply was written."""
-        self.strict, self.key, self.models = strict, key, models
+        self.tried: list[Body] = []
+        """Bodies of all chat requests, also of those refused by the rules of the service."""
+        self.sent: list[bytes] = []
+        """The same as they came."""
+        self.asked: list[str] = []
+        """The path of each of them."""
+        self.streams: list[bytes] = []
+        """Each stream as it went out."""
+        self.strict, self.key, self.models, self.refuses = strict, key, models, refuses
         self.listing = {"object": "list", "data": [{"id": name} for name in models]} if listing is None else listing
         self._script = script
         self._lock = threading.Lock()
@@ -111,6 +127,41 @@ class FakeOpenAI:
             return _error(400, f"the script of the fake has only {len(self._script)} replies")
         return self._script[n - 1]
 
+    def listed(self, query: str) -> Any:
+        """The body of a listing."""
+        return self.listing
+
+    def refused(self, headers: Mapping[str, str]) -> FakeReply | None:
+        """What is wrong with the headers."""
+        sent = headers.get("Authorization")
+        self.authorizations.append(sent)
+        if self.key is not None and sent != f"Bearer {self.key}":
+            return self.error(401, f"Incorrect API key provided: {sent}", "invalid_api_key")
+        return None
+
+    def refused_body(self, body: Body, headers: Mapping[str, str]) -> FakeReply | None:
+        """What is wrong with a request."""
+        if body.get("model") not in self.models:
+            return self.error(404, f"The model {body.get('model')!r} does not exist", "model_not_found")
+        for name in self.refuses:
+            if name in body:
+                said = f"Unsupported parameter: '{name}' is not supported with this model."
+                return self.error(400, said, "unsupported_parameter", name)
+        problem = history_problem(body.get("messages") or ()) if self.strict else None
+        return self.error(400, problem) if problem else None
+
+    def error(self, status: int, message: str, code: str | None = None, param: str | None = None) -> FakeReply:
+        return _error(status, message, code, param)
+
+    def events(self, reply: FakeReply, body: Body) -> Iterator[str]:
+        """The events of a stream, as they go out."""
+        for data in _events(reply):
+            yield f"data: {data}\n\n"
+
+    def whole(self, reply: FakeReply) -> Body:
+        """A reply that is not streamed."""
+        return _whole(reply)
+
 
 def history_problem(messages: Sequence[Body]) -> str | None:
     """What a strict service refuses in a conversation, in words."""
@@ -129,9 +180,9 @@ def history_problem(messages: Sequence[Body]) -> str | None:
     return f"tool calls without results: {sorted(unanswered)}" if unanswered else None
 
 
-def _error(status: int, message: str, code: str | None = None) -> FakeReply:
+def _error(status: int, message: str, code: str | None = None, param: str | None = None) -> FakeReply:
     kind = "invalid_request_error" if status < 500 else "server_error"
-    return FakeReply(status=status, body={"error": {"message": message, "type": kind, "code": code}})
+    return FakeReply(status=status, body={"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
 class _Server(ThreadingHTTPServer):
@@ -151,44 +202,39 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if refused := self._refused():
-            self._send(refused)
+            self._send(refused, {})
         else:
-            self._json(200, self.server.fake.listing)
+            self._json(200, self.server.fake.listed(self.path.partition("?")[2]))
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        refused = self._refused() or self._refused_body(body)
+        fake = self.server.fake
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.loads(data)
+        fake.sent.append(data)
+        fake.asked.append(self.path)
+        fake.tried.append(body)
+        refused = self._refused() or fake.refused_body(body, self.headers)
         try:
-            self._send(refused or self.server.fake.reply_to(body), stream=bool(body.get("stream")))
+            self._send(refused or fake.reply_to(body), body)
         except ConnectionError:
-            self.server.fake.hung_up.set()
+            fake.hung_up.set()
             self.close_connection = True
 
     def _refused(self) -> FakeReply | None:
-        fake, sent = self.server.fake, self.headers["Authorization"]
-        fake.authorizations.append(sent)
-        if self.path not in ("/v1/chat/completions", "/v1/models"):
-            return _error(404, f"no such path: {self.path}")
-        if fake.key is not None and sent != f"Bearer {fake.key}":
-            return _error(401, f"Incorrect API key provided: {sent}", "invalid_api_key")
-        return None
-
-    def _refused_body(self, body: Body) -> FakeReply | None:
         fake = self.server.fake
-        if body.get("model") not in fake.models:
-            return _error(404, f"The model {body.get('model')!r} does not exist", "model_not_found")
-        problem = history_problem(body.get("messages") or ()) if fake.strict else None
-        return _error(400, problem) if problem else None
+        if self.path.partition("?")[0] not in fake.paths:
+            return fake.error(404, f"no such path: {self.path}")
+        return fake.refused(self.headers)
 
-    def _send(self, reply: FakeReply, *, stream: bool = False) -> None:
+    def _send(self, reply: FakeReply, body: Body) -> None:
         if reply.reset_after == -1:
             self._reset()
         elif reply.body is not None or reply.status != 200:
             self._json(reply.status, reply.body, reply.headers)
-        elif stream:
-            self._stream(reply)
+        elif body.get("stream"):
+            self._stream(reply, body)
         else:
-            self._json(200, _whole(reply), reply.headers)
+            self._json(200, self.server.fake.whole(reply), reply.headers)
 
     def _json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = body.encode() if isinstance(body, str) else json.dumps(body, ensure_ascii=False).encode()
@@ -196,20 +242,24 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(status, {"Content-Type": kind, "Content-Length": str(len(data)), **(headers or {})})
         self.wfile.write(data)
 
-    def _stream(self, reply: FakeReply) -> None:
+    def _stream(self, reply: FakeReply, body: Body) -> None:
         self._head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **reply.headers})
-        for n, event in enumerate(_events(reply)):
+        written = bytearray()
+        events = self.server.fake.events(reply, body) if reply.raw is None else iter([reply.raw])
+        for n, event in enumerate(events):
             if n == reply.reset_after:
                 return self._reset()
             if n == reply.end_after:
                 break
-            if n == 1 and reply.gate is not None:
+            if n == reply.gate_after and reply.gate is not None:
                 reply.gate.wait(30)
-            data = f"data: {event}\n\n".encode()
+            data = event.encode()
+            written += data
             size = reply.split or len(data)
             for start in range(0, len(data), size):
                 piece = data[start : start + size]
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.server.fake.streams.append(bytes(written))
         self.wfile.write(b"0\r\n\r\n")
         return None
 
@@ -248,7 +298,10 @@ def _usage(reply: FakeReply) -> Body | None:
     if reply.usage is None:
         return None
     prompt, completion = reply.usage
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    usage: Body = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    if any(reply.cached):
+        usage["prompt_tokens_details"] = {"cached_tokens": reply.cached[0], "cache_write_tokens": reply.cached[1]}
+    return usage
 
 
 def _whole(reply: FakeReply) -> Body:

@@ -13,7 +13,7 @@ _IMAGE = re.compile(r"!\[([^\[\]]*)\](?=\()")
 _WEB = r"<?(?:https?://|mailto:|#|\Z)"  # the end: there an address or code was cut off
 _LINK = re.compile(rf"\](?=[(:]\s*(?!\s|{_WEB}))|<(?=[a-z][a-z\d+.-]+:(?<!http:)(?<!https:)(?<!mailto:))", re.I)
 """What opens a link to anything but the web, or the definition of one."""
-_FENCE = re.compile(r"^([ \t>*+\-\d.)]*(?:```+|~~~+))[^`\n]*$", re.M)
+_FENCE = re.compile(r"^([ \t>*+\-\d.)]*```+)[^`\n]*$", re.M)
 _DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:+\w)")
 _AS_IS = re.compile(
     r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)|(?<![`\\])(`+)(?!`)[^\n]+?(?<!`)\1(?!`)|https?://[^\s<>()\[\]]+",

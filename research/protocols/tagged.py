@@ -20,7 +20,7 @@ from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 FAILED = ' failed="true"'
 """Marks the response of a call that could not be done."""
 
-_TAG = re.compile(r"</?(think|tool_call|tool_response|report|action|answer)\b[^>]*>")
+_TAG = re.compile(r"<(?=\s{0,3}/?\s{0,3}(?:think(?:ing)?|tool_call|tool_response|report|action|answer)\b)", re.IGNORECASE)
 
 
 class Tagged:
@@ -69,7 +69,7 @@ def write_call(name: str, /, **arguments: Any) -> str:
 
 def escape(text: str) -> str:
     """Make our tags inside foreign text harmless: a page cannot close its own quotation."""
-    return _TAG.sub(lambda match: match.group().replace("<", "&lt;"), text)
+    return _TAG.sub("&lt;", text)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

@@ -1,28 +1,46 @@
-"""`python`: calculate, out of process and without files or network."""
+"""`python`: calculate and plot, out of process and without files or network."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import threading
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from research.tools import spec_of
 from research.types import ToolOutput, ToolSpec
 
+if TYPE_CHECKING:
+    from research.sandbox.python import Choice
+
+_DESCRIPTIONS = {
+    "cpython": "Run Python code to calculate; what it prints, or the value of its last line, comes back. numpy and the "
+    "calculating part of the standard library are there; matplotlib figures left open are shown. No files, no network.",
+    "monty": "Run Python code to calculate; print the result. A small Python: no numpy, no statistics, no plots, no "
+    "files, no network.",
+    None: "Switched off on this machine.",
+}
+
 
 class PythonTool:
     """Runs code in the sandbox of `research.sandbox`."""
 
-    timeout_s = 35.0
+    timeout_s = 45.0
     """A little more than the sandbox itself allows, so that its own message arrives."""
+
+    def __init__(self, choice: Choice = "auto", stop: threading.Event | None = None) -> None:
+        """`choice` limits where code may run; a set `stop` ends the code."""
+        self._choice = choice
+        self._stop = stop
 
     @property
     def spec(self) -> ToolSpec:
-        return spec_of(self.__call__, "python", "Run Python code to calculate; print the result. No files, no network.")
+        """Says what there is on this machine; the first time takes a second, for the sandbox is tried then."""
+        from research.sandbox import state
 
-    def __call__(
-        self, code: Annotated[str, Field(description="Python code that prints its result.", min_length=1)]
-    ) -> ToolOutput:
+        return spec_of(self.__call__, "python", _DESCRIPTIONS[state(self._choice).backend])
+
+    def __call__(self, code: Annotated[str, Field(description="Python code.", min_length=1)]) -> ToolOutput:
         from research.sandbox import run_python
 
-        return ToolOutput(run_python(code))
+        return run_python(code, stop=self._stop, choice=self._choice)

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import msgspec
 from pydantic import Field
 
+from research.search import merge, web
 from research.text import clip
 from research.tools import spec_of
-from research.types import Searcher, ToolOutput, ToolSpec
+from research.types import Passage, Searcher, ToolOutput, ToolSpec
 
 LIMIT = 10
 SNIPPET = 200
 """Characters of a result's quote."""
 
 
+def of_own_files(passage: Passage) -> bool:
+    """Whether a passage comes from the user's folders: all of the library but the Factbook, which is public."""
+    return passage.url.startswith("library://") and not passage.url.startswith("library://factbook/")
+
+
 class SearchTool:
     """At most 10 results, best first, each with a quote of at most 200 characters."""
 
-    timeout_s = 30.0
+    timeout_s = 45.0
+    """More than a service may take with all its attempts, so that its own message arrives."""
 
-    def __init__(self, searchers: Sequence[Searcher]) -> None:
+    def __init__(self, searchers: Sequence[Searcher], is_private: Callable[[Passage], bool] = of_own_files) -> None:
+        """`is_private`: whether only the user can know of a passage."""
         self._searchers = searchers
+        self._is_private = is_private
 
     @property
     def spec(self) -> ToolSpec:
@@ -38,15 +47,23 @@ class SearchTool:
         query: Annotated[
             str, Field(description="A few words: the thing and what you want to know of it.", min_length=1)
         ],
-        filter_year: Annotated[int | None, Field(description="Only results about this year.")] = None,
+        filter_year: Annotated[int | None, Field(description="Only results of this year.")] = None,
         site: Annotated[str | None, Field(description="Only results whose url contains this.")] = None,
     ) -> ToolOutput:
-        words = f"{query} {filter_year}" if filter_year else query
-        found = [passage for searcher in self._searchers for passage in searcher.search(words, LIMIT)]
-        if site:
-            found = [passage for passage in found if site in passage.url]
+        ask = web.ask(query, LIMIT, filter_year, filter_year, site or "")
+        gathered = web.gather(self._searchers, ask)
+        found = merge.fused([found.passages for found in gathered.found.values()], merge.same_page)[:LIMIT]
         if not found:
-            return ToolOutput(f"No results for {query!r}. Try other or fewer words.")
+            return ToolOutput("\n".join(filter(None, (_nothing(ask), gathered.remarks))))
         return ToolOutput(
-            passages=tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found[:LIMIT])
+            gathered.remarks,
+            tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found),
+            private=any(map(self._is_private, found)),
         )
+
+
+def _nothing(ask: web.Ask) -> str:
+    filtered = [str(ask.year_from)] if ask.year_from else []
+    filtered += [ask.site] if ask.site else []
+    within = f" within {' and '.join(filtered)}" if filtered else ""
+    return f"No results for {ask.query!r}{within}. Try other or fewer words{', or no filter' if filtered else ''}."

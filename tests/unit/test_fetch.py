@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import shutil
 import socket
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
-from research.fetch import FetchPolicy, fetch
+from research.fetch import FetchPolicy, fetch, vet
+from tests.unit.test_readers import pdf
 
 ARTICLE = """<html><head><title>Public  debt</title><script>alert(1)</script></head><body><nav>Home</nav><article>
 <h1>Debt of France</h1><p>The public debt of France was 113 percent of GDP in 2024, says the statistics office.</p>
@@ -485,3 +488,76 @@ def test_what_is_not_http_is_told(speaking: Callable[[Speaker], str]) -> None:
     host = speaking(lambda connection, _over: connection.sendall(b"SSH-2.0-OpenSSH_9.9\r\n"))
     with pytest.raises(ToolError, match="cannot be read"):
         fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
+
+
+# What a page leads to, and tells of itself
+
+
+def test_links_are_absolute_and_each_once(site: Site) -> None:
+    page = """<head><base href="/docs/"></head><body><p>Words. <a href="one?a=1&amp;b=2">One  <b>more</b></a>
+    <a href="one?a=1&amp;b=2#part">again</a> <a href="//example.org/two">Two</a> <a href="javascript:x()">no</a>
+    <a href="mailto:me@example.org">no</a> <a href="http://u@example.org/">no</a> <a href="/pictured"><img></a>
+    <a href="/page">itself</a></body>"""
+    url = site.says("/page", page, content_type="text/html")
+    assert [(link.text, link.url) for link in fetch(url, policy=site.policy).links] == [
+        ("One more", f"http://{site.host}/docs/one?a=1&b=2"),
+        ("Two", "http://example.org/two"),
+    ]
+
+
+def test_a_fragment_is_not_part_of_what_is_visited(site: Site) -> None:
+    url = site.says("/page", "words", content_type="text/plain")
+    assert fetch(f"{url}#part", policy=site.policy).url == url
+
+
+def test_a_page_tells_its_author_date_and_site(site: Site) -> None:
+    head = """<title>Debt</title><meta name="author" content="Jane Doe"><meta property="og:site_name" content="The Site">
+    <meta property="article:published_time" content="2024-05-06T07:00:00Z">"""
+    url = site.says(
+        "/", f"<html><head>{head}</head><body><p>Written in 1999.</p></body></html>", content_type="text/html"
+    )
+    assert fetch(url, policy=site.policy).csl == {
+        "type": "webpage",
+        "title": "Debt",
+        "author": [{"literal": "Jane Doe"}],
+        "issued": {"date-parts": [[2024, 5, 6]]},
+        "container-title": "The Site",
+    }
+
+
+def test_a_journal_tells_more(site: Site) -> None:
+    told = {"title": "A Study", "author": "Curie, Marie", "publication_date": "2020/3", "journal_title": "J. Phys.",
+            "doi": "10.1/x", "volume": "7"}  # fmt: skip
+    tags = "".join(f'<meta name="citation_{name}" content="{value}">' for name, value in told.items())
+    url = site.says("/", f'{tags}<meta name="citation_author" content="李明"><p>Words.', content_type="text/html")
+    assert fetch(url, policy=site.policy).csl == {
+        "type": "article-journal",
+        "title": "A Study",
+        "author": [{"family": "Curie", "given": "Marie"}, {"literal": "李明"}],
+        "issued": {"date-parts": [[2020, 3]]},
+        "container-title": "J. Phys.",
+        "DOI": "10.1/x",
+        "volume": "7",
+    }
+
+
+def test_a_pdf_is_read(site: Site) -> None:
+    writer = PdfWriter(clone_from=io.BytesIO(pdf("The debt of France", "was 113 percent")))
+    writer.add_metadata({"/Title": "Debt\nreport", "/Author": "INSEE"})
+    data = io.BytesIO()
+    writer.write(data)
+    page = fetch(site.says("/report", data.getvalue(), content_type="application/pdf"), policy=site.policy)
+    assert (page.title, page.text) == ("Debt report", "The debt of France\n\nwas 113 percent")
+    assert page.csl == {"title": "Debt report", "author": [{"literal": "INSEE"}]}
+
+
+@pytest.mark.parametrize("url", ["http://127.1/", "http://10.0.0.1/", "file:///x"])
+def test_a_url_can_be_judged_without_a_visit(url: str) -> None:
+    with pytest.raises(ToolError, match="cannot be visited"):
+        vet(url)
+
+
+def test_what_is_judged_well_is_told_as_it_would_be_visited(site: Site) -> None:
+    assert vet("http://8.8.8.8/a#b") == ("http://8.8.8.8/a", False)
+    assert vet(f"http://{site.host}/a", policy=site.policy) == (f"http://{site.host}/a", True)
+    assert site.asked == []

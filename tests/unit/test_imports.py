@@ -12,13 +12,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LAYERS = [
-    {"errors", "types", "text", "cells"},
-    {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "wire", "prices",
-     "tokens"},
+    {"errors", "types", "text", "cells", "cancel", "wire"},
+    {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
+     "addresses"},
     {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard"},
     {"journal", "view", "search", "embedders", "store", "toolbox"},
     {"exports", "progress", "metrics", "acting", "asking", "run", "ending", "estimate"},
-    {"frameworks", "contexts", "tools", "extractive", "engine", "mcp"},
+    {"frameworks", "contexts", "tools", "extractive", "engine", "mcp", "llama"},
     {"models"},
     {"workbench"},
     {"doctor", "__init__"},

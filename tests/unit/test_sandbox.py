@@ -3,16 +3,34 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from research.errors import ToolError
-from research.sandbox import OUTPUT_CHARACTERS, run_apart, run_python, self_test
+from research.errors import Stopped, ToolError
+from research.sandbox import run_apart, run_python, self_test, state
+from research.sandbox.job import OUTPUT_CHARACTERS
+from research.sandbox.python import Backend
+from research.tools.python import PythonTool
 
 
-def test_what_the_code_prints_comes_back() -> None:
-    assert run_python("print((3.732/3.689-1)*100)") == "1.1656275413391093\n"
+@pytest.fixture(
+    params=["monty", pytest.param("cpython", marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux only"))]
+)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    chosen: Backend = request.param
+    return chosen
+
+
+@pytest.fixture
+def cpython() -> None:
+    if sys.platform != "linux":
+        pytest.skip("CPython is sealed on Linux only")
+
+
+def test_what_the_code_prints_comes_back(backend: Backend) -> None:
+    assert run_python("print((3.732/3.689-1)*100)", choice=backend).text == "1.1656275413391093\n"
 
 
 @pytest.mark.parametrize(
@@ -27,21 +45,23 @@ def test_what_the_code_prints_comes_back() -> None:
         ("", ""),
     ],
 )
-def test_a_last_expression_is_shown_when_nothing_was_printed(code: str, shown: str) -> None:
-    assert run_python(code).startswith(shown)
-    assert bool(run_python(code)) == bool(shown)
+def test_a_last_expression_is_shown_when_nothing_was_printed(code: str, shown: str, backend: Backend) -> None:
+    text = run_python(code, choice=backend).text
+    assert text.startswith(shown)
+    assert bool(text) == bool(shown)
 
 
 @pytest.mark.parametrize("code", ["for i in range(200_000):\n    print(i)", "print('é' * 9000)", "list(range(9999))"])
-def test_long_output_is_cut_and_marked(code: str) -> None:
-    output = run_python(code)
+def test_long_output_is_cut_and_marked(code: str, backend: Backend) -> None:
+    output = run_python(code, choice=backend).text
     assert len(output) == OUTPUT_CHARACTERS
     assert output.endswith("characters in all]")
     assert "\n[cut: " in output
 
 
-def test_output_of_exactly_the_limit_is_whole() -> None:
-    assert run_python(f"print('x' * {OUTPUT_CHARACTERS}, end='')") == "x" * OUTPUT_CHARACTERS
+def test_output_of_exactly_the_limit_is_whole(backend: Backend) -> None:
+    code = f"print('x' * {OUTPUT_CHARACTERS}, end='')"
+    assert run_python(code, choice=backend).text == "x" * OUTPUT_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -50,7 +70,7 @@ def test_output_of_exactly_the_limit_is_whole() -> None:
         ("1 +", "SyntaxError"),
         ("def half(x):\n    return x / 0\nhalf(2)", "ZeroDivisionError"),
         ("unknown_name", "NameError: name 'unknown_name' is not defined"),
-        ("import numpy", "No module named 'numpy'"),
+        ("import no_such_module", "No module named 'no_such_module'"),
         ("def f():\n    return f()\nf()", "RecursionError"),
         ("raise TimeoutError('own')", "TimeoutError: own"),
         ("x = [0]\nwhile True:\n    x += x", "MemoryError"),
@@ -58,37 +78,46 @@ def test_output_of_exactly_the_limit_is_whole() -> None:
         ("x = []\nfor _ in range(100_000):\n    x = [x]\nx", "nested too deeply"),
     ],
 )
-def test_an_error_comes_back_as_its_traceback(code: str, told: str) -> None:
+def test_an_error_comes_back_as_its_traceback(code: str, told: str, backend: Backend) -> None:
     with pytest.raises(ToolError, match=told) as caught:
-        run_python(code)
+        run_python(code, choice=backend)
     assert len(str(caught.value)) < 2 * OUTPUT_CHARACTERS
 
 
-def test_what_was_printed_before_an_error_is_told_too() -> None:
+def test_what_was_printed_before_an_error_is_told_too(backend: Backend) -> None:
     with pytest.raises(ToolError, match=r"(?s)step 1\n.*line 2, in .*ZeroDivisionError"):
-        run_python("print('step 1')\n1 / 0")
+        run_python("print('step 1')\n1 / 0", choice=backend)
 
 
 @pytest.mark.parametrize(
     "code", ["while True:\n    pass", "import time\nwhile True:\n    time.sleep(9)", "10**10**8 % 7"]
 )
-def test_code_without_end_is_stopped(code: str) -> None:
+def test_code_without_end_is_stopped(code: str, backend: Backend) -> None:
     with pytest.raises(ToolError, match="time limit exceeded|stopped after 0.5 s"):
-        run_python(code, timeout_s=0.5)
+        run_python(code, timeout_s=0.5, choice=backend)
 
 
-def test_lone_surrogates_do_no_harm() -> None:
-    assert run_python("len('\ud800')") == "1"
+def test_the_user_can_stop_code(backend: Backend) -> None:
+    state(backend)
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    with pytest.raises(Stopped):
+        run_python("while True:\n    pass", timeout_s=60, stop=stop, choice=backend)
 
 
-def test_calls_share_nothing() -> None:
-    run_python("x = 1")
+def test_lone_surrogates_do_no_harm(backend: Backend) -> None:
+    assert run_python("len('\ud800')", choice=backend).text == "1"
+
+
+def test_calls_share_nothing(backend: Backend) -> None:
+    run_python("x = 1", choice=backend)
     with pytest.raises(ToolError, match="NameError"):
-        run_python("x")
+        run_python("x", choice=backend)
 
 
-def test_the_sandbox_passes_its_own_test() -> None:
+def test_the_sandbox_passes_its_own_test(backend: Backend) -> None:
     assert self_test() is None
+    assert state(backend).backend == backend
 
 
 def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -99,6 +128,85 @@ def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     liar.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(liar))
     assert "let code read a file" in (self_test() or "")
+
+
+# What CPython is there for
+
+
+@pytest.mark.usefixtures("cpython")
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("import statistics\nstatistics.median([3, 1, 2])", "2"),
+        ("import numpy as np\nnp.linalg.eigvalsh([[2, 1], [1, 2]])", "array([1., 3.])"),
+        ("import numpy as np\nnp.polyfit([0, 1, 2], [1, 3, 5], 1).round(6)", "array([2., 1.])"),
+        ("import numpy as np\nint(np.random.default_rng(1).integers(5, 6))", "5"),
+        ("from fractions import Fraction\nfrom decimal import Decimal\nFraction(1, 3), Decimal('0.1') * 3",
+         "(Fraction(1, 3), Decimal('0.3'))"),
+        ("from datetime import datetime\n(datetime.strptime('2024-03-01', '%Y-%m-%d') - datetime(2024, 2, 1)).days", "29"),
+        ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nP(3)", "P(x=3)"),
+        ("import json, re, random, math, itertools, collections\njson.dumps({'人口': 1}, ensure_ascii=False)", "'{\"人口\": 1}'"),
+        ("print('中国的人口')", "中国的人口\n"),
+        ("'人'.encode('gbk')", "b'\\xc8\\xcb'"),
+        ("if __name__ == '__main__':\n    print('main')", "main\n"),
+        ("import sys\nprint('done')\nsys.exit()", "done\n"),
+    ],
+)  # fmt: skip
+def test_calculations(code: str, shown: str) -> None:
+    assert run_python(code, choice="cpython").text == shown
+
+
+@pytest.mark.usefixtures("cpython")
+def test_a_warning_stands_below_the_result() -> None:
+    text = run_python("import numpy as np\nnp.array([1.0]) / 0", choice="cpython").text
+    assert text.startswith("array([inf])\n<code>:2: RuntimeWarning")
+
+
+@pytest.mark.usefixtures("cpython")
+def test_plots_come_back_as_png() -> None:
+    code = (
+        "import matplotlib.pyplot as plt\n"
+        "for year in range(2):\n    plt.figure()\n    plt.bar(['中国', 'a'], [1, 2])\n"
+        "    plt.title('人口 $x^2$', fontsize=17, family='SimHei')\n    plt.show()\n"
+    )
+    output = run_python(code, choice="cpython")
+    assert output.text == "[2 plots shown to the user]"
+    assert [image[:8] for image in output.images] == [b"\x89PNG\r\n\x1a\n"] * 2
+
+
+@pytest.mark.usefixtures("cpython")
+def test_plots_are_few_and_small() -> None:
+    code = (
+        "import matplotlib.pyplot as plt, numpy as np\n"
+        "for _ in range(5):\n    plt.figure(figsize=(60, 40))\n    plt.imshow(np.random.rand(300, 300))\n"
+    )
+    output = run_python(code, choice="cpython")
+    assert "4 plots shown to the user, 1 left out" in output.text
+    assert len(output.images) == 4
+    assert max(map(len, output.images)) <= 300_000
+
+
+@pytest.mark.usefixtures("cpython")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import pandas", "No module named 'pandas' here; there are numpy, matplotlib.pyplot, "),
+        ("open('data.csv')", "files, network and processes are closed to this code"),
+        ("import numpy as np\nnp.linalg.inv(np.zeros((2, 2)))", "LinAlgError: Singular matrix"),
+        ("import numpy as np\nnp.ones(10**9)", "the code may hold 1 GiB"),
+        ("print('a')\nx = 1\nwhile True:\n    x += 1", r"(?s)a\n.*stopped after 1 s: make it do less \(it was in line"),
+    ],
+)
+def test_an_error_says_what_to_do(code: str, told: str) -> None:
+    with pytest.raises(ToolError, match=told) as caught:
+        run_python(code, timeout_s=1, choice="cpython")
+    assert "site-packages" not in str(caught.value)
+
+
+def test_the_tool_says_what_there_is(backend: Backend) -> None:
+    tool = PythonTool(backend)
+    assert ("no numpy" in tool.spec.description) == (backend == "monty")
+    assert tool(code="print(6 * 7)").text == "42\n"
 
 
 # The process apart, seen from a Python console in it
@@ -161,3 +269,12 @@ def test_what_the_process_started_is_killed_with_it(end: str) -> None:
 def test_a_process_that_fails_is_told() -> None:
     with pytest.raises(ChildProcessError, match="status 1"):
         run_apart("no_such_module", b"", timeout_s=20)
+
+
+def test_a_process_that_says_too_much_is_ended() -> None:
+    with pytest.raises(ChildProcessError, match="said more than 1 MB"):
+        run_apart("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=20, output_bytes=10**6)
+
+
+def test_a_process_that_does_not_listen_is_heard() -> None:
+    assert run_apart("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")

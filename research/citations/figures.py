@@ -1,0 +1,244 @@
+"""Whether a figure of a claim is, in the source, a figure of the same thing, the same one's, and of the same year."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+
+from msgspec.structs import replace
+
+from research.citations.lexicon import negated, opposed, sides, two_sided
+from research.citations.matching import Problem, has, match
+from research.citations.names import Names, holds, is_country
+from research.citations.quantities import Quantity, fits, quantities
+from research.citations.reading import Figure, Sentence, stems, years
+
+RIVAL = 0.3
+"""By how much another line has to match the words better before its figure is the one that should stand there."""
+
+
+def against(names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, lines: Sequence[Sentence],
+    weights: dict[str, float], near: dict[int, float],
+) -> list[Problem]:  # fmt: skip
+    """What speaks against a figure of the claim being this figure of the source."""
+    found: list[Problem] = []
+    q, s = figure.quantity, seen.quantity
+    others = [
+        other for other in line.figures
+        if other is not seen and other.own != seen.own and fits(q.unit, other.quantity.unit)
+        and not q.states(other.quantity) and other.quantity.kind == s.kind and not other.quantity.weak
+    ]  # fmt: skip
+    if q.value * s.value < 0 and not ({(0, 1), (16, 1)} & sides(claim.text) or negated(claim.text)):
+        found.append(Problem(f"the source has {s.written}, with its sign", against=True))
+    found += _years(names, claim, figure, line, seen, others)
+    found += _bound(names, claim, figure, line, seen, others)
+    if line.cjk == claim.cjk:
+        found += _attribute(claim, figure, line, seen, others, lines, weights, near, names.words(claim.text))
+    return found
+
+
+def _years(
+    names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]
+) -> list[Problem]:
+    claimed = (
+        years(figure.own)
+        or years(figure.near)
+        or (claim.years if len(claim.years) == 1 == len(claim.figures) else frozenset())
+    )
+    if not claimed:
+        return []
+    own = years(seen.own) or years(line.label) or (line.years if len(line.years) == 1 else frozenset())
+    if own & claimed or _spans(own, claimed):
+        return []
+    if own:
+        said = ", ".join(str(year) for year in sorted(own))
+        return [Problem(f"the source gives {seen.quantity.written} for {said}, not {_listed(claimed)}", against=True)]
+    if any(years(other.own) & claimed for other in others):
+        return [Problem(f"the source does not give {seen.quantity.written} for {_listed(claimed)}", against=True)]
+    return []
+
+
+def _bound(
+    names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]
+) -> list[Problem]:
+    """Names beside the claim's figure have to stand beside the source's, and not beside another figure there."""
+    found = []
+    own = names.of(figure.own) or names.of(figure.near)
+    beside = [name for _, name, _ in names.of(seen.own)]
+    for _, written, key in own:
+        if holds(seen.own, key):
+            continue
+        elsewhere = [other for other in others if holds(other.own, key)]
+        if elsewhere and beside:
+            found.append(
+                Problem(f"the source gives {seen.quantity.written} for {beside[0]}, not {written}", against=True)
+            )
+        elif holds(line.text, key) or holds(line.context, key):
+            continue
+        else:
+            said = [name for _, name, k in names.of(line.text) or names.of(line.title)
+                    if is_country(k) == is_country(key) and not holds(figure.own, k)]  # fmt: skip
+            reason = (
+                f"the source says {said[0]}, not {written}"
+                if said
+                else f"{written} does not stand with {seen.quantity.written}"
+            )
+            found.append(Problem(reason, against=bool(said) and is_country(key)))
+    return found
+
+
+def _attribute(
+    claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure],
+    lines: Sequence[Sentence], weights: dict[str, float], near: dict[int, float], called: frozenset[str],
+) -> list[Problem]:  # fmt: skip
+    """Whether the figure is what the claim says it is: beside other words in its line, or another line's by right.
+
+    `called` are the words of names, which are looked at apart.
+    """
+    q = figure.quantity
+    known = stems(line.title) | stems(line.label) | called
+    own, beside = stems(figure.own) - known, stems(seen.own) - known
+    if opposed(sides(figure.own), sides(seen.own)) and (own & beside or all(map(two_sided, own))):
+        return [Problem(f"the source has the opposite beside {seen.quantity.written}", against=True)]
+    foreign = {key for key in beside - own if not two_sided(key)}
+    for other in others if foreign else ():
+        there = stems(other.own) - known
+        if (own & there) - beside and not (own & beside) - there:
+            return [
+                Problem(
+                    f"the source gives {other.quantity.written} for this, not {seen.quantity.written}", against=True
+                )
+            ]
+    local = (stems(figure.near) or own) - called
+    here = match(local, line, weights) if local else 1.0
+    if here > 0.9 or (len(local) == 1 and all(map(two_sided, local))):
+        return []
+    missing = {key for key in local if not has(line, key)}
+    for rival in lines:
+        if rival is line or rival.cjk != claim.cjk:
+            continue
+        there_share = match(local, rival, weights)
+        # Another line has all this one has, and the side that the claim names: male, exports, youth.
+        side = there_share > here and any(has(rival, key) for key in missing if two_sided(key))
+        if not (side and there_share >= 0.6) and not there_share >= max(0.45, here + RIVAL):
+            continue
+        if there_share < 0.9 and near and near.get(id(line), 0.0) >= near.get(id(rival), 0.0) + (0.1 if side else 0.0):
+            continue
+        given = [f.quantity for f in rival.figures if q.unit == f.quantity.unit]
+        said = rival.label or rival.text[:60]
+        if given and not any(q.states(g) for g in given):
+            return [Problem(f"the source gives {given[0].written} for this ({said})", against=True)]
+        if not given and here < 0.2:
+            what = line.label or line.text[:60]
+            return [Problem(f"the source has {seen.quantity.written} for something else ({what})")]
+    return []
+
+
+Compared = tuple[list[Problem], tuple[Sentence, Sentence]]
+"""What speaks against a comparison, and the lines that it was looked up in."""
+
+_THAN = re.compile(r"\bthan\b|比|高于|低于|大于|小于|多于|少于|超过")
+_MORE = 1
+"""The scale of `OPPOSITES` with more and less."""
+
+
+def compared(names: Names, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]) -> Compared | None:
+    """Whether `A has more of it than B` agrees with the figures that the sources give for A and B.
+
+    None when they give none.  Only for claims without figures of their own; of several years the claim's, else the first.
+    """
+    ends = {end for scale, end in sides(claim.text) if scale == _MORE}
+    called = list(dict.fromkeys(key for _, _, key in names.of(claim.text)))
+    measure = frozenset(k for k in claim.keys - names.words(claim.text) if not two_sided(k))
+    if claim.figures or not _THAN.search(claim.text) or len(ends) != 1 or len(called) != 2 or not measure:
+        return None
+    found = []
+    for name in called:
+        about = [line for line in lines if line.figures and (holds(line.title, name) or holds(line.text, name))]
+        about = [line for line in about if line.years & claim.years] or about
+        if not about:
+            return None
+        best = max(about, key=lambda line: match(measure, line, weights))
+        if match(measure, best, weights) < 0.5:
+            return None
+        found.append((best, best.figures[0].quantity))
+    (one, a), (two, b) = found
+    if one is two or a.unit != b.unit or a.value == b.value:
+        return None
+    if (a.value > b.value) == (ends == {0}):
+        return [], (one, two)
+    return [Problem(f"the sources give {a.written} and {b.written}", against=True)], (one, two)
+
+
+def dated(q: Quantity, claim: Sentence, used: Sequence[Sentence], lines: Sequence[Sentence]) -> list[Problem]:
+    """A year or date of the claim has to stand in the sources."""
+    if any(q.states(s) or s.states(q) for line in lines for s in (*line.quantities, *quantities(line.context))):
+        return []
+    if q.kind == "year" and any(_spans(line.years, frozenset((int(q.value),))) for line in used):
+        return []
+    return [Problem(f"{q.written} does not stand in the source", figure=q.kind == "date" and bool(q.date[2]))]
+
+
+def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
+    q = figure.quantity
+    given = [
+        f.quantity.written for line in rank[:1] for f in line.figures
+        if f.quantity.unit == q.unit and stems(figure.near) & line.keys
+    ]  # fmt: skip
+    reason = f"{q.written} does not stand in the source" + (f", which has {given[0]}" if given else "")
+    return Problem(reason, figure=not q.weak)
+
+
+def _spans(ranges: frozenset[int], claimed: frozenset[int]) -> bool:
+    """Whether years lie within a range of two."""
+    return len(ranges) == 2 and all(min(ranges) <= year <= max(ranges) for year in claimed)
+
+
+def _listed(found: Iterable[int]) -> str:
+    return ", ".join(str(each) for each in sorted(found))
+
+
+def rounds_to(computed: Quantity, written: Quantity) -> bool:
+    """Whether a computed value, rounded as the claim writes it, is the claim's number."""
+    scaled = replace(computed, unit="", kind="number")
+    plain = replace(written, unit="", kind="number")
+    if plain.states(scaled):
+        return True
+    # Computed in another unit of the same kind, or written with a scale word that the output has not.
+    digits = re.search(r"\d[\d,]*(?:\.\d+)?", written.written)
+    if digits is None:
+        return False
+    bare = float(digits.group().replace(",", ""))
+    places = len(digits.group().partition(".")[2])
+    return abs(abs(computed.value) - bare) <= 0.5 * 10.0**-places + 1e-9
+
+
+_SUM = re.compile(r"\b(?:total|combined|together|sum|altogether|both)\b|合计|总共|总和|一共")
+_DIFFERENCE = re.compile(
+    r"\b(?:more|less|fewer|difference|gap|higher|lower|larger|smaller|longer|shorter|by|margin|later|earlier|than)\b|"
+    r"相差|差距|多|少|高出|增加|减少"
+)
+_RATIO = re.compile(r"\b(?:times|ratio|fold|twice)\b|倍")
+
+
+def follows(text: str, q: Quantity, given: Sequence[Quantity]) -> tuple[Quantity, Quantity] | None:
+    """Two figures of one dimension from which a figure follows by the arithmetic that the words name."""
+    plain = [g for g in given if g.kind == "number" and g.value]
+    for a, b in permutations(plain, 2):
+        if a.unit != b.unit or a.value == b.value:
+            continue
+        if q.unit in ("", a.unit) and (
+            (_SUM.search(text) and _equal(q, a.value + b.value))
+            or (_DIFFERENCE.search(text) and _equal(q, a.value - b.value))
+        ):
+            return a, b
+        if not q.unit and _RATIO.search(text) and _equal(q, a.value / b.value):
+            return a, b
+        if q.unit == "%" != a.unit and (_equal(q, 100 * (a.value / b.value - 1)) or _equal(q, 100 * a.value / b.value)):
+            return a, b
+    return None
+
+
+def _equal(q: Quantity, value: float) -> bool:
+    return abs(abs(value) - abs(q.value)) <= q.half + 1e-9 * abs(q.value) and value != 0

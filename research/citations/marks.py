@@ -1,0 +1,237 @@
+"""Citation marks in a text, the statements they stand behind, and statements that have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from research.text import has_cjk
+
+MARK = re.compile(r"\[(\d+(?:\s*[,，、]\s*\d+)*)\]")
+"""A citation in text: `[3]` or `[1, 4]`."""
+
+LARGEST = 999
+"""Numbers above are years or lines, and never sources."""
+
+_WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
+_LIST = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～至]|and|&)\s*(?:\^|" + _WORD + r"[\s:#：]*)?\d{1,3})*"
+_FOREIGN = re.compile(
+    rf"(?<!!)(?:\[\s*\^?\s*(?:{_WORD}[\s:#：]*)?(?P<a>{_LIST})\s*(?:[†‡|:,].{{0,30}}?)?\]|"
+    rf"[【［〔]\s*(?:{_WORD}[\s:#：]*)?(?P<b>{_LIST})\s*(?:†[^】］〕\n]{{0,40}})?[】］〕]|"
+    rf"\((?:{_WORD})[\s:#：]*(?P<c>{_LIST})\)|（(?:{_WORD})[\s:#：]*(?P<d>{_LIST})）|"
+    rf"<sup>\s*\[?\^?(?P<e>{_LIST})\]?\s*</sup>|(?<=[.,;:!?。，；：！？”’\"»）)])(?P<f>[¹²³⁰⁴-⁹]+))(?!\()",
+    re.I,
+)
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
+
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
+    "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
+)
+_STOP = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s*\[\d)")
+_TAIL = re.compile(r"\s*(?:\[\d+(?:\s*[,，、]\s*\d+)*\]\s*)+(?:[.。]\s*)?")
+_BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•·]|\(?\d{1,3}[.)、]|[（(]?[一二三四五六七八九十]{1,3}[）)、.])\s+|^\s*>\s*")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*\s*:?\s*$")
+_RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+
+
+class Statement(Struct, frozen=True):
+    """One claim of a text and the numbers it cites."""
+
+    text: str
+    """As written, with its marks, without the bullet."""
+    context: str = ""
+    """What the place says beside it: the heading, the header cells of a table row."""
+    numbers: tuple[int, ...] = ()
+    heading: bool = False
+    before: str = ""
+    """The sentence before it in its paragraph."""
+
+
+def normalised(text: str) -> str:
+    """The text with each mark that models write for `[n]` as `[n]`: 【1†L3】 ［1］ [^1] [Source 1] [1-3] <sup>1</sup> (source 1).
+
+    Code is left alone, and so is `[1990-1995]`: a number over 999 is no source.
+    """
+    return around_code(text, lambda part: _FOREIGN.sub(_canonical, part))
+
+
+def _canonical(match: re.Match[str]) -> str:
+    written = next(group for group in match.groups() if group).translate(_SUPERSCRIPT)
+    found: list[int] = []
+    for piece in re.split(
+        r"\s*(?:[,，、;；&]|and)\s*", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
+    ):
+        ends = [int(n) for n in re.findall(r"\d+", piece)]
+        if len(ends) == 2 and ends[0] < ends[1] <= ends[0] + 20:
+            found += range(ends[0], ends[1] + 1)
+        else:
+            found += ends
+    if MARK.fullmatch(match.group()):
+        return match.group()
+    return f"[{', '.join(map(str, found))}]"
+
+
+def around_code(text: str, prose: Callable[[str], str], code: Callable[[str], str] = str) -> str:
+    """The text with `prose` done to all that is not code, and `code` to fences and spans.
+
+    Spans stand in for themselves as one private character each, so that a link around one stays whole.
+    """
+    kept: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        if "\n\n" in match.group() and not match.group().lstrip().startswith(("```", "~~~")):
+            return match.group()
+        kept.append(match.group())
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    masked = _SPAN.sub(keep, _FENCE.sub(keep, text.replace("\ue000", "").replace("\ue001", "")))
+    done = prose(masked)
+    while "\ue000" in done:  # a span may hold the place of a fence
+        done = re.sub("\ue000(\\d+)\ue001", lambda match: code(kept[int(match[1])]), done)
+    return done
+
+
+def without_code(text: str) -> str:
+    return around_code(text, str, lambda _: " ")
+
+
+def cited(text: str) -> list[int]:
+    """The numbers cited in a text, each once, in order of first use."""
+    plain = without_code(normalised(text))
+    found = [int(n) for match in MARK.finditer(plain) for n in re.findall(r"\d+", match.group(1))]
+    return list(dict.fromkeys(found))
+
+
+def without_marks(text: str) -> str:
+    return re.sub(r"\s+([.,;:。，；])", r"\1", MARK.sub("", text)).strip()
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a Markdown text: sentences, list items' sentences, table rows.  Code is left out.
+
+    A mark that stands after the full stop belongs to the sentence before it.
+    """
+    found: list[Statement] = []
+    heading, before = "", ""
+    header: list[str] = []
+    plain = _FENCE.sub("\n", normalised(text))
+    for line in plain.splitlines():
+        if not line.strip():
+            before, header = "", []
+            continue
+        if "|" in line.strip()[1:] and line.strip().startswith("|"):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if _RULE.match(line):
+                continue
+            if not header:
+                header = cells
+                continue
+            found += _row(cells, header, heading)
+            continue
+        if _HEADING.match(line):
+            heading = line.strip("#*: \t")
+            found.append(Statement(line.strip("# \t"), "", tuple(cited(line)), heading=True))
+            before = ""
+            continue
+        body = _BULLET.sub("", line).strip()
+        if body != line.strip():
+            before = ""
+        for sentence in sentences_of(body):
+            found.append(Statement(sentence, heading, tuple(cited(sentence)), before=before))
+            before = sentence
+    return found
+
+
+def _row(cells: list[str], header: list[str], heading: str) -> Iterator[Statement]:
+    """A row is one statement; where several of its cells cite, each of these is one, with the row's first cell."""
+    citing = [i for i, cell in enumerate(cells) if cited(cell)]
+    if len(citing) <= 1 or 0 in citing:
+        text = " | ".join(cells)
+        context = "; ".join(header)
+        yield Statement(text, f"{heading}; {context}", tuple(cited(text)))
+        return
+    for i in citing:
+        label = header[i] if i < len(header) else ""
+        yield Statement(f"{cells[0]}, {label}: {cells[i]}", heading, tuple(cited(cells[i])))
+
+
+def sentences_of(line: str) -> list[str]:
+    """Sentences of one line.  A stop ends none after an abbreviation, an initial, or before a small letter."""
+    found, start = [], 0
+    at = 0
+    while match := _STOP.search(line, at):
+        end = match.end()
+        at = end
+        before = line[start : match.start()]
+        after = line[end:]
+        if match.group()[0] == ".":
+            word = re.search(r"[\w.]*$", before)
+            last = word.group().lower() if word else ""
+            following = after.lstrip(" \"'“‘([*_")
+            if last in _ABBREVIATIONS and not _TAIL.match(after):
+                continue
+            if (
+                re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last)
+                and following[:1].isalnum()
+                and not has_cjk(following[:1])
+            ):
+                continue
+            if following[:1].islower():
+                continue
+            if last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip():
+                continue  # a list number
+        if tail := _TAIL.match(line, end):
+            end = at = tail.end()
+        found.append(line[start:end].strip())
+        start = end
+    found.append(line[start:].strip())
+    return [piece for piece in found if re.search(r"\w", piece)]
+
+
+_META = re.compile(
+    r"^\W*(?:in (?:summary|conclusion|short|brief)|to (?:sum up|summari[sz]e|conclude)|overall|this (?:report|answer|section|"
+    r"table)|the (?:following|sources?|evidence|table|report|above|answer|section|quoted|available)|these (?:sources?|figures)|"
+    r"(?:no|none of the|neither) sources?|(?:i|we) |note(?: that)?\b|sources?:|references?:|unfortunately|sorry|below|here |"
+    r"it is (?:not |un)(?:clear|known)|there is no (?:evidence|information|data)|no (?:evidence|information|data)|if |please |"
+    r"综上|总之|总的来说|总体|本报告|本文|以下|来源|资料|无法|抱歉|没有(?:找到|证据|来源)|未(?:找到|能)|目前没有|"
+    r"我|如果|请|注[:：]|参考|上述|需要注意)|"
+    r"\b(?:could not be (?:found|verified|confirmed)|(?:do|does|did) not (?:say|state|mention|give|contain)|"
+    r"not (?:found|stated) in)"
+    r"|(?:来源|资料)(?:中)?(?:没有|未)",
+    re.I,
+)
+_REFERENCES = re.compile(
+    r"^\W*(?:sources?|references?|bibliography|further reading|notes|参考(?:文献|资料)|来源|引用|注释)\W*$", re.I
+)
+
+
+def uncited(text: str, question: str = "") -> tuple[str, ...]:
+    """Statements with a figure or a name that cite nothing, in order.
+
+    Not counted: headings, questions, code, quotations of the question, lines that only lead in (`:`), talk about the
+    report or its sources, hedges and refusals, and everything under a heading such as `References`.
+    """
+    from research.citations.names import Names, is_country
+    from research.citations.quantities import quantities
+
+    known, found, listing = Names([text]), [], False
+    for statement in statements(text):
+        plain = without_marks(statement.text).strip("*_ ")
+        if statement.heading or _REFERENCES.match(plain):
+            listing = bool(_REFERENCES.match(plain))
+            continue
+        if listing or statement.numbers or plain.endswith(("?", "？", ":", "：")) or _META.search(plain):
+            continue
+        if plain and question and plain.casefold() in question.casefold():
+            continue
+        figures = [q for q in quantities(plain) if not q.weak]
+        called = known.of(plain)
+        strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
+        if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24)):
+            found.append(plain)
+    return tuple(found)

@@ -1,0 +1,244 @@
+"""Names in a text: people, organisations, places; countries in English and Chinese are known by their code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from research.citations.lexicon import stem
+from research.text import STOP_WORDS, has_cjk, tokens
+
+_LETTER = r"[A-Za-z0-9À-ɏ’'\-]"
+_CAPITAL = rf"(?:[dDlLO]['’])?(?:[A-ZÀ-ÞŠŽČŚŁĐĆİŌ]{_LETTER}*|[a-z]{{1,2}}[A-Z]{_LETTER}+)"
+_RUN = re.compile(
+    rf"(?<![\w.])(?:(?:[A-Z]\.){{2,}}|{_CAPITAL})"
+    rf"(?:(?:[ ]|\. (?<=\b[A-Z]\. ))(?:(?:of|de|da|do|du|del|la|le|el|al|von|van|bin)[ ]){{0,2}}{_CAPITAL})*"
+)
+_NOT_NAMES = frozenset(
+    "i january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec q1 q2 q3 q4 gdp ppp ceo cfo ci mr "
+    "mrs ms dr lord lady sir est fy he she it they we you his her its their our my this that these those there yes no "
+    "ad bc ce bce am pm usd eur gbp lng co2 pm2 kwh mwh gwh twh".split()
+)
+_DEMONYMS = {
+    "french": "FR", "german": "DE", "dutch": "NL", "british": "GB", "britain": "GB", "great britain": "GB", "uk": "GB",
+    "u.k.": "GB", "swiss": "CH", "danish": "DK", "dane": "DK", "spanish": "ES", "polish": "PL", "pole": "PL",
+    "finnish": "FI", "swedish": "SE", "turkish": "TR", "turkey": "TR", "türkiye": "TR", "greek": "GR", "thai": "TH",
+    "irish": "IE", "czech": "CZ", "czech republic": "CZ", "slovak": "SK", "norwegian": "NO", "portuguese": "PT",
+    "peruvian": "PE", "filipino": "PH", "philippine": "PH", "american": "US", "us": "US", "u.s.": "US", "usa": "US",
+    "u.s.a.": "US", "america": "US", "chinese": "CN", "belgian": "BE", "afghan": "AF", "argentine": "AR", "uzbek": "UZ",
+    "kazakh": "KZ", "kyrgyz": "KG", "tajik": "TJ", "turkmen": "TM", "serb": "RS", "croat": "HR", "icelandic": "IS",
+    "congolese": "CD", "burmese": "MM", "burma": "MM", "myanmar": "MM", "ivorian": "CI", "ivory coast": "CI",
+    "welsh": "WLS", "wales": "WLS", "scottish": "SCT", "scotland": "SCT", "england": "ENG", "english": "ENG",
+    "north korean": "KP", "south korean": "KR", "cabo verde": "CV", "swaziland": "SZ", "east timor": "TL",
+    "holland": "NL", "emirati": "AE", "uae": "AE", "bahamian": "BS", "the gambia": "GM", "gambia": "GM",
+    "bahamas": "BS", "the bahamas": "BS", "hong kong": "HK", "macau": "MO", "nigerien": "NE",
+    "democratic republic of the congo": "CD", "drc": "CD", "republic of the congo": "CG", "palestinian": "PS",
+}  # fmt: skip
+_ENDINGS = ("n", "an", "ian", "ean", "ese", "i", "ish", "er")
+
+
+@lru_cache(maxsize=1)
+def countries() -> dict[str, str]:
+    """What countries and their people are called, lower case, English and Chinese, with the ISO code (CLDR)."""
+    from babel import Locale
+
+    found = dict(_DEMONYMS)
+    for language in ("en", "zh"):
+        for code, name in Locale(language).territories.items():
+            if len(code) == 2 and code.isalpha() and code not in ("EU", "UN", "EZ", "XA", "XB", "ZZ", "QO"):
+                plain = re.sub(r"\s*\(.*?\)| - .*", "", name).replace("&", "and").replace("’", "'").casefold()
+                found.setdefault(plain, code)
+                found.setdefault(plain.removesuffix("特别行政区"), code)
+    short = {name: code for name, code in found.items() if name.isalpha() and name.isascii() and len(name) > 3}
+    for ending in _ENDINGS:  # the plain ending first: `Nigerian` is of Nigeria, not of Niger
+        for cut in (0, 1, 2):
+            for name, code in short.items():
+                if cut == 0 or name[-1] in "aeiouy":
+                    found.setdefault(name[: len(name) - cut] + ending, code)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _chinese_countries() -> re.Pattern[str]:
+    words = sorted((name for name in countries() if has_cjk(name)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)))
+
+
+@lru_cache(maxsize=16_384)
+def names(text: str) -> tuple[tuple[int, str, str], ...]:
+    """Names with their place and key, in order: (place, as written, key).  The first word of a sentence is one only
+    when it stands in a longer name or names a country; `Names.proper` knows better.
+    """
+    found = [(m.start(), m.group(), countries()[m.group()]) for m in _chinese_countries().finditer(text)]
+    for match in _RUN.finditer(text):
+        written, place = match.group(), match.start()
+        written = re.sub(r"['’]s?$", "", written)
+        words = written.split()
+        while words and words[0].lower() in STOP_WORDS | _NOT_NAMES:
+            place += len(words[0]) + 1
+            words = words[1:]
+        while words and words[-1].lower() in _NOT_NAMES:
+            words = words[:-1]
+        for part in _apart(" ".join(words)):
+            if len(part) > 1:
+                at = text.find(part, place)
+                found.append((max(at, place), part, key(part)))
+    return tuple(sorted(found))
+
+
+def _apart(name: str) -> list[str]:
+    """`Real GDP of Chile` names Chile; `University of Leeds` is one name."""
+    parts = re.split(r" of (?:the )?", name)
+    if len(parts) > 1 and (key(parts[-1]).isupper() or any(w.lower() in _NOT_NAMES for w in parts[0].split())):
+        return (
+            [name]
+            if key(name).isupper()
+            else [" ".join(w for w in part.split() if w.lower() not in _NOT_NAMES) for part in parts]
+        )
+    return [name]
+
+
+def starts_sentence(text: str, place: int) -> bool:
+    """Whether a capital at this place says nothing: the beginning, or after a stop, colon, quote or bullet."""
+    before = text[:place].rstrip(" \t\"“‘'([*_#>-–—")
+    return not before or before[-1] in ".!?:;。！？：；\n|"
+
+
+def key(name: str) -> str:
+    """The code of a country, else the lower-case words."""
+    plain = re.sub(r"'s?$|'s(?= )", "", name.replace("’", "'")).casefold()
+    plain = plain.removeprefix("the ")
+    return countries().get(plain) or countries().get(plain.removesuffix("s")) or plain
+
+
+def is_country(key: str) -> bool:
+    return key.isupper()
+
+
+class Names:
+    """Which words are names, learnt from a whole collection of texts, and whether a text holds one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        joined = "\n".join(texts)
+        self.proper = {
+            word.casefold()
+            for place, written, _ in names(joined)
+            if not starts_sentence(joined, place)
+            for word in written.split()
+        }
+        self.common = set(re.findall(r"(?<![\w’'-])[a-z][a-z’'-]+", joined))
+
+    def of(self, text: str) -> list[tuple[int, str, str]]:
+        """The names of a text: (place, as written, key)."""
+        found = []
+        for place, written, k in names(text):
+            words = written.split()
+            if starts_sentence(text, place) and not is_country(k):
+                if words[0].casefold() in self.common and words[0].casefold() not in self.proper:
+                    place, words = place + len(words[0]) + 1, words[1:]
+                elif len(words) == 1 and words[0].casefold() not in self.proper:
+                    continue
+            if not is_country(k) and words and all(word.casefold() in self.common for word in words):
+                continue  # a heading in capitals
+            if words:
+                written = " ".join(words)
+                found.append((place, written, key(written)))
+        return found + _tagged(text)
+
+    def words(self, text: str) -> frozenset[str]:
+        """The stems of all words in the names of a text."""
+        return frozenset(stem(word) for _, written, _ in self.of(text) for word in tokens(written))
+
+
+@lru_cache(maxsize=4_096)
+def _tagged(text: str) -> list[tuple[int, str, str]]:
+    """Chinese names of people, places and organisations, by the segmenter's tags."""
+    if not has_cjk(text):
+        return []
+    import rjieba
+
+    found, place = [], 0
+    for word, tag in rjieba.tag(text):
+        place = max(text.find(word, place), 0)
+        if tag in ("nr", "ns", "nt") and len(word) > 1 and word not in countries():
+            found.append((place, word, word))
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def holds(text: str, name: str) -> bool:
+    """Whether a text holds a name by its key: as it is, in a shorter or longer form, as initials, or as a people."""
+    if is_country(name):
+        return any(k == name or name in _parts(written) for _, written, k in names(text)) or _loose(text, name)
+    if has_cjk(name):
+        return name in text or all(char in text for char in name)
+    wanted = _words(name)
+    if not wanted:
+        return True
+    if wanted <= set(_split(text)):
+        return True
+    initials = "".join(word[0] for word in name.split() if word not in STOP_WORDS)
+    for _, written, _ in names(text):
+        other = _words(written)
+        if other and (other < wanted or wanted < other) and max(map(len, other & wanted)) > 2:
+            return True
+        if written.replace(".", "").casefold() == initials and len(initials) > 1:
+            return True
+        if len(name) > 1 and " " not in name and name.replace(".", "") == "".join(
+            word[0] for word in written.casefold().split() if word not in STOP_WORDS
+        ):  # fmt: skip
+            return True
+    if " " not in name and len(name) > 1:
+        return _demonym(name, text)
+    return False
+
+
+def _parts(written: str) -> set[str]:
+    words = written.casefold().split()
+    return {
+        countries().get(" ".join(words[i:j]), "")
+        for i in range(len(words))
+        for j in range(i + 1, min(i + 5, len(words)) + 1)
+    }
+
+
+def _loose(text: str, code: str) -> bool:
+    """Names that the capitals do not show: `the people of the gambia`; words only, no demonyms of two letters."""
+    lower = text.casefold()
+    return any(
+        c == code and len(n) > 3 and n in lower and re.search(rf"(?<!\w){re.escape(n)}(?!\w)", lower)
+        for n, c in _named(code)
+    )
+
+
+@lru_cache(maxsize=512)
+def _named(code: str) -> tuple[tuple[str, str], ...]:
+    return tuple((n, c) for n, c in countries().items() if c == code and n.isascii())
+
+
+def _demonym(name: str, text: str) -> bool:
+    """`Tuscan` and `Tuscany`: a long common beginning, and only an ending apart."""
+    ends = {"", "y", "a", "n", "an", "ian", "ese", "i", "ish", "er", "ers", "s", "ns", "ans", "e", "o", "es"}
+    for word in _split(text):
+        n = len(_common(word, name))
+        if n >= 4 and n >= len(name) - 3 and word[n:] in ends and name[n:] in ends:
+            return True
+    return False
+
+
+def _common(a: str, b: str) -> str:
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n]:
+        n += 1
+    return a[:n]
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(w for w in _split(name) if w not in STOP_WORDS and w not in _NOT_NAMES)
+
+
+@lru_cache(maxsize=32_768)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(re.sub(r"['’]s?$", "", w) for w in re.findall(r"\w[\w’'.\-]*\w|\w", text.casefold()))

@@ -1,0 +1,166 @@
+"""A sentence as the checker reads it: its words, names and figures, and what stands beside each figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from msgspec import Struct
+
+from research.citations.lexicon import WEAK, negated, sides, stem
+from research.citations.marks import sentences_of
+from research.citations.names import Names
+from research.citations.quantities import Quantity, quantities
+from research.text import content_tokens, has_cjk
+from research.types import Source
+
+_HARD = re.compile(
+    r"[;；。()（）|]|[，,、](?!\d)|[:：](?!\d)|\s[-–—]+\s|——|/(?=[a-z])|"
+    r"\b(?:while|whereas|but|compared (?:with|to)|although|though|versus|vs|because|owing to|due to)\b|"
+    r"而(?!且)|但|由于|因为|比(?=\S*\d)"
+)
+_SOFT = re.compile(
+    r"\b(?:against|than)\b|(?:\band\b|\bor\b|和|与|及|以及)(?!.*(?:\band\b|\bor\b|和|与|及))|"
+    r"(?:\bfrom|\bto|至|到|由|从)\s*(?:about |some |around |just |约)?$",
+    re.I,
+)
+"""Where two figures part: at the last `and` between them, or at `from`, `to` and the like right before the second."""
+_YEAR_ONLY = re.compile(
+    r"[\s(（]*(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d+)?)?年?\s*(?:est\.?|estimate|data|估计)?[)）\s,，;；.]*$",
+    re.I,
+)
+
+
+class Figure(Struct, frozen=True):
+    """A figure and its place."""
+
+    quantity: Quantity
+    own: str
+    """The piece of the sentence that it stands in."""
+    near: str
+    """That, and the pieces before it that hold no figure."""
+
+
+class Sentence(Struct, frozen=True, dict=True):
+    """A sentence or line with what its place says beside it."""
+
+    text: str
+    context: str = ""
+    """Title, heading, and the sentences before it that it may speak of."""
+    title: str = ""
+    n: int = 0
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return quantities(self.text)
+
+    @cached_property
+    def cjk(self) -> bool:
+        return has_cjk(self.text)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return stems(self.text)
+
+    @cached_property
+    def all_keys(self) -> frozenset[str]:
+        return self.keys | stems(self.context)
+
+    @cached_property
+    def clauses(self) -> tuple[str, ...]:
+        """Its clauses; a short one goes with the one before."""
+        pieces: list[str] = []
+        for start, end in _pieces(self.text, ()):
+            piece = self.text[start:end].strip(" ,，;；")
+            if pieces and len(stems(piece)) < 2:
+                pieces[-1] += ", " + piece
+            elif piece:
+                pieces.append(piece)
+        return tuple(pieces)
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """Its figures without years and dates, each with its piece of the sentence."""
+        wanted = [q for q in self.quantities if q.kind in ("number", "ordinal")]
+        spans = list(_pieces(self.text, wanted))
+        counts = [sum(start <= q.start < end for q in wanted) for start, end in spans]
+        found = []
+        for q in wanted:
+            i = next((i for i, (start, end) in enumerate(spans) if start <= q.start < end), len(spans) - 1)
+            start, end = spans[i]
+            j = i + 1  # a year in brackets behind a figure is the figure's
+            while j < len(spans) and not counts[j] and _YEAR_ONLY.fullmatch(self.text[spans[j][0] : spans[j][1]]):
+                end = spans[j][1]
+                j += 1
+            first = i
+            while first and not counts[first - 1]:
+                first -= 1
+            found.append(Figure(q, self.text[start:end], self.text[spans[first][0] : end]))
+        return tuple(found)
+
+    @cached_property
+    def label(self) -> str:
+        """What stands before the colon of a line such as `Median age, total: 42.7 years`."""
+        match = re.match(r"([^:：.!?。]{2,110}?)[:：]\s*\S", self.text)
+        return match[1] if match and len(match[1].split()) <= 16 else ""
+
+    @cached_property
+    def years(self) -> frozenset[int]:
+        return years(self.text)
+
+
+def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
+    """Where the pieces of a sentence begin and end: at its commas and the like, and between figures that are paired."""
+    taken = [(q.start, q.end) for q in quantities(text)]
+    cuts = [m.start() for m in _HARD.finditer(text) if not any(a <= m.start() < b for a, b in taken)]
+    for before, q in zip(wanted, wanted[1:], strict=False):
+        if soft := _SOFT.search(text, before.end, q.start):
+            cuts.append(soft.start())
+    for q in wanted[:1]:
+        if re.search(r"\b(?:from)\s*$|[由从]$", text[: q.start]):
+            cuts.append(max(q.start - 5, 0))
+    start = 0
+    for cut in sorted(set(cuts)):
+        if cut > start:
+            yield start, cut
+            start = cut
+    yield start, len(text)
+
+
+@lru_cache(maxsize=65_536)
+def stems(text: str) -> frozenset[str]:
+    """What the words of a text have at their root, without figures and words that only tell."""
+    for q in reversed(quantities(text)):
+        text = f"{text[: q.start]} {text[q.end :]}"
+    return frozenset(stem(token) for token in content_tokens(text) if token not in WEAK and not token[0].isdigit())
+
+
+@lru_cache(maxsize=65_536)
+def years(text: str) -> frozenset[int]:
+    """The years that a text names, from dates too."""
+    found = {int(q.value) for q in quantities(text) if q.kind == "year"}
+    return frozenset(found | {q.date[0] for q in quantities(text) if q.kind == "date" and q.date[0]})
+
+
+def lines_of(source: Source) -> list[Sentence]:
+    """The sentences of a source, each with title, heading, and the two sentences before it as context."""
+    found = []
+    heading = ""
+    for line in source.quote.splitlines():
+        text = line.strip().lstrip("#>*- ")
+        if not text:
+            continue
+        if line.lstrip().startswith("#") or (
+            len(text.split()) <= 8 and len(text) < 60 and not re.search(r"\d|[.。:：!?,，]", text)
+        ):
+            heading = text
+        before: list[str] = []
+        for sentence in sentences_of(text):
+            context = "\n".join(filter(None, (source.title, heading if heading != text else "", *before[-2:])))
+            found.append(Sentence(sentence, context, source.title, source.n))
+            before.append(sentence)
+    return found
+
+
+__all__ = ["Figure", "Names", "Sentence", "lines_of", "negated", "sides", "stems", "years"]

@@ -1,0 +1,242 @@
+"""Nothing in a report may lead to a page that the run did not see: such urls are taken out, seen ones become `[n]`."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from urllib.parse import unquote
+
+from research.citations.marks import MARK, around_code, normalised
+from research.text import language_of
+from research.types import Source
+
+_COLON = r"(?::|&#0*58;|&#x0*3a;|&colon;|：)"
+_SLASH = r"(?:\\?/|&#0*47;|&#x0*2f;|&sol;)"
+# Characters of a url; Chinese ones are looked at apart, for a sentence may go on right behind an address.
+_CHARS = r"[^\s<>\"“”‘’`|{}\\^，。；：！？、（）《》〈〉「」『』【】［］\u3000-\u303f]"
+_LATIN = r"[^\s<>\"“”‘’`|{}\\^\u2e80-\uffef]"
+_URL = re.compile(
+    rf"(?<![A-Za-z0-9_@])(?:(?:[a-z][a-z0-9+.-]{{1,15}}{_COLON}{_SLASH}{_SLASH}|www\.(?=[\w-]+\.))"
+    rf"{_CHARS}+|(?:doi{_COLON}?\s?)?10\.\d{{4,9}}/{_LATIN}+|arxiv{_COLON}\s?(?:\d{{4}}\.\d{{4,5}}(?:v\d+)?|[a-z-]+/\d{{7}})|"
+    rf"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{{2,24}}(?::\d{{1,5}})?/(?!\s){_LATIN}*)",
+    re.I,
+)
+_LABEL = r"\[((?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*\])*)\]"
+_TITLE = r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?"""
+_TARGET = r"\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))" + _TITLE + r"\s*\)"
+_INLINE = re.compile(rf"(!?){_LABEL}{_TARGET}", re.S)
+_DEFINITION = re.compile(rf"^ {{0,3}}\[([^\]\n]+)\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+)){_TITLE}[ \t]*$\n?", re.M)
+_REFERENCE = re.compile(r"(!?)\[((?:[^\[\]\\]|\\.)+)\](?:[ ]?\[([^\[\]\n]*)\])?")
+_ANCHOR = re.compile(r"<a\b([^>]*)>(.*?)</a\s*>", re.I | re.S)
+_ADDRESS = re.compile(
+    r"""\b(?:href|src|data|srcset|action|cite|poster|background)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I
+)
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
+_AUTO = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.I)
+_ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
+
+REMOVED = {"en": "(link removed)", "zh": "（链接已移除）"}
+"""What stands where a bare url was."""
+
+
+def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str, tuple[str, ...]]:
+    """The text with its marks in the form `[n]` and without urls that the run did not see; and these urls.
+
+    A url that is a source's becomes its `[n]`.  One that stands in a shown quote or in the question stays as it is.  Of
+    any other, a link keeps its label, and a bare url is replaced by a note.  Code keeps its urls when they were seen.
+    """
+    seen = Seen(sources, question)
+    text = normalised(text)
+    defined = {}
+    for match in _DEFINITION.finditer(text):
+        if _is_url(match[2] or match[3]):
+            defined[match[1].casefold()] = match[2] or match[3]
+    cleaner = _Cleaner(seen, defined, REMOVED[language_of(_URL.sub(" ", text))])
+    cleaned = around_code(text, cleaner.prose, cleaner.code)
+    return cleaned, tuple(dict.fromkeys(cleaner.removed))
+
+
+class Seen:
+    """The urls that a run has seen, by their plain form."""
+
+    def __init__(self, sources: Sequence[Source], question: str) -> None:
+        self.number: dict[str, int] = {}
+        for source in sources:
+            self.number.setdefault(plain(source.url), source.n)
+            doi = str(source.csl.get("DOI", ""))
+            if doi:
+                self.number.setdefault(plain(doi), source.n)
+        texts = [question, *(part for source in sources for part in (source.title, source.quote))]
+        self.quoted = {plain(url) for part in texts for url in found(part)} - {""}
+
+    def knows(self, url: str) -> int | None:
+        """The number of the source; 0 when the url was only quoted; None when nothing showed it."""
+        form = plain(url)
+        if form in self.number:
+            return self.number[form]
+        return 0 if form in self.quoted else None
+
+
+class _Cleaner:
+    def __init__(self, seen: Seen, defined: dict[str, str], note: str) -> None:
+        self.seen, self.defined, self.note = seen, defined, note
+        self.removed: list[str] = []
+
+    def prose(self, text: str) -> str:
+        text = _DEFINITION.sub(self._definition, text)
+        text = _ANCHOR.sub(self._anchor, text)
+        text = _TAG.sub(self._tag, text)
+        for _ in range(3):  # a picture in a link in a link
+            text = _INLINE.sub(self._inline, text)
+        if self.defined:
+            text = _REFERENCE.sub(self._reference, text)
+        text = _AUTO.sub(lambda match: self._bare(match[1], "<", ">"), text)
+        return _replace(text, self.seen, self._bare)
+
+    def code(self, text: str) -> str:
+        return _replace(text, self.seen, lambda url: url if self.seen.knows(url) is not None else self._bare(url))
+
+    def _bare(self, url: str, before: str = "", after: str = "") -> str:
+        n = self.seen.knows(url)
+        if n:
+            return f"[{n}]"
+        if n == 0:
+            return before + url + after
+        self.removed.append(url)
+        return self.note
+
+    def _labelled(self, label: str, url: str, whole: str) -> str:
+        n = self.seen.knows(url)
+        if n == 0:
+            return whole
+        if n is None and not url.startswith("#"):
+            self.removed.append(url)
+        if n is None and url.startswith("#"):
+            return whole
+        inner = label.strip().strip("[]^ ")
+        if n is None:
+            return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
+        if inner.isdigit() or _is_url(inner):
+            return f"[{n}]"
+        return f"{label} [{n}]"
+
+    def _inline(self, match: re.Match[str]) -> str:
+        picture, label, url = match[1], match[2], match[3] or match[4] or ""
+        if not url:
+            return match.group()
+        if picture and self.seen.knows(url) is None:
+            self.removed.append(url)
+            return label
+        return self._labelled(label, url, match.group())
+
+    def _reference(self, match: re.Match[str]) -> str:
+        url = self.defined.get((match[3] or match[2]).casefold())
+        if url is None or MARK.fullmatch(match.group()):
+            return match.group()
+        n = self.seen.knows(url)
+        if MARK.fullmatch(f"[{match[2]}]"):
+            return f"[{n}]" if n else f"[{match[2]}]"
+        return match.group() if n == 0 else f"{match[2]} [{n}]" if n else match[2]
+
+    def _definition(self, match: re.Match[str]) -> str:
+        url = match[2] or match[3]
+        if not _is_url(url):
+            return match.group()
+        n = self.seen.knows(url)
+        if n == 0:
+            return match.group()
+        if n is None:
+            self.removed.append(url)
+        return ""
+
+    def _anchor(self, match: re.Match[str]) -> str:
+        address = _ADDRESS.search(match[1])
+        if address is None:
+            return match[2]
+        return self._labelled(
+            match[2], html.unescape(next(g for g in address.groups() if g is not None)), match.group()
+        )
+
+    def _tag(self, match: re.Match[str]) -> str:
+        """A tag with an address that was not seen goes as a whole; other tags stay."""
+        urls = [html.unescape(next((g for g in m.groups() if g), "")) for m in _ADDRESS.finditer(match.group())]
+        gone = [url for url in urls if url and self.seen.knows(url) is None]
+        self.removed += gone
+        return "" if gone else match.group()
+
+
+def found(text: str) -> list[str]:
+    """The urls of a text."""
+    return [_readings(match.group())[-1] for match in _URL.finditer(text) if _is_address(match.group())]
+
+
+def plain(url: str) -> str:
+    """What different ways to write one address share: no scheme, `www.`, fragment, tracking or percent signs."""
+    url = unquote(_ZERO_WIDTH.sub("", html.unescape(url)).replace("\\", "").replace("：", ":").strip().strip("<>"))
+    if match := re.search(r"(?:^|doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)", url, re.I):
+        return "doi:" + match[1].casefold().rstrip("/")
+    if match := re.search(r"(?:arxiv\.org/(?:abs|pdf|html)/|^arxiv:\s*)([\w.-]+/\d{7}|\d{4}\.\d{4,5})", url, re.I):
+        return "arxiv:" + match[1].casefold()
+    url = url.partition("#")[0]
+    head, _, query = url.partition("?")
+    kept = "&".join(sorted(part for part in query.split("&") if part and not part.casefold().startswith("utm_")))
+    scheme, mark, rest = head.partition("://")
+    if not mark:
+        scheme, rest = "http", head
+    host, slash, path = rest.partition("/")
+    host = host.casefold().removesuffix(":80").removesuffix(":443").removeprefix("www.").rstrip(".")
+    web = "" if scheme.casefold() in ("http", "https") else scheme.casefold() + "://"
+    return f"{web}{host}{(slash + path).rstrip('/')}" + (f"?{kept}" if kept else "")
+
+
+def _is_url(text: str) -> bool:
+    return _URL.match(text.strip()) is not None or re.match(r"[a-z][a-z0-9+.-]*:\S", text.strip(), re.I) is not None
+
+
+def _is_address(written: str) -> bool:
+    """A bare `name.end/path` is an address only where the end is one of the internet's."""
+    if re.match(rf"[a-z][a-z0-9+.-]*{_COLON}|www\.|10\.\d", written, re.I):
+        return True
+    from tld import get_tld
+
+    return get_tld(written, fix_protocol=True, fail_silently=True) is not None
+
+
+def _readings(written: str) -> list[str]:
+    """How far an address may go, longest first: punctuation and Chinese words behind it may belong to the sentence."""
+    ends = [written]
+    second = re.search(rf"[,;|](?=[a-z]{{2,8}}{_COLON}{_SLASH}{_SLASH})", written, re.I)
+    if second:
+        ends.append(written[: second.start()])
+    ends.append(_trimmed(ends[-1]))
+    if words := re.search(r"(?<=[^/=_%\-\u2e80-\uffef])[\u2e80-\uffef]", ends[-1]):
+        ends.append(_trimmed(ends[-1][: words.start()]))
+    return ends
+
+
+def _trimmed(url: str) -> str:
+    while url:
+        shorter = url.rstrip(".,;:!?'\"*_~…")
+        for opening, closing in ("()", "[]"):
+            if shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening):
+                shorter = shorter[:-1]
+        if shorter == url:
+            break
+        url = shorter
+    return url
+
+
+def _replace(text: str, seen: Seen, change: Callable[[str], str]) -> str:
+    """The text with each address in it changed; what follows an address stays."""
+
+    def one(match: re.Match[str]) -> str:
+        written = match.group()
+        if not _is_address(written):
+            return written
+        readings = _readings(written)
+        url = next((reading for reading in readings if seen.knows(reading) is not None), readings[-1])
+        rest = written[len(url) :]
+        return change(url) + (_replace(rest, seen, change) if rest else "")
+
+    return _URL.sub(one, text)

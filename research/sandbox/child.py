@@ -1,0 +1,241 @@
+"""Python itself, sealed: `python -m research.sandbox.child` in a process set apart (see `linux.py`).
+
+Everything the code may import is imported first, then the process is sealed, and only then is the code looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import importlib
+import importlib.abc
+import io
+import linecache
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+import types
+from collections.abc import Iterator
+from importlib.machinery import BuiltinImporter, FrozenImporter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from research.sandbox import linux
+from research.sandbox.apart import confine
+from research.sandbox.job import TRACEBACK_CHARACTERS, Head, Job, Result, out_of_time
+
+USEFUL = tuple(
+    """bisect calendar cmath collections copy csv dataclasses datetime decimal enum fractions functools hashlib heapq
+    itertools json math numbers operator pprint random re statistics string textwrap time typing unicodedata
+    zoneinfo""".split()
+)
+"""What code may import of the standard library."""
+
+HARMLESS = tuple(
+    """abc array ast base64 binascii colorsys concurrent contextlib ctypes difflib dis errno gc graphlib gzip hmac html
+    inspect io keyword locale logging mmap os pathlib pickle platform queue secrets shlex signal socket struct
+    subprocess sys tempfile threading timeit tokenize traceback types urllib uuid warnings weakref xml zlib""".split()
+)
+"""What it may import as well; whatever of it reaches outside is refused by the kernel."""
+
+PARTS = {
+    "concurrent": ("futures.thread",),
+    "numpy": ("char", "ctypeslib", "fft", "lib.recfunctions", "linalg", "ma", "polynomial", "random", "rec", "strings"),
+    "urllib": ("parse",),
+    "xml": ("etree.ElementTree",),
+}
+"""Parts that are imported apart from the whole, or by others at their first use."""
+
+CODECS = "big5 cp1252 euc-jp euc-kr gb18030 gb2312 gbk idna latin-1 punycode shift-jis utf-16 utf-32 utf-8-sig".split()
+
+_CODE = "<code>"
+_RESERVE = 16 * 2**20
+
+MEMORY = 2**30
+"""Bytes of address space that the code may use on top of what its libraries do."""
+
+
+class _OutOfTime(BaseException):
+    """Raised into the code when its time is over."""
+
+
+class _Closed(importlib.abc.MetaPathFinder):
+    """Says what there is instead of what there is not."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name.partition(".")[0] in sys.modules:
+            return  # a part of a module that is here: its own message is the better one
+        offered = ", ".join(("numpy", "matplotlib.pyplot", *USEFUL))
+        raise ModuleNotFoundError(f"No module named {name!r} here; there are {offered}", name=name)
+
+
+class _Said(Head, io.TextIOBase):
+    """What the code prints."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.add(text)
+        return len(text)
+
+    def note(self, text: str) -> None:
+        """On a line of its own, below what is there."""
+        if text:
+            self.add(text if not self.text or self.text.endswith("\n") else f"\n{text}")
+
+
+def _prepare(code: str) -> list[Any]:
+    """Import what `code` seems to need.  It is only searched for words here, not parsed: nothing is sealed yet.
+
+    What is returned has to be held, or else it would be read again.
+    """
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads cannot be started later
+    words = set(re.findall(r"\w+", code))
+    wanted = {"_strptime", "locale", *words.intersection((*USEFUL, *HARMLESS, "numpy"))}
+    if "matplotlib" in words:
+        wanted.add("numpy")
+    for name in wanted:
+        importlib.import_module(name)
+        for part in PARTS.get(name, ()):
+            importlib.import_module(f"{name}.{part}")
+    for name in CODECS:
+        codecs.lookup(name)
+    if "matplotlib" in words:
+        from research.sandbox import plots
+
+        plots.prepare(code)
+    time.localtime()  # reads the time zone
+    return list(_zones(code)) if "zoneinfo" in words else []
+
+
+def _zones(code: str) -> Iterator[Any]:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    for key in {"UTC", *re.findall(r"\b[A-Z]\w+(?:/[\w+-]+)+", code)[:100]}:
+        try:
+            yield ZoneInfo(key)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            continue  # only looked like one
+
+
+def _run(job: Job) -> Result:
+    """Inside the seal.  Nothing from here on can be relied upon: the code may have changed all of it."""
+    said, warned = _Said(), _Said()
+    sys.stdout, sys.stderr = said, warned
+    sys.set_int_max_str_digits(0)  # long integers are results like any other
+    reserve = bytearray(_RESERVE)
+    linecache.cache[_CODE] = (len(job.code), None, job.code.splitlines(keepends=True), _CODE)
+    signal.signal(signal.SIGALRM, _expired)
+    images: tuple[bytes, ...] = ()
+    error = ""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, job.timeout_s)
+        value = _executed(job.code)
+        if value is not None and not said.length:
+            said.add(_shown(value))
+        if "matplotlib.pyplot" in sys.modules:
+            from research.sandbox import plots
+
+            images, note = plots.collected()
+            said.note(note)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except _OutOfTime as late:
+        error = f"{out_of_time(job.timeout_s)}{_place(late)}"
+    except SystemExit as end:
+        error = end.code if isinstance(end.code, str) else ""
+    except BaseException as wrong:  # noqa: BLE001 - whatever the code raises is for the model
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        del reserve
+        error = _told(wrong)
+    said.note(warned.text)
+    return Result(_plain(said.text), said.length, _plain(error), images)
+
+
+def _expired(*_: object) -> None:
+    raise _OutOfTime
+
+
+def _executed(code: str) -> Any:
+    """Run the code as a script; the value of its last expression, if it ends in one."""
+    tree = ast.parse(code, _CODE)
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main  # where pickle and dataclasses look
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, _CODE, "exec"), main.__dict__)
+        return None
+    tree.body.pop()
+    exec(compile(tree, _CODE, "exec"), main.__dict__)
+    return eval(compile(ast.Expression(last.value), _CODE, "eval"), main.__dict__)
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        raise RecursionError("the last expression is nested too deeply to be shown: print a part of it") from None
+
+
+def _told(error: BaseException) -> str:
+    """The traceback of the code itself, without what lies in the libraries."""
+    told = traceback.TracebackException.from_exception(error, compact=True)
+    step: traceback.TracebackException | None = told
+    while step is not None:
+        step.stack[:] = [frame for frame in step.stack if frame.filename == _CODE]
+        step = step.__cause__ or step.__context__
+    text = "".join(told.format()).strip()[-TRACEBACK_CHARACTERS:]
+    if isinstance(error, MemoryError):
+        text += f"\nthe code may hold {MEMORY / 2**30:g} GiB"
+    if isinstance(error, PermissionError):
+        text += "\nfiles, network and processes are closed to this code; open figures are shown without savefig"
+    return text
+
+
+def _place(error: BaseException) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _CODE]
+    return f" (it was in line {lines[-1]})" if lines else ""
+
+
+def _plain(text: str) -> str:
+    return str(text).encode(errors="backslashreplace").decode()  # JSON cannot carry lone surrogates
+
+
+def _used() -> int:
+    """Bytes of address space of this process (proc(5), statm)."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _main() -> None:
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    answer = os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):  # what a library writes by itself is not part of the answer
+        os.dup2(nothing, number)
+    os.close(nothing)
+    held = _prepare(job.code)
+    os.environ.clear()
+    try:
+        confine(time.process_time() + job.timeout_s, memory=_used() + MEMORY)
+        linux.seal()
+    except OSError as error:
+        result = Result(unsealed=str(error))
+    else:
+        sys.meta_path[:] = [BuiltinImporter, FrozenImporter, _Closed()]
+        result = _run(job)
+    del held
+    left = memoryview(msgspec.json.encode(result))
+    while left:
+        left = left[os.write(answer, left) :]
+    os._exit(0)  # nothing that the code left behind gets a turn
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,259 @@
+"""Runs a model's code in one of two backends, after each has been tried."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+import zlib
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from research.errors import ToolError
+from research.sandbox.apart import ProcessDied, run_apart
+from research.sandbox.job import (
+    OUTPUT_CHARACTERS,
+    PLOT_BYTES,
+    PLOT_PIXELS,
+    PLOTS,
+    TRACEBACK_CHARACTERS,
+    Job,
+    Result,
+    out_of_time,
+)
+from research.types import ToolOutput
+
+Backend = Literal["cpython", "monty"]
+Choice = Literal["auto", "cpython", "monty"]
+
+START_S = 10.0
+"""Seconds granted for starting the process, on top of the time-out of its work."""
+
+_MODULES = {"cpython": "research.sandbox.child", "monty": "research.sandbox.monty"}
+_ANSWER_BYTES = 4 * 2**20
+
+
+class State(Struct, frozen=True):
+    """What the self-test found."""
+
+    backend: Backend | None
+    """What code runs in; None when nothing can be trusted here and the tool is off."""
+    why: str = ""
+    """Why it is not CPython, or why it is off."""
+
+
+def run_python(
+    code: str,
+    *,
+    timeout_s: float = 30.0,
+    stop: threading.Event | None = None,
+    choice: Choice = "auto",
+) -> ToolOutput:
+    """Run `code`; the text is what it printed, or else the repr of its last expression, or else "".
+
+    At most `OUTPUT_CHARACTERS`, with a marked cut; figures that it left open come as PNG.  Raises `ToolError` with what
+    was printed and the traceback when the code is wrong, fails, or takes more than `timeout_s` seconds or the memory
+    it may have, and when `state(choice)` says that nothing is safe here; `Stopped` soon after `stop` is set.
+    """
+    found = state(choice)
+    if found.backend is None:
+        raise ToolError(f"the python tool is off: {found.why}")
+    return run_in(found.backend, code, timeout_s=timeout_s, stop=stop)
+
+
+def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: threading.Event | None = None) -> ToolOutput:
+    """`run_python` in a backend that may not have been tried yet."""
+    job = Job(code.encode(errors="backslashreplace").decode(), timeout_s)  # JSON cannot carry lone surrogates
+    started = time.monotonic()
+    try:
+        answer = run_apart(
+            _MODULES[backend],
+            msgspec.json.encode(job),
+            timeout_s=timeout_s + START_S,
+            output_bytes=_ANSWER_BYTES,
+            stop=stop,
+        )
+        result = msgspec.json.decode(answer, type=Result)
+    except TimeoutError:
+        raise ToolError(out_of_time(timeout_s)) from None
+    except ProcessDied as error:
+        if error.status == -signal.SIGKILL and time.monotonic() - started >= timeout_s:
+            raise ToolError(out_of_time(timeout_s)) from None  # the limit of processor time
+        raise ToolError(f"the Python process died ({error}): do it another way, or with less memory") from error
+    except ChildProcessError as error:
+        raise ToolError(f"the Python sandbox failed: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ToolError("the code ended its process, or wrote over its answer: print the result instead") from error
+    return _output(result)
+
+
+def _output(result: Result) -> ToolOutput:
+    """What is told of it.  The code may have forged every part."""
+    if result.unsealed:
+        raise ToolError(f"the Python process cannot be sealed: {result.unsealed[:TRACEBACK_CHARACTERS]}")
+    output = _shortened(result.output, result.length)
+    if result.error:
+        raise ToolError(f"{output}\n{result.error[: 2 * TRACEBACK_CHARACTERS]}".strip())
+    return ToolOutput(output, images=tuple(image for image in result.images[:PLOTS] if is_plot(image)))
+
+
+def _shortened(text: str, length: int) -> str:
+    if max(len(text), length) <= OUTPUT_CHARACTERS:
+        return text
+    mark = f"\n[cut: {length} characters in all]"
+    return text[: OUTPUT_CHARACTERS - len(mark)] + mark
+
+
+def is_plot(data: bytes) -> bool:
+    """Whether `data` is one whole PNG, small in bytes and pixels, and nothing else (PNG specification, 5: chunks)."""
+    if not data.startswith(b"\x89PNG\r\n\x1a\n") or len(data) > PLOT_BYTES:
+        return False
+    place = 8
+    kinds: list[bytes] = []
+    while place + 12 <= len(data):
+        length, kind = struct.unpack_from(">I4s", data, place)
+        end = place + 12 + length
+        if end > len(data) or zlib.crc32(data[place + 4 : end - 4]) != int.from_bytes(data[end - 4 : end], "big"):
+            return False
+        if not kinds:
+            if kind != b"IHDR" or length != 13:
+                return False
+            width, height = struct.unpack_from(">II", data, place + 8)
+            if not (0 < width <= PLOT_PIXELS and 0 < height <= PLOT_PIXELS):
+                return False
+        kinds.append(kind)
+        place = end
+        if kind == b"IEND":
+            break
+    return place == len(data) and kinds[-1:] == [b"IEND"] and b"IDAT" in kinds
+
+
+_lock = threading.Lock()
+_states: dict[Choice, State] = {}
+
+
+def state(choice: Choice = "auto") -> State:
+    """Where code runs, tried once in this process; that takes about a second."""
+    with _lock:
+        if choice not in _states:
+            _states[choice] = examine(choice)
+        return _states[choice]
+
+
+def examine(choice: Choice = "auto") -> State:
+    """Try what `choice` allows, best first."""
+    reasons: list[str] = []
+    backends: tuple[Backend, ...] = ("cpython", "monty") if choice == "auto" else (choice,)
+    for backend in backends:
+        problem = problem_of(backend)
+        if problem is None:
+            return State(backend, "; ".join(reasons))
+        reasons.append(problem)
+    return State(None, "; ".join(reasons))
+
+
+def self_test() -> str | None:
+    """None when `run_python` works and lets nothing out, else why the python tool must stay off.  Takes seconds."""
+    found = examine()
+    return None if found.backend else found.why
+
+
+def problem_of(backend: Backend) -> str | None:
+    """None when a backend can calculate and did none of what it must not do, else what is wrong with it."""
+    if backend == "cpython" and sys.platform != "linux":
+        return f"CPython can be sealed on Linux only, this is {sys.platform}"
+    try:
+        output = run_in(backend, _USEFUL[backend]).text
+    except ToolError as error:
+        return f"the Python sandbox ({backend}) does not run: {error}"
+    if output.strip() != "11":
+        return f"the Python sandbox ({backend}) cannot calculate: it printed {output!r} instead of 11"
+    if backend == "cpython":
+        try:
+            done = run_in(backend, _attempts()).text
+        except ToolError as error:
+            return f"the Python sandbox ({backend}) could not be tried: {error}"
+        if done.strip() != f"refused {len(_ATTEMPTS)}":
+            return f"the Python sandbox ({backend}) let code {done.strip()[:300]}"
+    for attempt, code in (_FORBIDDEN if backend == "monty" else _ENDLESS).items():
+        try:
+            output = run_in(backend, code, timeout_s=0.5).text
+        except ToolError:
+            continue
+        return f"the Python sandbox ({backend}) let code {attempt}: it printed {output!r}"
+    return None
+
+
+_USEFUL = {
+    "cpython": "import math, numpy\nmath.floor((numpy.linalg.det([[3.732]]) / 3.689 - 1) * 1000)",
+    "monty": "import math\nprint(math.floor((3.732 / 3.689 - 1) * 1000))",
+}
+
+_ATTEMPTS = {
+    "read a file": "open({file!r}).close()",
+    "see a file": "os.stat({file!r})",
+    "write a file": "open('/tmp/research-probe', 'w').close()",
+    "list a folder": "os.listdir('/')",
+    "read the environment of the workbench": "open('/proc/{pid}/environ').close()",
+    "see an environment": "list(os.environ)[0]",
+    "use an open file of the workbench": "[os.read(number, 1) for number in range(4, 64) if can_read(number)][0]",
+    "open an internet socket": "socket.socket()",
+    "open a Unix socket": "socket.socket(socket.AF_UNIX)",
+    "start a process": "os.fork() or os._exit(0)",
+    "start a program": "os.posix_spawn('/bin/true', ['true'], {{}})",
+    "become a program": "tried(os.execv, '/bin/no-such-program', ['x'])",
+    "start a thread": "threading.Thread(target=int).start()",
+    "signal the workbench": "os.kill({pid}, 0)",
+    "trace a process": "kernel(libc.ptrace(0, 0, 0, 0))",
+    "change its own limits": "kernel(libc.prctl(4, 1, 0, 0, 0))",
+    "run machine code": "mmap.mmap(-1, 4096, prot=7)",
+    "fill the memory": "bytearray(4 * 2**30)",
+}
+"""What the self-test tries in CPython, by what a success would mean.  Each must raise."""
+
+_ENDLESS = {"run without end": "while True:\n    pass"}
+
+_FORBIDDEN = {
+    "read a file": f"open({__file__!r}).read()",
+    "read a file through pathlib": f"from pathlib import Path\nPath({__file__!r}).read_text()",
+    "write a file": "open('/tmp/probe', 'w').write('x')",
+    "list a folder": "import os\nos.listdir('/')",
+    "read the environment": "import os\ndict(os.environ)",
+    "start a program": "import os\nos.system('true')",
+    "start a process": "import subprocess\nsubprocess.run(['true'])",
+    "open a socket": "import socket\nsocket.socket()",
+    "load a library": "import ctypes\nctypes.CDLL(None)",
+    "climb to the interpreter's classes": "().__class__.__base__.__subclasses__()",
+    **_ENDLESS,
+    "fill the memory": "x = [0]\nwhile True:\n    x += x",
+}
+"""The same for Monty, one by one."""
+
+
+def _attempts() -> str:
+    """Code that tries everything in `_ATTEMPTS` and prints what it managed."""
+    tries = {what: code.format(file=__file__, pid=os.getpid()) for what, code in _ATTEMPTS.items()}
+    return f"""import ctypes, mmap, os, socket, threading
+libc = ctypes.CDLL(None)
+def kernel(result):
+    if result < 0: raise OSError("refused")
+def tried(what, *arguments):
+    try: what(*arguments)
+    except PermissionError: raise
+    except OSError: pass
+def can_read(number):
+    try: os.read(number, 0)
+    except OSError: return False
+    return True
+done, refused = [], 0
+for what, code in {tries!r}.items():
+    try: eval(code)
+    except BaseException: refused += 1
+    else: done.append(what)
+print(", ".join(done) or f"refused {{refused}}")
+"""

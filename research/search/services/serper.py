@@ -1,0 +1,54 @@
+"""Serper, which gives Google's results.  API: https://serper.dev/playground (`POST /search`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from research.registry import searcher
+from research.search import csl, web
+from research.search.pace import Trouble
+from research.search.remote import Refusal
+from research.settings import Settings
+from research.types import Passage
+
+
+class _Result(Struct):
+    link: str | None = None
+    title: str | None = None
+    snippet: str | None = None
+    date: str | None = None
+
+
+class _Answer(Struct):
+    organic: list[_Result]
+
+
+class Serper(web.Service):
+    """Google's organic results."""
+
+    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
+        body: dict[str, object] = {"q": web.with_site(ask, 2_000), "num": min(ask.limit, 10)}
+        if ask.days:
+            first, last = ("/".join((day[5:7], day[8:], day[:4])) for day in ask.days)
+            body["tbs"] = f"cdr:1,cd_min:{first},cd_max:{last}"  # a custom date range, as Google writes it
+        answer = self.remote.json(
+            _Answer, "POST", "/search", body=body, headers={"X-API-KEY": self.remote.key}, explain=_explain
+        )
+        return [web.passage(hit.link, hit.title, hit.snippet, issued=csl.date(hit.date)) for hit in answer.organic]
+
+
+def _explain(refusal: Refusal) -> Trouble | None:
+    if refusal.status == 400 and "credit" in refusal.said.lower():
+        return Trouble(
+            f"serper: the credits are used up (400); use other sources. It said: {refusal.said}", pause_s=600
+        )
+    return None
+
+
+@searcher("Serper", needs="serper_api_key")
+def serper(settings: Settings) -> Serper:
+    """Google's results; needs SERPER_API_KEY."""
+    web.need(settings, "serper_api_key")
+    return Serper(web.remote(settings, "serper", interval_s=0.1), web.kept(settings))

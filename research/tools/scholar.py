@@ -1,0 +1,65 @@
+"""`scholar`: papers from every scholarly service there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from research.search import csl, merge, web
+from research.text import clip
+from research.tools import spec_of
+from research.types import Passage, Searcher, ToolOutput, ToolSpec
+
+LIMIT = 10
+ABSTRACT = 200
+"""Characters of an abstract."""
+_AUTHORS = 3
+_YEARS = "Only papers of this year or {}."
+
+
+class ScholarTool:
+    """At most 10 papers, best first: title, authors (3, et al.), year, citations, 200 characters of the abstract."""
+
+    timeout_s = 45.0
+    """More than a service may take with all its attempts, so that its own message arrives."""
+
+    def __init__(self, searchers: Sequence[Searcher]) -> None:
+        self._searchers = searchers
+
+    @property
+    def spec(self) -> ToolSpec:
+        return spec_of(
+            self.__call__,
+            "scholar",
+            "Search for scientific papers. Returns numbered results with title, url, authors, year, number of citations "
+            "and the beginning of the abstract.",
+        )
+
+    def __call__(
+        self,
+        query: Annotated[str, Field(description="A few words: the topic, a title or an author.", min_length=1)],
+        year_from: Annotated[int | None, Field(description=_YEARS.format("later"))] = None,
+        year_to: Annotated[int | None, Field(description=_YEARS.format("earlier"))] = None,
+    ) -> ToolOutput:
+        ask = web.ask(query, LIMIT, year_from, year_to)
+        gathered = web.gather(self._searchers, ask)
+        found = merge.fused([found.passages for found in gathered.found.values()], merge.same_paper)[:LIMIT]
+        if not found:
+            nothing = f"No papers for {ask.query!r}. Try other or fewer words{', or other years' if ask.days else ''}."
+            return ToolOutput("\n".join(filter(None, (nothing, gathered.remarks))))
+        return ToolOutput(gathered.remarks, tuple(map(_shown, found)))
+
+
+def _shown(paper: Passage) -> Passage:
+    authors = [csl.written(author) for author in paper.csl.get("author", ())]
+    year, citations = csl.year(paper.csl), csl.citations(paper.csl)
+    facts = [
+        ", ".join(authors[:_AUTHORS]) + (", et al." if len(authors) > _AUTHORS else ""),
+        str(year) if year else "",
+        "" if citations is None else f"{citations:,} citation{'' if citations == 1 else 's'}",
+    ]
+    lines = " · ".join(filter(None, facts)), clip(paper.quote, ABSTRACT)
+    return msgspec.structs.replace(paper, quote="\n".join(filter(None, lines)))

@@ -1,0 +1,34 @@
+"""What the tests of search services share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from research import registry
+from research.search.kept import Kept
+from research.search.pace import Pace
+from research.search.services.duckduckgo import DuckDuckGo
+from research.search.web import Service
+from research.settings import load
+from tests.fake_search import KEY, KEYED, FakeClock
+
+
+@pytest.fixture
+def open_service(tmp_path: Path) -> Callable[..., Service]:
+    """A service by name as the workbench makes it, at another address and with a clock of our own."""
+
+    def make(name: str, url: str, clock: FakeClock | None = None, *, key: str = KEY, keep: float = 0) -> Service:
+        clock = clock or FakeClock()
+        if name == "duckduckgo":
+            kept = Kept(tmp_path / "search-cache.sqlite", keep)
+            return DuckDuckGo(url, kept, timeout_s=2, clock=clock)
+        keys = {f"{name}_api_key": key} if name in KEYED else {}
+        settings = load(home=tmp_path, search_cache_s=keep, **{f"{name}_url": url}, **keys)
+        service: Service = registry.searcher.get(name).function(settings)
+        service.remote.pace = Pace(name, 1.0, clock)
+        return service
+
+    return make

@@ -1,0 +1,703 @@
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from research.errors import ConfigError, ProviderError
+from research.models.anthropic import AnthropicModel
+from research.models.openai import OpenAIModel
+from research.settings import load
+from research.types import Completion, Delta, Message, Model, RawCall, Request, ToolCall, ToolSpec, Usage
+from research.workbench import Workbench
+from tests.fake_anthropic import FakeAnthropic, error_body
+from tests.fake_openai import FakeOpenAI, FakeReply, Script
+
+ASK = Request((Message("user", "What is the capital of France?"),))
+SEARCH = ToolSpec("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}})
+LOOP = Request((Message("system", "Be brief."), Message("user", "How big?")), tools=(SEARCH,))
+
+
+def model_of(server: FakeAnthropic, api_key: str = "", name: str = "fake", **options: Any) -> AnthropicModel:
+    return AnthropicModel(name, base_url=server.base_url, api_key=api_key, **options)
+
+
+def play(model: Model, request: Request = ASK) -> tuple[list[Delta], Completion]:
+    *deltas, last = model.stream(request)
+    assert isinstance(last, Completion)
+    return [delta for delta in deltas if isinstance(delta, Delta)], last
+
+
+def complete(*replies: FakeReply, request: Request = ASK, **options: Any) -> Completion:
+    with FakeAnthropic(replies) as server:
+        return play(model_of(server, **options), request)[1]
+
+
+def failure(script: Script, request: Request = ASK, **options: Any) -> ProviderError:
+    """The error of one request; deltas may come before it, a completion must not."""
+    seen: list[Delta | Completion] = []
+    with FakeAnthropic(script) as server, pytest.raises(ProviderError) as caught:
+        seen.extend(model_of(server, **options).stream(request))
+    assert not [item for item in seen if isinstance(item, Completion)]
+    return caught.value
+
+
+def turn(completion: Completion, *results: str) -> tuple[Message, ...]:
+    """A round as the native protocol writes it: the reply, then its results."""
+    said = Message("assistant", completion.text, completion.calls, None, completion.reasoning, completion.blocks)
+    return said, *(Message("tool", text, call_id=call.id) for call, text in zip(completion.calls, results, strict=True))
+
+
+def after(request: Request, *messages: Message, **changes: Any) -> Request:
+    return msgspec.structs.replace(request, messages=request.messages + messages, **changes)
+
+
+def marked(body: dict[str, Any]) -> int:
+    """How many breakpoints of the cache are set."""
+    return json.dumps(body).count("cache_control")
+
+
+def without_marks(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_marks(each) for each in value]
+    if isinstance(value, dict):
+        return {key: without_marks(each) for key, each in value.items() if key != "cache_control"}
+    return value
+
+
+class TestReplies:
+    def test_text_and_thinking_arrive_as_deltas_and_then_whole_with_usage(self) -> None:
+        with FakeAnthropic([FakeReply("Paris, of course.", reasoning="France is a country.", cached=(2, 1))]) as server:
+            model = model_of(server)
+            deltas, completion = play(model)
+        assert model.name == "anthropic:fake"
+        assert model.native
+        assert "".join(d.text for d in deltas if d.kind == "text") == "Paris, of course." == completion.text
+        assert (
+            "".join(d.text for d in deltas if d.kind == "reasoning") == "France is a country." == completion.reasoning
+        )
+        assert completion.finish_reason == "stop"
+        assert completion.usage == Usage(7, 3, cache_read_tokens=2, cache_write_tokens=1)
+
+    def test_parallel_calls(self) -> None:
+        completion = complete(FakeReply("I look.", calls=[("search", {"query": "Größe"}), ("list_files", {})]))
+        assert completion.finish_reason == "tool_calls"
+        assert completion.calls == (
+            ToolCall("toolu_fake_0", "search", {"query": "Größe"}),
+            ToolCall("toolu_fake_1", "list_files", {}),
+        )
+        assert completion.raw_calls[0] == RawCall("toolu_fake_0", "search", '{"query": "Größe"}')
+
+    @pytest.mark.parametrize("split", [1, 2, 3, 7])
+    def test_characters_cut_between_chunks(self, split: int) -> None:
+        text = "Größe 首都是巴黎。🗼"
+        assert complete(FakeReply(text, split=split)).text == text
+
+    def test_a_delta_is_given_on_before_the_next_is_written(self) -> None:
+        gate = threading.Event()
+        # Before the gate: message_start, ping, the start of the block, its first delta.
+        with FakeAnthropic([FakeReply("first second", gate=gate, gate_after=4)]) as server:
+            stream = model_of(server).stream(ASK)
+            assert next(stream) == Delta("firs")
+            gate.set()
+            assert next(stream) == Delta("t se")
+
+    def test_closing_the_stream_hangs_up(self) -> None:
+        gate = threading.Event()
+        with FakeAnthropic([FakeReply("many words " * 2_000, gate=gate, gate_after=4)]) as server:
+            stream = model_of(server).stream(ASK)
+            next(stream)
+            stream.close()  # type: ignore[attr-defined]
+            gate.set()
+            assert server.hung_up.wait(10)
+
+    @pytest.mark.parametrize(
+        ("reason", "ours"),
+        [("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "content_filter"),
+         ("pause_turn", "length"), ("tool_use", "tool_calls"), ("something_new", "something_new")],
+    )  # fmt: skip
+    def test_why_a_reply_ends(self, reason: str, ours: str) -> None:
+        assert complete(FakeReply("I", finish_reason=reason)).finish_reason == ours
+
+    def test_an_empty_reply_is_a_completion(self) -> None:
+        assert complete(FakeReply("")) == Completion("", (), "", "stop", Usage(7, 3))
+
+    def test_usage_that_is_not_reported_is_none(self) -> None:
+        assert complete(FakeReply("Paris", usage=None)).usage is None
+
+    def test_a_missing_message_stop_after_the_reason_is_no_loss(self) -> None:
+        assert complete(FakeReply("Paris", done=False)).text == "Paris"
+
+    def test_events_blocks_and_deltas_of_unknown_kinds_are_passed_by(self) -> None:
+        odd = [
+            {"type": "billing_note", "index": 3, "text": "?"},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "hologram", "data": "?"}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "hologram_delta", "data": "?"}},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "Par"}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "is"}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation": {}}},
+        ]
+        deltas, completion = [], None
+        with FakeAnthropic([FakeReply(deltas=odd)]) as server:
+            deltas, completion = play(model_of(server))
+        assert completion.text == "Paris" == "".join(delta.text for delta in deltas)
+        assert completion.blocks == ()
+
+    @pytest.mark.parametrize(
+        "arguments", ['{"query": "q', '["q"]', "Paris", '{"query":"a"}{"query":"b"}', "[" * 90_000]
+    )
+    def test_arguments_that_are_no_json_object_are_reported_and_not_run(self, arguments: str) -> None:
+        completion = complete(FakeReply("t", calls=[("search", arguments), ("visit", {"url": "u"})]))
+        assert [call.name for call in completion.calls] == ["visit"]
+        assert completion.finish_reason.startswith("bad_tool_call:search: the arguments are not ")
+        assert completion.raw_calls[0].arguments == arguments
+
+    @pytest.mark.parametrize("arguments", ['{"query": "q', ""])
+    def test_a_call_cut_by_the_length_limit_is_dropped(self, arguments: str) -> None:
+        calls = [("visit", {"url": "u"}), ("search", arguments)]
+        completion = complete(FakeReply("t", calls=calls, finish_reason="max_tokens"))
+        assert [call.name for call in completion.calls] == ["visit"]
+        assert completion.finish_reason == "length"
+
+    def test_threads_share_a_model(self) -> None:
+        def echo(body: dict[str, Any]) -> FakeReply:
+            return FakeReply(body["messages"][-1]["content"] * 20)
+
+        with FakeAnthropic(echo) as server, ThreadPoolExecutor(8) as pool:
+            model = model_of(server)
+            asked = [Request((Message("user", f"<{n}>"),)) for n in range(40)]
+            texts = list(pool.map(lambda request: play(model, request)[1].text, asked))
+        assert texts == [f"<{n}>" * 20 for n in range(40)]
+
+
+class TestRequests:
+    def test_what_is_sent(self) -> None:
+        calls = (ToolCall("c1", "search", {"query": "Größe"}), ToolCall("c2", "search", {"query": "n"}))
+        request = Request(
+            (
+                Message("system", "Be brief."),
+                Message("user", "How big?"),
+                Message("assistant", "Looking.", calls, reasoning="thoughts nobody signed"),
+                Message("tool", "1.2 m", call_id="c1"),
+                Message("tool", "", call_id="c2"),
+                Message("user", "Hint: answer."),
+            ),
+            tools=(SEARCH,),
+            stop=("<tool_response>", "\n"),
+            temperature=0.0,
+            max_tokens=50,
+        )
+        with FakeAnthropic([FakeReply("1.2 m")]) as server:
+            play(model_of(server), request)
+        assert without_marks(server.bodies[0]) == {
+            "model": "fake",
+            "max_tokens": 50,
+            "system": [{"type": "text", "text": "Be brief."}],
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "How big?"}]},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "text", "text": "Looking."},
+                        {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "Größe"}},
+                        {"type": "tool_use", "id": "c2", "name": "search", "input": {"query": "n"}},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "c1", "content": "1.2 m"},
+                        {"type": "tool_result", "tool_use_id": "c2"},
+                        {"type": "text", "text": "Hint: answer."},
+                    ],
+                },
+            ],
+            "tools": [{"name": "search", "description": "Searches.", "input_schema": SEARCH.parameters}],
+            "stop_sequences": ["<tool_response>"],
+            "temperature": 0.0,
+            "stream": True,
+        }
+
+    def test_what_is_not_asked_for_is_not_sent(self) -> None:
+        with FakeAnthropic([FakeReply("a")]) as server:
+            play(model_of(server))
+        assert server.bodies[0] == {
+            "model": "fake", "max_tokens": 16384, "stream": True,
+            "messages": [{"role": "user", "content": [{"type": "text", "text": ASK.messages[0].content}]}],
+        }  # fmt: skip
+
+    def test_messages_of_one_role_are_one_and_empty_ones_none(self) -> None:
+        messages = (
+            Message("user", "a"), Message("user", "b"), Message("assistant", " \n"), Message("user", "c"),
+            Message("assistant", "d"), Message("assistant", "e"), Message("user", "f"), Message("system", "late"),
+            Message("system", "\n"),
+        )  # fmt: skip
+        with FakeAnthropic([FakeReply("x")]) as server:
+            play(model_of(server), Request(messages))
+        body = server.bodies[0]
+        assert [[block["text"] for block in each["content"]] for each in body["messages"]] == [
+            ["a", "b", "c"], ["d", "e"], ["f"],
+        ]  # fmt: skip
+        assert without_marks(body["system"]) == [{"type": "text", "text": "late"}]
+
+    def test_results_stand_before_words_whatever_their_order(self) -> None:
+        call = ToolCall("c1", "search", {})
+        messages = (Message("user", "a"), Message("assistant", "", (call,)), Message("user", "hint"),
+                    Message("tool", "r", call_id="c1"))  # fmt: skip
+        with FakeAnthropic([FakeReply("x")]) as server:
+            play(model_of(server), Request(messages, tools=(SEARCH,)))
+        assert [block["type"] for block in server.bodies[0]["messages"][-1]["content"]] == ["tool_result", "text"]
+
+    def test_a_conversation_with_calls_defines_their_tools_where_none_is_offered(self) -> None:
+        with FakeAnthropic([FakeReply(calls=[("search", {})]), FakeReply("done")]) as server:
+            model = model_of(server)
+            first = play(model, LOOP)[1]
+            assert play(model, after(LOOP, *turn(first, "r"), tools=()))[1].text == "done"
+        assert [tool["name"] for tool in server.bodies[1]["tools"]] == ["search"]
+        assert server.bodies[1]["tool_choice"] == {"type": "none"}
+
+    @pytest.mark.parametrize(("key", "sent"), [("sk-123", "sk-123"), ("", None)])
+    def test_the_key_is_sent_if_there_is_one(self, key: str, sent: str | None) -> None:
+        with FakeAnthropic([FakeReply("a")]) as server:
+            play(model_of(server, key))
+        assert server.authorizations == [sent]
+
+    def test_the_version_is_the_newest_that_knows_the_request(self) -> None:
+        with FakeAnthropic([FakeReply("a"), FakeReply("b")]) as server:
+            play(model_of(server))
+            play(model_of(server), msgspec.structs.replace(ASK, temperature=0.5))
+        assert server.versions == ["2026-10-21", "2023-06-01"]
+        assert server.bodies[1]["temperature"] == 0.5
+
+    def test_a_schema_and_a_forced_call(self) -> None:
+        schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}}
+        with FakeAnthropic([FakeReply("{}"), FakeReply(calls=[("search", {})])]) as server:
+            play(model_of(server), msgspec.structs.replace(ASK, schema=schema))
+            play(model_of(server), msgspec.structs.replace(LOOP, must_call=True))
+        closed = {"type": "object", "additionalProperties": False}
+        assert server.bodies[0]["output_config"] == {
+            "format": {
+                "type": "json_schema",
+                "schema": {**closed, "properties": {"a": {"type": "array", "items": closed}}},
+            }
+        }
+        assert server.bodies[1]["tool_choice"] == {"type": "any"}
+        assert "additionalProperties" not in schema
+
+    @pytest.mark.parametrize(
+        "url", ["", "localhost:1", "ftp://host", "http://user:hunter2@host", "http://host?key=hunter2"]
+    )
+    def test_a_base_url_that_cannot_be_used_is_named(self, url: str) -> None:
+        with pytest.raises(ConfigError, match="ANTHROPIC_BASE_URL") as caught:
+            AnthropicModel("fake", base_url=url, api_key="")
+        assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+    @pytest.mark.parametrize("key", ["sk-secret123\n", "sk-sécret123", "sk-secret123 x"])
+    def test_a_key_that_cannot_be_sent_is_refused_unseen(self, key: str) -> None:
+        with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY") as caught:
+            AnthropicModel("fake", base_url=None, api_key=key)
+        assert "cret123" not in "".join(traceback.format_exception(caught.value))
+
+
+class TestCache:
+    def test_each_round_reads_what_the_round_before_has_written(self) -> None:
+        """Also when a round made more calls than the service looks back over (20 blocks)."""
+        calls = [("search", {"query": f"{n}"}) for n in range(25)]
+        usages = []
+        with FakeAnthropic([FakeReply(calls=calls, reasoning="hm") for _ in range(4)], caching=True) as server:
+            model, request = model_of(server), LOOP
+            for _ in range(4):
+                completion = play(model, request)[1]
+                assert completion.usage is not None
+                usages.append(completion.usage)
+                request = after(request, *turn(msgspec.structs.replace(completion), *["result"] * 25))
+                request = _renamed(request)
+        assert usages[0].cache_read_tokens == 0 < usages[0].cache_write_tokens
+        for before, now in zip(usages, usages[1:], strict=False):
+            assert now.cache_read_tokens == before.cache_read_tokens + before.cache_write_tokens
+        assert max(map(marked, server.bodies)) == 3
+
+    def test_a_single_question_is_not_written(self) -> None:
+        with FakeAnthropic([FakeReply("a")]) as server:
+            play(model_of(server), Request((Message("system", "s"), Message("user", "long text"))))
+        assert marked(server.bodies[0]) == 1
+
+
+def _renamed(request: Request) -> Request:
+    """With call ids that are unique within the run, as the run gives them."""
+    names: dict[str, str] = {}
+    messages = []
+    for n, message in enumerate(request.messages):
+        if message.calls and message.calls[0].id.startswith("toolu"):
+            names = {call.id: f"r{n}-{i}" for i, call in enumerate(message.calls)}
+            calls = tuple(msgspec.structs.replace(call, id=names[call.id]) for call in message.calls)
+            message = msgspec.structs.replace(message, calls=calls)
+        elif message.call_id in names:
+            message = msgspec.structs.replace(message, call_id=names[message.call_id])
+        messages.append(message)
+    return msgspec.structs.replace(request, messages=tuple(messages))
+
+
+class TestThinking:
+    def test_it_goes_back_unchanged_before_what_it_led_to(self) -> None:
+        thought = FakeReply("I look.", reasoning="Where? Größe", calls=[("search", {})])
+        with FakeAnthropic([thought, FakeReply("done")], bound=True) as server:
+            model = model_of(server)
+            first = play(model, LOOP)[1]
+            play(model, after(LOOP, *turn(first, "r")))
+        sent = server.bodies[1]["messages"][1]["content"]
+        assert [block["type"] for block in sent] == ["thinking", "text", "tool_use"]
+        assert sent[0] == first.blocks[0] == {
+            "type": "thinking", "thinking": "Where? Größe", "signature": first.blocks[0]["signature"],
+        }  # fmt: skip
+
+    def test_redacted_thinking_and_text_between_thoughts_keep_their_places(self) -> None:
+        def stream(body: dict[str, Any]) -> FakeReply:
+            if len(server.bodies) > 1:
+                return FakeReply("done")
+            raw = server.bodies[0]
+            server._signed["sealed"] = ""
+            blocks = [
+                {"type": "redacted_thinking", "data": "sealed"},
+                {"type": "text", "text": "First. "},
+                {"type": "thinking", "thinking": "more", "signature": server.sign("more", raw)},
+                {"type": "text", "text": "Second."},
+                {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {"query": "q"}},
+            ]
+            starts = [{"type": "content_block_start", "index": n, "content_block": b} for n, b in enumerate(blocks)]
+            return FakeReply(deltas=starts, finish_reason="tool_use")
+
+        with FakeAnthropic(stream) as server:
+            model = model_of(server)
+            first = play(model, LOOP)[1]
+            assert first.text == "First. Second."
+            assert first.calls == (ToolCall("toolu_1", "search", {"query": "q"}),)
+            play(model, after(LOOP, *turn(first, "r")))
+        sent = server.bodies[1]["messages"][1]["content"]
+        assert [block.get("text", block["type"]) for block in sent] == [
+            "redacted_thinking", "First. ", "thinking", "Second.", "tool_use",
+        ]  # fmt: skip
+
+    def test_it_is_never_sent_to_another_provider(self) -> None:
+        blocks = ({"type": "thinking", "thinking": "hm", "signature": "sealed"},)
+        with FakeOpenAI([FakeReply("a")]) as server:
+            model = OpenAIModel("fake", base_url=server.base_url, api_key="", send_reasoning=True)
+            play(model, Request((Message("assistant", "b", blocks=blocks), Message("user", "c"))))
+        assert b"sealed" not in server.sent[0]
+
+    def test_blocks_of_other_kinds_are_not_taken(self) -> None:
+        blocks = ({"type": "encrypted_reasoning", "id": "rs_1"}, {"kind": "gemini", "thought_signature": "x"})
+        with FakeAnthropic([FakeReply("a")]) as server:
+            play(model_of(server), after(ASK, Message("assistant", "b", blocks=blocks), Message("user", "c")))
+        assert server.bodies[0]["messages"][1]["content"] == [{"type": "text", "text": "b"}]
+
+    def test_what_another_model_thought_is_left_out_after_it_was_refused_and_not_tried_again(self) -> None:
+        blocks = ({"type": "thinking", "thinking": "hm", "signature": "of another model"},)
+        past = Message("assistant", "b", (ToolCall("c", "search", {}),), blocks=blocks)
+        request = after(LOOP, past, Message("tool", "r", call_id="c"))
+        replies = [FakeReply(calls=[("search", {})], reasoning="mine"), FakeReply("done")]
+        with FakeAnthropic(replies, bound=True) as server:
+            model = model_of(server)
+            first = play(model, request)[1]
+            assert play(model, after(request, *turn(first, "r")))[1].text == "done"
+        kinds = [[b["type"] for t in body["messages"] for b in t["content"]] for body in server.bodies]
+        assert [each.count("thinking") for each in kinds] == [1, 0, 1], "its own thinking is kept"
+        assert len(server.requests) == 2
+
+    def test_a_history_that_has_changed_costs_one_request_more(self) -> None:
+        replies = [FakeReply(calls=[("search", {})], reasoning="hm"), FakeReply("done")]
+        with FakeAnthropic(replies, bound=True) as server:
+            model = model_of(server)
+            first = play(model, LOOP)[1]
+            changed = Request((Message("system", "Other."), *LOOP.messages[1:], *turn(first, "r")), tools=(SEARCH,))
+            assert play(model, changed)[1].text == "done"
+        assert len(server.bodies) == 3
+
+    def test_a_word_of_signatures_where_no_thinking_was_sent_ends_the_matter(self) -> None:
+        with FakeAnthropic([FakeReply(status=400, body=error_body(400, "Invalid `signature`"))] * 3) as server:
+            with pytest.raises(ProviderError, match="signature"):
+                play(model_of(server))
+            assert len(server.bodies) == 1
+
+    def test_it_is_asked_for_by_the_models_name(self) -> None:
+        request = msgspec.structs.replace(LOOP, temperature=0.3, must_call=True)
+        with FakeAnthropic([FakeReply("a")]) as server:
+            model = model_of(server, name="fake:thinking")
+            play(model, request)
+        body = server.bodies[0]
+        assert model.name == "anthropic:fake:thinking"
+        assert body["model"] == "fake"
+        assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+        assert body["tool_choice"] == {"type": "any"}
+        assert "temperature" not in body
+
+    def test_a_model_that_knows_only_budgets_gets_one_and_is_not_forced(self) -> None:
+        replies = [FakeReply(calls=[("search", {})], reasoning="hm"), FakeReply("b"), FakeReply("c")]
+        with FakeAnthropic(replies, modes=["enabled"]) as server:
+            model = model_of(server, name="fake:thinking")
+            first = play(model, msgspec.structs.replace(LOOP, must_call=True))[1]
+            play(model, after(LOOP, *turn(first, "r")))
+            # A tool turn whose thinking is lost: nothing may be thought until it is over.
+            play(model, after(LOOP, *turn(msgspec.structs.replace(first, blocks=()), "r")))
+        assert [body.get("thinking", {}).get("type") for body in server.bodies] == [
+            "adaptive",
+            "enabled",
+            "enabled",
+            None,
+        ]
+        assert server.bodies[1]["thinking"]["budget_tokens"] == 8192 < server.bodies[1]["max_tokens"]
+        assert "tool_choice" not in server.bodies[1]
+
+    def test_a_model_that_does_not_think_just_answers(self) -> None:
+        with FakeAnthropic([FakeReply("a")], modes=[]) as server:
+            assert play(model_of(server, name="fake:thinking"))[1].text == "a"
+        assert [body.get("thinking", {}).get("type") for body in server.bodies] == ["adaptive", "enabled", None]
+
+
+class TestWhatAModelDoesNotTake:
+    @pytest.mark.parametrize("name", ["temperature", "stop_sequences", "output_config", "tool_choice"])
+    def test_one_parameter_is_left_out_and_remembered(self, name: str) -> None:
+        request = msgspec.structs.replace(
+            LOOP, temperature=0.5, stop=("END",), schema={"type": "object"}, must_call=True
+        )
+        with FakeAnthropic([FakeReply("a"), FakeReply("b")], refuses=[name]) as server:
+            model = model_of(server)
+            assert play(model, request)[1].text == "a"
+            assert play(model, request)[1].text == "b"
+        assert [name in body for body in server.bodies] == [True, False, False]
+        assert set(server.bodies[0]) - set(server.bodies[1]) == {name}
+
+    def test_a_gateway_without_a_cache(self) -> None:
+        said = "system.0.cache_control: Extra inputs are not permitted"
+        with FakeAnthropic(
+            [FakeReply(status=400, body=error_body(400, said)), FakeReply("a"), FakeReply("b")]
+        ) as server:
+            model = model_of(server)
+            play(model, LOOP)
+            play(model, LOOP)
+        assert list(map(marked, server.bodies)) == [2, 0, 0]
+
+    def test_several_are_left_out_one_after_the_other(self) -> None:
+        request = msgspec.structs.replace(LOOP, temperature=0.5, stop=("END",))
+        with FakeAnthropic([FakeReply("a")], refuses=["stop_sequences", "temperature"]) as server:
+            assert play(model_of(server), request)[1].text == "a"
+        assert len(server.bodies) == 3
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "temperature: Extra inputs are not permitted",
+            "`temperature` is deprecated for this model.",
+            "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.",
+        ],
+    )
+    def test_the_services_own_words(self, said: str) -> None:
+        replies = [FakeReply(status=400, body=error_body(400, said)), FakeReply("a")]
+        with FakeAnthropic(replies) as server:
+            assert play(model_of(server), msgspec.structs.replace(ASK, temperature=0.5))[1].text == "a"
+        assert "temperature" not in server.bodies[1]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "temperature: Input should be less than or equal to 1",
+            "messages.0: unexpected value",
+            "`temperament` is not supported",
+            "tool_choice is not supported",  # was not sent
+        ],
+    )
+    def test_a_mistake_is_not_hidden(self, said: str) -> None:
+        error = failure(
+            [FakeReply(status=400, body=error_body(400, said)), FakeReply("never")],
+            msgspec.structs.replace(ASK, temperature=0.5),
+        )
+        assert said in str(error)
+        assert not error.retryable
+
+    def test_a_schema_that_cannot_be_enforced_is_left_to_whoever_judges_the_reply(self) -> None:
+        said = "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
+        replies = [FakeReply(status=400, body=error_body(400, said)), FakeReply("{}")]
+        with FakeAnthropic(replies) as server:
+            assert play(model_of(server), msgspec.structs.replace(ASK, schema={"type": "object"}))[1].text == "{}"
+
+    def test_a_model_that_writes_less_is_asked_for_less(self) -> None:
+        with FakeAnthropic([FakeReply("a"), FakeReply("b")], most_tokens=4096) as server:
+            model = model_of(server)
+            play(model)
+            play(model)
+        assert [body["max_tokens"] for body in server.bodies] == [16384, 4096, 4096]
+
+    def test_nothing_is_sent_again_once_something_was_shown(self) -> None:
+        inside = error_body(400, "`temperature` is not supported on this model.")
+        with FakeAnthropic([FakeReply("Par", error_inside=inside), FakeReply("b")]) as server:
+            with pytest.raises(ProviderError):
+                play(model_of(server), msgspec.structs.replace(ASK, temperature=0.5))
+            assert len(server.bodies) == 1
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            FakeReply("Paris is the capital", end_after=4),
+            FakeReply("Paris is the capital", reset_after=4),
+            FakeReply("Paris", reset_after=0),
+            FakeReply("Paris", reset_after=-1),
+            FakeReply("Paris", finish_reason=None),
+            FakeReply(calls=[("search", {"query": "q"})], finish_reason=None),
+            FakeReply("Paris", error_inside=error_body(529, "Overloaded")),
+            FakeReply("Paris", error_inside=error_body(500, "Internal server error")),
+            FakeReply(
+                deltas=[{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": [1]}}]
+            ),
+        ],
+    )
+    def test_never_a_completion_and_worth_another_try(self, reply: FakeReply) -> None:
+        assert failure([reply]).retryable
+
+    def test_a_silent_server_is_given_up(self) -> None:
+        gate = threading.Event()
+        error = failure([FakeReply("Paris", gate=gate)], timeout_s=0.2)
+        gate.set()
+        assert error.retryable
+        assert "in time" in str(error)
+
+    @pytest.mark.parametrize(
+        ("status", "retryable"),
+        [(400, False), (402, False), (413, False), (429, True), (500, True), (503, True), (504, True), (529, True)],
+    )
+    def test_which_statuses_are_worth_another_try(self, status: int, retryable: bool) -> None:
+        error = failure([FakeReply(status=status, body=error_body(status, "the reason"))])
+        assert error.retryable is retryable
+        assert "the reason" in str(error)
+
+    @pytest.mark.parametrize(
+        ("kind", "retryable"),
+        [("invalid_request_error", False), ("authentication_error", False), ("permission_error", False),
+         ("not_found_error", False), ("rate_limit_error", True), ("api_error", True), ("timeout_error", True),
+         ("overloaded_error", True)],
+    )  # fmt: skip
+    def test_an_error_inside_a_stream_is_classified_by_its_kind(self, kind: str, retryable: bool) -> None:
+        inside = {"type": "error", "error": {"type": kind, "message": "so it is"}}
+        error = failure([FakeReply("Par", error_inside=inside)])
+        assert error.retryable is retryable
+        assert "so it is" in str(error)
+
+    def test_a_rate_limit_says_how_long(self) -> None:
+        error = failure([FakeReply(status=429, headers={"Retry-After": "7"}, body=error_body(429, "slow down"))])
+        assert (error.retryable, error.retry_after_s) == (True, 7.0)
+
+    def test_a_spent_budget_is_not_mended_by_waiting(self) -> None:
+        body = error_body(429, "spent")
+        body["error"]["details"] = {"error_code": "enforced_spend_limit_reached"}
+        assert not failure([FakeReply(status=429, body=body)]).retryable
+
+    @pytest.mark.parametrize(
+        ("status", "said"),
+        [
+            (400, "prompt is too long: 208310 tokens > 200000 maximum"),
+            (400, "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000"),
+            (413, "Request exceeds the maximum size"),
+        ],
+    )
+    def test_a_request_that_is_too_long(self, status: int, said: str) -> None:
+        error = failure([FakeReply(status=status, body=error_body(status, said))])
+        assert error.context_overflow
+        assert not error.retryable
+
+    def test_a_full_context_in_the_middle_of_a_reply(self) -> None:
+        error = failure([FakeReply("Par", finish_reason="model_context_window_exceeded")])
+        assert error.context_overflow
+
+    @pytest.mark.parametrize("status", [401, 403])
+    def test_a_refused_key_names_the_settings(self, status: int) -> None:
+        error = failure([FakeReply(status=status, body=error_body(status, "no"))], api_key="sk-123456")
+        for part in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", str(status)):
+            assert part in str(error)
+
+    @pytest.mark.parametrize("body", ["<html>Welcome</html>", {"hello": "world"}])
+    def test_something_else_than_a_stream(self, body: Any) -> None:
+        error = failure([FakeReply(body=body)])
+        assert not error.retryable
+        assert "ANTHROPIC_BASE_URL" in str(error)
+
+    def test_a_base_url_with_v1_is_hinted_at(self) -> None:
+        with FakeAnthropic() as server, pytest.raises(ProviderError, match="without /v1"):
+            play(AnthropicModel("fake", base_url=server.base_url + "/v1", api_key=""))
+
+    def test_an_unknown_model_is_named(self) -> None:
+        with FakeAnthropic(models=["other"]) as server, pytest.raises(ProviderError, match="'fake'"):
+            play(model_of(server))
+
+    def test_a_key_that_the_server_echoes_is_masked(self) -> None:
+        key = "sk-ant-+Owl/Zebra=~Yak"
+        in_base64 = base64.b64encode(b"u:" + key.encode() + b"!").decode()
+        echoes = {key: key, quote(key, safe=""): quote(key, safe=""), "w" * 280 + key: key,
+                  in_base64: in_base64[3 : (2 + len(key)) * 8 // 6]}  # fmt: skip
+        replies = [FakeReply(status=400, body=error_body(400, f"bad: {echo}")) for echo in echoes]
+        replies += [FakeReply("a", error_inside=error_body(500, f"bad: {echo}")) for echo in echoes]
+        with FakeAnthropic(replies) as server:
+            model = model_of(server, key)
+            for secret in [*echoes.values(), *echoes.values()]:
+                with pytest.raises(ProviderError, match="bad: ") as caught:
+                    play(model)
+                text = "".join(traceback.format_exception(caught.value))
+                assert not [n for n in range(len(secret) - 5) if secret[n : n + 6] in text]
+
+    def test_the_fakes_own_refusal_echoes_the_key_and_it_is_masked(self) -> None:
+        with FakeAnthropic(key="right") as server, pytest.raises(ProviderError, match=r"x-api-key: \*\*\*") as caught:
+            play(model_of(server, "sk-wrong-key"))
+        assert "sk-wrong-key" not in str(caught.value)
+
+
+class TestListing:
+    @pytest.mark.parametrize("page", [1, 2, 20])
+    def test_the_names_a_server_knows_on_all_pages(self, page: int) -> None:
+        with FakeAnthropic(models=["zeta", "alpha", "mid"], key="right-key", page=page) as server:
+            assert model_of(server, "right-key").list_models() == ["alpha", "mid", "zeta"]
+
+    def test_a_list_that_never_ends_ends(self) -> None:
+        class Endless(FakeAnthropic):
+            def listed(self, query: str) -> Any:
+                return {"data": [{"id": "a"}], "has_more": True, "last_id": "a"}
+
+        with Endless() as server:
+            assert model_of(server).list_models() == ["a"]
+
+    def test_something_else_than_a_list(self) -> None:
+        with FakeOpenAI(listing={"models": []}) as server, pytest.raises(ProviderError):
+            AnthropicModel("", base_url=server.base_url.removesuffix("/v1"), api_key="").list_models()
+
+
+class TestPrice:
+    def test_the_server_and_the_model_make_the_price(self) -> None:
+        usage = Usage(1_000_000, 1_000_000)
+        for provider, name in ((AnthropicModel, "claude-sonnet-4-5"), (OpenAIModel, "gpt-5-mini")):
+            known = provider(name, base_url=None, api_key="sk-123").price(usage)
+            assert known is not None
+            assert known > 0
+            assert provider(name, base_url="http://localhost:1", api_key="").price(usage) is None
+        thinking = AnthropicModel("claude-sonnet-4-5:thinking", base_url=None, api_key="sk-123").price(usage)
+        assert thinking == AnthropicModel("claude-sonnet-4-5", base_url=None, api_key="sk-123").price(usage)
+
+
+class TestProvider:
+    def test_a_name_and_a_key_are_needed(self, tmp_path: Any) -> None:
+        bench = Workbench(load(home=tmp_path))
+        with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
+            bench.model("anthropic:claude")
+        for name in ("anthropic:", "anthropic::thinking"):
+            with pytest.raises(ConfigError, match="name a model"):
+                bench.model(name)
+
+    def test_it_is_built_from_the_settings(self, tmp_path: Any) -> None:
+        with FakeAnthropic([FakeReply("a")], key="sk-right") as server:
+            settings = load(home=tmp_path, anthropic_base_url=server.base_url, anthropic_api_key="sk-right")
+            assert play(Workbench(settings).model("anthropic:fake"))[1].text == "a"

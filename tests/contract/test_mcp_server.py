@@ -1,0 +1,238 @@
+"""Our own MCP server, as another agent uses it: a real process, driven by our client and by the `mcp` package's."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import CallToolResult
+
+from research.errors import ConfigError, ToolError
+from research.mcp import config
+from research.mcp.client import McpServers
+from research.mcp.server import serve
+from research.settings import load
+from research.store.sqlite import SqliteStore
+from research.types import Tool
+from research.workbench import Workbench
+
+ROOT = Path(__file__).parents[2]
+JAPAN = "How many people live in Japan?"
+
+
+def command(home: Path, *more: str) -> list[str]:
+    """What starts our server on a home; `more`: `--http`, `HOST:PORT`."""
+    return [sys.executable, "-m", "research", "mcp", "--home", str(home), *more]
+
+
+@pytest.fixture
+def tools(home: Path, tmp_path: Path) -> Iterator[dict[str, Tool]]:
+    """The tools of a server of ours on a home with the Factbook, by name."""
+    first, *rest = command(home)
+    entry = {"command": first, "args": rest, "env": {"PYTHONPATH": str(ROOT)}, "timeout_s": 120}
+    (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"own": entry}}), encoding="utf-8")
+    servers = McpServers(tmp_path)
+    yield {tool.spec.name.removeprefix("own__"): tool for tool in servers.tools(["own"])}
+    servers.close()
+
+
+def call(tool: Tool, **arguments: Any) -> Any:
+    (passage,) = tool(**arguments).passages
+    return json.loads(passage.quote)
+
+
+def test_a_question_is_researched_to_the_end_and_remembered(tools: dict[str, Tool], home: Path) -> None:
+    assert set(tools) == {"research", "show_run", "search_memory"}
+    assert call(tools["search_memory"], query="people in Japan") == {"findings": []}
+    run = call(tools["research"], question=JAPAN)
+    assert (run["status"], run["outcome"], run["question"]) == ("completed", "answered", JAPAN)
+    assert "123,201,945" in run["answer"]
+    assert run["sources"][0]["url"] == "library://factbook/japan/people-and-society"
+    assert {each["status"] for each in run["citations"]} == {"supported"}
+    store = SqliteStore(home / "workbench.sqlite")
+    assert store.run(run["run_id"]).status == "completed"
+    assert call(tools["show_run"], run_id=run["run_id"]) == run
+    (finding,) = call(tools["search_memory"], query="population people of JAPAN")["findings"]
+    assert finding == {key: run[key] for key in ("run_id", "question", "outcome", "answer", "sources")}
+    assert call(tools["search_memory"], query="lighthouse")["findings"] == []
+    assert call(tools["search_memory"], query="of the")["findings"] == []
+    store.close()
+
+
+def test_memory_gives_the_best_first_and_no_more_than_asked(tools: dict[str, Tool]) -> None:
+    for country in ("Japan", "Kenya"):
+        call(tools["research"], question=f"How many people live in {country}?")
+    found = call(tools["search_memory"], query="people Japan", limit=5)["findings"]
+    assert [finding["question"] for finding in found] == [JAPAN, "How many people live in Kenya?"]
+    assert len(call(tools["search_memory"], query="people live", limit=1)["findings"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("research", {"question": "  "}, "the question is empty"),
+        ("research", {"question": JAPAN, "framework": "no_such"}, "unknown framework 'no_such'; known: .*react"),
+        ("research", {"question": JAPAN, "framework": "rewoo", "context": "evolving"}, "no rounds"),
+        ("research", {"question": JAPAN, "budget_tokens": 0}, "budget_tokens"),
+        ("show_run", {"run_id": "no-such"}, "unknown run 'no-such'"),
+        ("show_run", {"run_id": ""}, "unknown run ''"),
+        ("search_memory", {"query": "x", "limit": 1_000}, "limit"),
+    ],
+)
+def test_a_wrong_call_says_what_is_accepted(tools: dict[str, Tool], tool: str, arguments: Any, says: str) -> None:
+    with pytest.raises(ToolError, match=says):
+        tools[tool](**arguments)
+
+
+def test_a_budget_holds_and_the_run_still_ends_well(tools: dict[str, Tool]) -> None:
+    run = call(tools["research"], question=JAPAN, budget_tokens=1)
+    assert run["status"] == "completed"
+    assert run["outcome"] != "answered"
+    assert run["answer"]
+
+
+def parameters(home: Path, **env: str) -> StdioServerParameters:
+    first, *rest = command(home)
+    return StdioServerParameters(command=first, args=rest, env={"PYTHONPATH": str(ROOT), **env})
+
+
+def test_progress_is_told_while_it_works(home: Path) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    async def ask() -> CallToolResult:
+        async with Client(parameters(home)) as client:
+            return await client.call_tool("research", {"question": JAPAN}, progress_callback=progress)
+
+    result = anyio.run(ask)
+    assert not result.is_error
+    assert result.structured_content["outcome"] == "answered"
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert any(message and message.startswith("search") for _, message in told)
+
+
+def test_a_caller_that_gives_up_stops_its_run(home: Path, script: Callable[..., str]) -> None:
+    """The run ends as a stopped one, with its events saved, and the server goes on."""
+    model = script(
+        {"text": '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>', "delay_s": 1}, *["again"] * 9
+    )
+    store = SqliteStore(home / "workbench.sqlite")
+
+    async def within() -> CallToolResult:
+        async with Client(parameters(home, WORKBENCH_MODEL=model)) as client:
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as group:
+
+                    async def ask() -> None:
+                        await client.call_tool("research", {"question": JAPAN})
+
+                    group.start_soon(ask)
+                    while not store.runs():
+                        await anyio.sleep(0.02)
+                    scope.cancel()
+            with anyio.fail_after(30):
+                while store.runs()[0].status == "running":
+                    await anyio.sleep(0.02)
+            return await client.call_tool("show_run", {"run_id": store.runs()[0].id})
+
+    result = anyio.run(within)
+    assert result.structured_content["status"] == "stopped"
+    store.close()
+
+
+def test_standard_output_holds_the_protocol_and_nothing_else(home: Path) -> None:
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "research", "arguments": {"question": JAPAN}}},
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command(home), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("".join(json.dumps(message) + "\n" for message in asked))
+        process.stdin.flush()
+        lines: list[Any] = []
+        while not lines or lines[-1].get("id") != 2:
+            lines.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait() == 0  # it ends with its caller
+    assert all(line["jsonrpc"] == "2.0" for line in lines)
+    assert "123,201,945" in lines[-1]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "0.0.0.0:0",
+        "192.168.1.5:80",
+        "example.com:80",
+        "127.0.0.1",
+        "127.0.0.1:x",
+        "",
+        "a@127.0.0.1:80",
+        "127.0.0.1:80/x",
+    ],
+)
+def test_http_is_served_on_loopback_only(tmp_path: Path, place: str) -> None:
+    with pytest.raises(ConfigError, match="--http .*HOST:PORT on this machine is accepted"):
+        serve(Workbench(load(home=tmp_path)), place)
+
+
+def test_http_serves_this_machine_and_no_website(home: Path, tmp_path: Path) -> None:
+    import httpx2
+
+    with subprocess.Popen(
+        command(home, "--http", "127.0.0.1:0"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            port = re.search(r":(\d+)/mcp", line)
+            assert port, line
+            url = f"http://127.0.0.1:{port[1]}/mcp"
+            (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"own": {"url": url}}}), "utf-8")
+            servers = McpServers(tmp_path, [f"127.0.0.1:{port[1]}"])
+            tools = {tool.spec.name: tool for tool in servers.tools(["own"])}
+            assert call(tools["own__search_memory"], query="x") == {"findings": []}
+            servers.close()
+            for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+                accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+                answer = httpx2.post(url, headers={**accept, **headers}, content=b"{}", trust_env=False)
+                assert answer.status_code in (403, 421)
+        finally:
+            process.terminate()
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=rf"--http {place}: .*another port"):
+            serve(Workbench(load(home=tmp_path)), place)
+
+
+def test_the_environment_of_this_test_is_not_needed(home: Path) -> None:
+    """A client hands on PATH and HOME only."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    done = subprocess.run(command(home), cwd=ROOT, env=kept, input="", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

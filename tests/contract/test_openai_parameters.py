@@ -1,0 +1,177 @@
+"""What a request asks for beyond words and tools, and models that do not take all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from research.errors import ProviderError
+from research.models.openai import OpenAIModel
+from research.types import Completion, Message, Request, ToolSpec, Usage
+from tests.fake_openai import FakeOpenAI, FakeReply
+
+SEARCH = ToolSpec("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}})
+ASK = Request((Message("user", "What is the capital of France?"),), tools=(SEARCH,))
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+FULL = msgspec.structs.replace(
+    ASK, temperature=0.5, stop=("END",), max_tokens=50, must_call=True, schema=SCHEMA
+)  # fmt: skip
+
+
+def model_of(server: FakeOpenAI) -> OpenAIModel:
+    return OpenAIModel("fake", base_url=server.base_url, api_key="")
+
+
+def play(model: OpenAIModel, request: Request = ASK) -> Completion:
+    *_, last = model.stream(request)
+    assert isinstance(last, Completion)
+    return last
+
+
+def refusal(message: str, param: str | None = None, status: int = 400) -> FakeReply:
+    return FakeReply(
+        status=status, body={"error": {"message": message, "type": "invalid_request_error", "param": param}}
+    )
+
+
+def test_a_forced_call_and_a_schema() -> None:
+    with FakeOpenAI([FakeReply("{}")]) as server:
+        play(model_of(server), FULL)
+    sent = server.requests[0]
+    assert sent["tool_choice"] == "required"
+    form = {"name": "reply", "schema": SCHEMA, "strict": True}
+    assert sent["response_format"] == {"type": "json_schema", "json_schema": form}
+
+
+def test_nothing_is_forced_where_no_tool_is_offered() -> None:
+    with FakeOpenAI([FakeReply("a")]) as server:
+        play(model_of(server), msgspec.structs.replace(ASK, tools=(), must_call=True))
+    assert "tool_choice" not in server.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        (SCHEMA, True),
+        ({**SCHEMA, "required": []}, False),
+        ({**SCHEMA, "additionalProperties": True}, False),
+        ({**SCHEMA, "properties": {"a": {"type": "array", "items": {"type": "object"}}}}, False),
+        ({**SCHEMA, "properties": {"a": {"anyOf": [SCHEMA, {"type": "null"}]}}}, True),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, False),
+    ],
+)
+def test_only_a_closed_schema_is_strict(schema: dict[str, Any], strict: bool) -> None:
+    with FakeOpenAI([FakeReply("{}")]) as server:
+        play(model_of(server), msgspec.structs.replace(ASK, schema=schema))
+    assert server.requests[0]["response_format"]["json_schema"]["strict"] is strict
+
+
+def test_cached_tokens_are_counted() -> None:
+    with FakeOpenAI([FakeReply("a", usage=(100, 5), cached=(64, 32))]) as server:
+        assert play(model_of(server)).usage == Usage(100, 5, cache_read_tokens=64, cache_write_tokens=32)
+
+
+def test_a_refusal_is_no_answer() -> None:
+    with FakeOpenAI([FakeReply(deltas=[{"refusal": "I can't"}, {"refusal": " help."}])]) as server:
+        completion = play(model_of(server))
+    assert (completion.text, completion.finish_reason) == ("I can't help.", "content_filter")
+
+
+@pytest.mark.parametrize("name", ["temperature", "stop", "response_format", "tool_choice", "stream_options"])
+def test_one_parameter_is_left_out_and_remembered(name: str) -> None:
+    with FakeOpenAI([FakeReply("a"), FakeReply("b")], refuses=[name]) as server:
+        model = model_of(server)
+        assert play(model, FULL).text == "a"
+        assert play(model, FULL).text == "b"
+    assert [name in body for body in server.tried] == [True, False, False]
+    assert set(server.tried[0]) - set(server.tried[1]) == {name}
+
+
+@pytest.mark.parametrize(
+    ("refuses", "left"),
+    [(["max_tokens"], "max_completion_tokens"), (["max_tokens", "max_completion_tokens"], None)],
+)
+def test_the_limit_goes_by_its_other_name(refuses: list[str], left: str | None) -> None:
+    with FakeOpenAI([FakeReply("a"), FakeReply("b")], refuses=refuses) as server:
+        model = model_of(server)
+        play(model, FULL)
+        play(model, FULL)
+    for body in server.requests:
+        assert {name for name in body if name.startswith("max_")} == ({left} if left else set())
+    assert len(server.tried) == 2 + len(refuses)
+
+
+def test_tools_that_do_not_go_with_reasoning_go_without_it() -> None:
+    said = ("Function tools with reasoning_effort are not supported for fake in /v1/chat/completions. To use function "
+            "tools, use /v1/responses or set reasoning_effort to 'none'.")  # fmt: skip
+    with FakeOpenAI([refusal(said, "reasoning_effort"), FakeReply("a"), FakeReply("b"), FakeReply("c")]) as server:
+        model = model_of(server)
+        play(model)
+        play(model)
+        play(model, msgspec.structs.replace(ASK, tools=()))
+    assert [body.get("reasoning_effort") for body in server.tried] == [None, "none", "none", None]
+
+
+def test_a_server_that_refuses_that_as_well_is_not_asked_for_ever() -> None:
+    said = "reasoning_effort is not supported"
+    with FakeOpenAI([refusal(said)] * 3) as server, pytest.raises(ProviderError, match=said):
+        play(model_of(server))
+    assert len(server.tried) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "param", "status"),
+    [
+        ("Unsupported value: 'temperature' does not support 0.5 with this model.", "temperature", 400),
+        ("Unsupported parameter: 'temperature' is not supported with this model.", None, 400),
+        ("[{'loc': ['body', 'temperature'], 'msg': 'Extra inputs are not permitted'}]", None, 422),
+    ],
+)
+def test_the_words_of_several_servers(said: str, param: str | None, status: int) -> None:
+    with FakeOpenAI([refusal(said, param, status), FakeReply("a")]) as server:
+        assert play(model_of(server), FULL).text == "a"
+    assert "temperature" not in server.tried[1]
+    assert "stop" in server.tried[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "param"),
+    [
+        ("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", "temperature"),
+        ("Unsupported parameter: 'messages[1].name'; temperature is fine.", "messages[1].name"),
+        ("Unknown something.", None),
+        ("max_tokens is too large: 50. This model supports at most 16 completion tokens.", "max_tokens"),
+    ],
+)
+def test_a_mistake_is_not_hidden(said: str, param: str | None) -> None:
+    with FakeOpenAI([refusal(said, param), FakeReply("never")]) as server, pytest.raises(ProviderError):
+        play(model_of(server), FULL)
+    assert len(server.tried) == 1
+
+
+def test_a_schema_that_cannot_be_enforced_is_left_to_whoever_judges_the_reply() -> None:
+    said = "Invalid schema for response_format 'reply': In context=(), 'required' is required to be supplied."
+    with FakeOpenAI([refusal(said, "response_format"), FakeReply("{}")]) as server:
+        assert play(model_of(server), FULL).text == "{}"
+    assert "response_format" not in server.tried[1]
+
+
+def test_nothing_is_sent_again_once_something_was_shown() -> None:
+    inside = {
+        "error": {"message": "temperature is not supported", "type": "invalid_request_error", "param": "temperature"}
+    }
+    with FakeOpenAI([FakeReply("Par", error_inside=inside), FakeReply("b")]) as server:
+        with pytest.raises(ProviderError):
+            play(model_of(server), FULL)
+        assert len(server.tried) == 1
+
+
+def test_the_key_is_not_in_what_is_compared_or_raised() -> None:
+    key = "sk-0123456789"
+    with FakeOpenAI([refusal(f"temperature: not supported for {key}"), refusal(f"stop: bad {key}")]) as server:
+        model = OpenAIModel("fake", base_url=server.base_url, api_key=key)
+        with pytest.raises(ProviderError) as caught:
+            play(model, FULL)
+    assert key not in f"{caught.value} {vars(caught.value)}"

@@ -1,0 +1,116 @@
+"""A run is the same run whichever service the model is reached by."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import research
+from research import cells
+from research import events as e
+from research.settings import load
+from research.view import fold
+from research.workbench import Workbench
+from tests.fake_anthropic import FakeAnthropic
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import QUESTION, Player, lap_of, query
+
+
+@pytest.fixture(scope="module")
+def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("same") / "home"))
+
+
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
+
+
+def eventful(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+    """Parallel calls, one that fails, one that cannot run, words beside calls, and a reply that cannot be read."""
+    lap = lap_of(body) + 1
+    good, lost = ("search", {"query": query(lap)}), ("visit", {"url": "library://nowhere", "goal": "Größe"})
+    match number:
+        case 1:
+            return FakeReply("I look twice.", [good, lost, ("search", {"query": "France"})], "Where to begin?")
+        case 2:
+            return FakeReply("", [("teleport", {"to": "Mars"}), good], "Further away?")
+        case 3:
+            return FakeReply("", [], "nothing to say")
+        case 4:
+            return FakeReply("", [("search", '{"query": '), good], "hm")
+    return None
+
+
+def events(server: FakeOpenAI, place: Path, provider: str, framework: str, context: str) -> list[e.Event]:
+    given = {f"{provider}_base_url": server.base_url, "openai_send_reasoning": True}
+    bench = Workbench(load(home=place, **given))
+    options = {"context.k": 2} if context == "window" else {}
+    return list(
+        research.stream(
+            QUESTION, workbench=bench, model=f"{provider}:fake", framework=framework, context=context,
+            protocol="native", options=options,
+        )
+    )  # fmt: skip
+
+
+def transcript(happened: list[e.Event]) -> Iterator[tuple[Any, ...]]:
+    """What was asked, said, done, seen and concluded; neither how long it took nor what it cost."""
+    for event in happened:
+        match event:
+            case e.Asked():
+                messages = [msgspec.structs.replace(each, blocks=()) for each in event.messages]
+                yield "asked", event.agent, event.purpose, event.keep, messages, event.tools
+            case e.Replied():
+                yield "replied", event.agent, event.purpose, msgspec.structs.replace(event.reply, blocks=())
+            case e.Rejected():
+                yield "rejected", event.text, event.problem
+            case e.ToolFinished():
+                yield "seen", msgspec.structs.replace(event.observation, seconds=0.0)
+            case e.RunFinished():
+                yield "finished", event.status, event.outcome, event.answer, event.report, event.citations
+
+
+@pytest.mark.parametrize(("framework", "context"), [("react", "full"), ("tool_rounds", "full"), ("react", "window")])
+def test_two_services_give_one_transcript(place: Path, framework: str, context: str) -> None:
+    players = [Player("native", laps=5, thinking=context == "full", misbehave=eventful) for _ in range(2)]
+    with FakeOpenAI(players[0]) as server:
+        one = events(server, place, "openai", framework, context)
+    with FakeAnthropic(players[1]) as server:
+        other = events(server, place, "anthropic", framework, context)
+    assert players[0].refused == players[1].refused == []
+    told = list(transcript(one))
+    assert told == list(transcript(other))
+    view = fold(one)
+    assert view.outcome == "answered"
+    calls = [call.observation for current in view.rounds for call in current.calls]
+    assert {seen.ok for seen in calls if seen} == {True, False}
+    assert [kind for kind, *_ in told].count("rejected") == 1
+    assert [event.reply.blocks for event in other if isinstance(event, e.Replied)] != [()] * len(view.rounds)
+
+
+@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_strict_service_never_refuses_a_history_for_good(place: Path, framework: str, bound: bool) -> None:
+    """Under every framework and its usual context; `bound` as the service binds thinking to what stood before it."""
+    player = Player("native", laps=6, misbehave=eventful if framework in ("react", "tool_rounds") else None)
+    with FakeAnthropic(player, bound=bound) as server:
+        view = fold(events(server, place, "anthropic", framework, cells.default_context(framework)))
+    assert player.refused == []
+    assert (view.error, view.outcome) == ("", "answered")
+
+
+def test_thinking_with_a_budget_through_a_whole_run(place: Path) -> None:
+    player = Player("native", laps=4, thinking=True, misbehave=eventful)
+    with FakeAnthropic(player, modes=["enabled"]) as server:
+        bench = Workbench(load(home=place, anthropic_base_url=server.base_url))
+        view = fold(research.stream(QUESTION, workbench=bench, model="anthropic:fake:thinking", protocol="native"))
+    assert player.refused == []
+    assert view.outcome == "answered"
+    assert [body["thinking"]["type"] for body in server.tried] == ["adaptive", *["enabled"] * (len(server.tried) - 1)]

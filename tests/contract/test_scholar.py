@@ -1,0 +1,346 @@
+"""Scholarly services over real HTTP on loopback: what is sent, what is understood, and papers found by several."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from research import registry
+from research.errors import ToolError
+from research.search import csl, web
+from research.search.merge import same_paper
+from research.search.pace import Pace
+from research.search.services.openalex import abstract
+from research.search.web import Service
+from research.settings import load
+from research.tools.scholar import ScholarTool
+from research.types import Passage
+from tests import fake_search as fake
+from tests.fake_search import FakeClock, FakeSearch, Paper, Reply
+
+SPEAK: dict[str, Callable[..., Reply]] = {
+    "semantic_scholar": fake.semantic_scholar, "openalex": fake.openalex, "arxiv": fake.arxiv,
+}  # fmt: skip
+ATTENTION = Paper(
+    "Attention is All you Need", ("Ashish Vaswani", "Noam Shazeer", "Niki Parmar", "Jakob Uszkoreit"), 2017,
+    "The dominant sequence transduction models are based on complex networks.", "10.5555/3295222", "1706.03762", 90_123,
+    "Neural Information Processing Systems",
+)  # fmt: skip
+
+
+@pytest.fixture
+def open_service(tmp_path: Path) -> Callable[..., Service]:
+    def make(name: str, url: str, clock: FakeClock | None = None, *, keep: float = 0, **keys: str) -> Service:
+        settings = load(home=tmp_path, search_cache_s=keep, **{f"{name}_url": url}, **keys)
+        service: Service = registry.searcher.get(name).function(settings)
+        service.remote.pace = Pace(name, 1.0, clock or FakeClock())
+        return service
+
+    return make
+
+
+Open = Callable[..., Service]
+
+
+@pytest.mark.parametrize("name", SPEAK)
+def test_papers_become_passages_with_what_is_cited(name: str, open_service: Open) -> None:
+    with FakeSearch([SPEAK[name]([ATTENTION])]) as server:
+        (paper,) = open_service(name, server.url).search("attention")
+    assert paper.title == ATTENTION.title and paper.quote == ATTENTION.abstract
+    assert paper.csl["author"][0] == {"family": "Vaswani", "given": "Ashish"} and len(paper.csl["author"]) == 4
+    assert paper.csl["issued"] == {"date-parts": [[2017, 6, 12]]}
+    assert paper.csl["DOI"] == "10.5555/3295222"
+    if name == "semantic_scholar":
+        assert paper.url == "https://arxiv.org/abs/1706.03762"
+    if name == "arxiv":
+        assert paper.url == "https://arxiv.org/abs/1706.03762v2"
+        assert paper.csl["type"] == "article" and paper.csl["publisher"] == "arXiv"
+        assert paper.csl["note"] == f"Published in {ATTENTION.venue}"
+    else:
+        assert paper.csl["type"] == "article-journal" and paper.csl["container-title"] == ATTENTION.venue
+        assert paper.csl["page"] == "1-11" and csl.citations(paper.csl) == 90_123
+    if name != "openalex":
+        assert csl.arxiv_id(paper.csl) == "1706.03762"
+
+
+@pytest.mark.parametrize("name", SPEAK)
+def test_a_paper_of_which_little_is_known(name: str, open_service: Open) -> None:
+    bare = Paper("Untitled work", (), 1999, "", "", "hep-th/9711200", 0)
+    with FakeSearch([SPEAK[name]([bare])]) as server:
+        (paper,) = open_service(name, server.url).search("work")
+    assert paper.quote == "" and "author" not in paper.csl and "DOI" not in paper.csl
+    output = ScholarTool([_Has(paper)])("work")
+    assert output.passages[0].quote in ("1999", "1999 · 0 citations")
+
+
+def test_keys_and_queries_go_where_the_services_want_them(open_service: Open) -> None:
+    sent = {}
+    keys = {"semantic_scholar_api_key": "s2-secret", "openalex_api_key": "oa-secret"}
+    for name in SPEAK:
+        with FakeSearch([SPEAK[name]([])]) as server:
+            open_service(name, server.url, **keys).search("What is graph-based learning? AND (more)")
+            sent[name] = server.asked[0]
+    assert sent["semantic_scholar"].path == "/graph/v1/paper/search"
+    assert sent["semantic_scholar"].headers["x-api-key"] == "s2-secret"
+    assert (
+        "-" not in sent["semantic_scholar"].params["query"]
+        and "citationCount" in sent["semantic_scholar"].params["fields"]
+    )
+    assert sent["openalex"].path == "/works" and sent["openalex"].params["api_key"] == "oa-secret"
+    assert sent["openalex"].params["search"] == "What is graph-based learning AND more"
+    assert sent["arxiv"].path == "/api/query"
+    assert sent["arxiv"].params["search_query"] == "all:graph AND all:based AND all:learning AND all:more"
+    with FakeSearch([fake.semantic_scholar([])]) as server:
+        open_service("semantic_scholar", server.url).search("x")
+        assert "x-api-key" not in server.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("years", "sent"),
+    [
+        ((2015, None), ("2015-", "from_publication_date:2015-01-01", "[201501010000 TO 210012312359]")),
+        ((None, 2018), ("-2018", "to_publication_date:2018-12-31", "[190001010000 TO 201812312359]")),
+        (
+            (2015, 2018),
+            (
+                "2015-2018",
+                "from_publication_date:2015-01-01,to_publication_date:2018-12-31",
+                "[201501010000 TO 201812312359]",
+            ),
+        ),
+        ((None, None), (None, None, None)),
+    ],
+)
+def test_years_may_be_open_at_either_end(
+    years: tuple[int | None, int | None], sent: tuple[str | None, ...], open_service: Open
+) -> None:
+    papers = [
+        Paper(f"Paper of {year} on tigers", year=year, arxiv=f"{n:04}.0000{n}")
+        for n, year in enumerate(range(2013, 2021), 1)
+    ]
+    asked, found = {}, {}
+    for name in SPEAK:
+        with FakeSearch([SPEAK[name](papers)]) as server:  # it ignores the filter
+            output = ScholarTool([open_service(name, server.url)])("tigers", *years)
+            asked[name], found[name] = server.asked[0].params, [csl.year(p.csl) or 0 for p in output.passages]
+    assert asked["semantic_scholar"].get("year") == sent[0]
+    assert asked["openalex"].get("filter") == sent[1]
+    submitted = asked["arxiv"]["search_query"].partition("submittedDate:")[2] or None
+    assert submitted == sent[2]
+    low, high = years[0] or 2013, years[1] or 2020
+    assert all(years_found == list(range(low, high + 1)) for years_found in found.values())
+
+
+def test_years_that_cannot_be_are_said(open_service: Open) -> None:
+    tool = ScholarTool([_Has()])
+    with pytest.raises(ToolError, match="no year is from 2020 and up to 2010; swap them"):
+        tool("tigers", 2020, 2010)
+    with pytest.raises(ToolError, match="99999 is not a year"):
+        tool("tigers", year_to=99_999)
+
+
+def test_abstracts_are_put_together_again() -> None:
+    assert abstract({"the": [0, 3], "cat": [1], "sees": [2], "dog": [4]}) == "the cat sees the dog"
+    assert abstract({}) == ""
+    assert len(abstract({"a": list(range(1_000_000))}).split()) == 5_000
+    assert abstract({"b": [10**18], "a": [-5]}) == "a b"
+
+
+# Failures
+
+
+def failure(service: Service) -> str:
+    with pytest.raises(ToolError) as caught:
+        service.search("tigers")
+    return str(caught.value)
+
+
+def test_the_shared_pool_is_empty(open_service: Open) -> None:
+    body = {"message": "Too Many Requests. Please wait and try again or apply for a key.", "code": "429"}
+    clock = FakeClock()
+    with FakeSearch([Reply(body, 429)]) as server:
+        said = failure(open_service("semantic_scholar", server.url, clock))
+        assert len(server.asked) == 3
+    assert "a key of your own in SEMANTIC_SCHOLAR_API_KEY helps" in said and "left alone for 15 s" in said
+    with FakeSearch([Reply(body, 429), fake.semantic_scholar([ATTENTION])]) as server:
+        assert len(open_service("semantic_scholar", server.url).search("attention")) == 1
+
+
+def test_openalex_without_a_key_runs_dry(open_service: Open) -> None:
+    body = {"error": "Rate limit exceeded", "message": "Insufficient budget. This request costs $0.001."}
+    with FakeSearch([Reply(body, 429, headers={"Retry-After": "40000"})]) as server:
+        said = failure(open_service("openalex", server.url))
+        assert len(server.asked) == 1
+    assert "a free key in OPENALEX_API_KEY gives far more" in said and "left alone for 600 s" in said
+
+
+def test_arxiv_says_in_a_feed_what_is_wrong(open_service: Open) -> None:
+    with FakeSearch([fake.arxiv_error("incorrect id format for 1234")]) as server:
+        assert "arxiv does not accept the query" in failure(open_service("arxiv", server.url))
+
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE feed [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa">'
+    + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(8))
+    + ']><feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/abs/1706.03762</id><title>&i;</title></entry></feed>'
+)
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        BOMB,
+        '<!DOCTYPE feed [<!ENTITY x SYSTEM "file:///etc/passwd">]><feed xmlns="http://www.w3.org/2005/Atom"><entry>'
+        "<id>http://arxiv.org/abs/1706.03762</id><title>&x;</title></entry></feed>",
+        '<!DOCTYPE feed SYSTEM "http://127.0.0.1:1/x.dtd"><feed xmlns="http://www.w3.org/2005/Atom"/>',
+        "<feed", "", "plain words", "<html><body>maintenance</body></html>", "<a>" * 100_000,
+    ],
+)  # fmt: skip
+def test_a_feed_that_is_none_or_a_bomb_is_said(feed: str, open_service: Open) -> None:
+    with FakeSearch([Reply(feed, kind="application/atom+xml")]) as server:
+        said = failure(open_service("arxiv", server.url))
+    assert "arxiv sent an answer that cannot be read" in said and "root:" not in said and len(said) < 600
+
+
+# Several at once, through the tool
+
+
+class _Has:
+    def __init__(self, *papers: Passage) -> None:
+        self._papers = papers
+
+    def search(self, query: str, limit: int = 10) -> list[Passage]:
+        return list(self._papers)
+
+
+def test_a_paper_that_all_three_have_stands_there_once(open_service: Open) -> None:
+    preprint = Paper(ATTENTION.title, ATTENTION.authors, 2017, ATTENTION.abstract, "", ATTENTION.arxiv)
+    other = Paper(
+        "Deep residual learning", ("Kaiming He",), 2016, "Deeper networks.", "10.1109/cvpr.2016.90", "1512.03385", 7
+    )
+    with (
+        FakeSearch([fake.semantic_scholar([other, ATTENTION])]) as s2,
+        FakeSearch([fake.openalex([Paper(**{**vars(ATTENTION), "citations": 100_000})])]) as oa,
+        FakeSearch([fake.arxiv([preprint])]) as ax,
+    ):
+        tool = ScholarTool(
+            [
+                open_service(name, server.url)
+                for name, server in (("arxiv", ax), ("openalex", oa), ("semantic_scholar", s2))
+            ]
+        )
+        output = tool("attention")
+    assert [paper.title for paper in output.passages] == [ATTENTION.title, other.title]
+    first, second = output.passages
+    assert first.quote == (
+        "Ashish Vaswani, Noam Shazeer, Niki Parmar, et al. · 2017 · 100,000 citations\n" + ATTENTION.abstract
+    )
+    assert second.quote == "Kaiming He · 2016 · 7 citations\nDeeper networks."
+    # The reviewed version is what is cited, and the number on arXiv is not lost.
+    assert first.csl["type"] == "article-journal" and first.csl["container-title"] == ATTENTION.venue
+    assert first.csl["DOI"] == ATTENTION.doi and first.csl["number"] == "arXiv:1706.03762"
+    assert output.text == "" and not output.private
+
+
+def test_one_that_fails_is_named_and_the_others_answer(open_service: Open) -> None:
+    with (
+        FakeSearch([Reply({"message": "Too Many Requests"}, 429)]) as s2,
+        FakeSearch([fake.openalex([ATTENTION])]) as oa,
+        FakeSearch([Reply("<html>", 503, "text/html")]) as ax,
+    ):
+        servers = {"semantic_scholar": s2, "openalex": oa, "arxiv": ax}
+        output = ScholarTool([open_service(name, server.url) for name, server in servers.items()])("attention")
+    assert len(output.passages) == 1
+    assert "semantic_scholar failed: semantic_scholar gets too many requests (429)" in output.text
+    assert "arxiv failed: arxiv is out of order (503)" in output.text
+
+
+def test_the_model_sees_the_age_and_a_long_abstract_is_cut(open_service: Open) -> None:
+    long = Paper("Tigers", abstract="word " * 500)
+    with FakeSearch([fake.openalex([long])]) as server:
+        tool = ScholarTool([open_service("openalex", server.url, keep=60)])
+        assert tool("tigers").text == ""
+        again = tool("tigers")
+    assert again.text == "openalex: from the cache, less than a minute old."
+    assert len(again.passages[0].quote.split("\n")[1]) <= 200
+
+
+def test_no_papers_is_said(open_service: Open) -> None:
+    with FakeSearch([fake.arxiv([])]) as server:
+        output = ScholarTool([open_service("arxiv", server.url)])("tigers", year_to=2000)
+    assert output.text == "No papers for 'tigers'. Try other or fewer words, or other years." and output.passages == ()
+
+
+_NUMBERS = itertools.count()
+
+
+def _paper(title: str, **fields: object) -> Passage:
+    url = str(fields.pop("url", f"https://x.example/{next(_NUMBERS)}"))
+    return Passage(url, title, "", csl.record(**fields))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (_paper("One", DOI="10.1/a"), _paper("Two", DOI="10.1/a"), True),
+        (_paper("One", number="arXiv:1706.03762"), _paper("Two", DOI="10.48550/arxiv.1706.03762"), True),
+        (_paper("One", number="arXiv:1706.03762"), _paper("Two", number="arXiv:1706.03763"), False),
+        (_paper("Tigers: A Study", author=[csl.name("A. Ray")]), _paper("Tigers – a study", author=[csl.name("Ann Ray")]), True),
+        (_paper("Editorial", author=[csl.name("A. Ray")]), _paper("Editorial", author=[csl.name("B. Cox")]), False),
+        (_paper("Editorial"), _paper("Editorial"), False),
+        (_paper("A very long and telling title of tigers"), _paper("A very long and telling title of tigers"), True),
+        (
+            _paper("Editorial", author=[csl.name("A. Ray")], DOI="10.1/a", type="article-journal"),
+            _paper("Editorial", author=[csl.name("A. Ray")], DOI="10.1/b", type="article-journal"),
+            False,
+        ),
+        (
+            _paper("Tigers", author=[csl.name("A. Ray")], DOI="10.1101/a", type="article"),
+            _paper("Tigers", author=[csl.name("A. Ray")], DOI="10.1/b", type="article-journal"),
+            True,
+        ),
+        (_paper("", DOI=""), _paper("", DOI=""), False),
+        (_paper("Maß", author=[csl.name("José Núñez")]), _paper("Maß", author=[csl.name("Jose Nunez")]), True),
+    ],
+)  # fmt: skip
+def test_which_papers_are_the_same(a: Passage, b: Passage, same: bool) -> None:
+    assert same_paper(a, b) is same_paper(b, a) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Ada Lovelace", {"family": "Lovelace", "given": "Ada"}),
+        ("Laurens van der Maaten", {"family": "van der Maaten", "given": "Laurens"}),
+        ("van der Maaten, Laurens", {"family": "van der Maaten", "given": "Laurens"}),
+        ("Martin Luther King Jr.", {"family": "King", "given": "Martin Luther", "suffix": "Jr."}),
+        ("Van Morrison", {"family": "Morrison", "given": "Van"}),
+        ("OpenAI", {"literal": "OpenAI"}),
+        ("王小明", {"literal": "王小明"}),
+        ("Jean-Luc  de la Rue", {"family": "de la Rue", "given": "Jean-Luc"}),
+    ],
+)
+def test_names_in_parts(text: str, name: dict[str, str]) -> None:
+    assert csl.name(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("2024-03-05", [2024, 3, 5]), ("2024-03-05T10:00:00.000Z", [2024, 3, 5]), ("2024-03", [2024, 3]), ("2024", [2024]),
+        ("Mar 5, 2024", [2024, 3, 5]), ("March 5, 2024", [2024, 3, 5]), ("Tue, 05 Mar 2024 10:00:00 GMT", [2024, 3, 5]),
+        ("5 March 2024", [2024, 3, 5]), ("2024-13-40", [2024]), ("2 days ago", None), ("", None), (None, None),
+        ("20240305", None), ("yesterday", None),
+    ],
+)  # fmt: skip
+def test_dates_as_services_write_them(text: str | None, parts: list[int] | None) -> None:
+    assert csl.date(text) == (parts and {"date-parts": [parts]})
+
+
+def test_each_service_keeps_its_distance(tmp_path: Path) -> None:
+    settings = load(home=tmp_path)
+    intervals = {s.name: s.remote.pace.interval_s for s in web.services(web.scholars(settings), settings)}  # type: ignore[attr-defined]
+    assert intervals["semantic_scholar"] >= 1 and intervals["arxiv"] >= 3

@@ -1,0 +1,267 @@
+"""How often search services are asked, over real HTTP on loopback, and what is kept of their answers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from research import registry
+from research.errors import ToolError
+from research.search import web
+from research.search.kept import Kept
+from research.search.pace import Pace, Trouble
+from research.search.web import Service
+from research.settings import load
+from research.types import Passage
+from tests import fake_search as fake
+from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeSearch, Reply, failure
+
+Open = Callable[..., Service]
+
+
+# Rate limits
+
+
+@pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
+@pytest.mark.parametrize("status", [429, 503, 202])
+def test_a_limit_is_waited_for_as_told(name: str, status: int, open_service: Open) -> None:
+    clock = FakeClock()
+    # Brave tells it in headers of its own, once for each window.
+    headers = {"Retry-After": "4", "X-RateLimit-Remaining": "0, 900", "X-RateLimit-Reset": "4, 1419704"}
+    with FakeSearch([Reply({"error": "slow down"}, status, headers=headers), SPEAK[name]([])]) as server:
+        assert list(open_service(name, server.url, clock).search("cats")) == []
+        assert len(server.asked) == 2
+    assert sum(clock.naps) == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("value", "pause"),
+    [
+        ("120", 120), ("99999999999", 600), ("1e400", 600), ("-5", None), ("nan", None), ("soon", None), ("", None),
+        (format_datetime(datetime.now(UTC) + timedelta(days=3650), usegmt=True), 600),
+        ("Wed, 21 Oct 9999 07:28:00 GMT", 600), ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+    ],
+)  # fmt: skip
+def test_a_long_or_senseless_wait_is_not_waited_for(value: str, pause: float | None, open_service: Open) -> None:
+    clock = FakeClock()
+    with FakeSearch([Reply({"error": "slow down"}, 429, headers={"Retry-After": value})]) as server:
+        service = open_service("tavily", server.url, clock)
+        said = failure(service)
+        again = failure(service)
+        tries = len(server.asked)
+    assert sum(clock.naps) <= 10
+    if pause is None:  # as if it had said nothing
+        assert tries == 3 and "left alone for 15 s" in said
+    else:
+        assert tries == 1 and f"left alone for {pause} s" in said
+    assert "tavily is to be left alone for" in again and "use other sources" in again
+
+
+def test_a_date_is_read_by_the_servers_own_clock(open_service: Open) -> None:
+    clock = FakeClock()
+    headers = {"Retry-After": "Wed, 21 Oct 2015 07:28:05 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}
+
+    with FakeSearch([Reply({}, 503, headers=headers), fake.serper([])]) as server:
+        open_service("serper", server.url, clock).search("cats")
+    assert sum(clock.naps) == pytest.approx(5)
+
+
+def test_a_service_that_keeps_failing_is_left_alone_longer_each_time(open_service: Open) -> None:
+    clock = FakeClock()
+    with FakeSearch([Reply({}, 500)]) as server:
+        service = open_service("tavily", server.url, clock)
+        pauses = []
+        for _ in range(3):
+            pauses.append(failure(service).partition("left alone for ")[2].partition(" s;")[0])
+            clock.time += 1_000
+        assert len(server.asked) == 9
+    assert pauses == ["15", "30", "60"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        fake.duckduckgo_captcha(),
+        Reply("", 202, "text/html", {"Retry-After": "5"}),
+        fake.duckduckgo_captcha(200),
+        Reply("", 202, "text/html"),
+        Reply("", 403),
+        Reply("", 429),
+    ],
+)
+def test_duckduckgo_that_sees_a_robot_is_left_alone_at_once(reply: Reply, open_service: Open) -> None:
+    clock = FakeClock()
+    with FakeSearch([reply, fake.duckduckgo(HITS)]) as server:
+        service = open_service("duckduckgo", server.url, clock)
+        assert "takes this machine for a robot" in failure(service)
+        assert "left alone for 60 s more" in failure(service)
+        assert len(server.asked) == 1
+        clock.time += 61
+        assert len(service.search("cats")) == 2
+
+
+@pytest.mark.parametrize(
+    "page", ["", "<html></html>", "<div class='body'", "\x00\x01", "<html><body>New layout</body></html>"]
+)
+def test_a_duckduckgo_page_that_says_nothing_is_no_empty_result(page: str, open_service: Open) -> None:
+    with FakeSearch([Reply(page, kind="text/html")]) as server:
+        assert "duckduckgo sent a page" in failure(open_service("duckduckgo", server.url))
+
+
+def test_threads_take_turns(open_service: Open) -> None:
+    clock = FakeClock()
+    times: list[float] = []
+
+    def reply(asked: Any) -> Reply:
+        times.append(clock.now())
+        return fake.tavily([])
+
+    with FakeSearch(reply) as server:
+        service = open_service("tavily", server.url, clock)
+        pace = service.remote.pace
+        threads = [threading.Thread(target=service.search, args=(f"cats {n}",)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(server.asked) == 4
+    # Whoever came second waited a second, and so on: together at least one interval for each but the first.
+    assert sum(clock.naps) >= 3 * 1.0 - 0.001
+    assert pace.clock is clock
+
+
+def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
+    asleep, wake = threading.Event(), threading.Event()
+
+    class Bed(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            asleep.set()
+            wake.wait(10)
+            super().sleep(seconds)
+
+    pace = Pace("tavily", 5.0, Bed())
+    heard: list[str] = []
+
+    def second() -> None:
+        try:
+            pace.run(lambda seconds: heard.append("asked all the same"))
+        except ToolError as error:
+            heard.append(str(error))
+
+    other = threading.Thread(target=second)
+
+    def first(seconds: float) -> None:
+        other.start()
+        assert asleep.wait(10)
+        raise Trouble("tavily gets too many requests", retry=True, after_s=300)
+
+    with pytest.raises(ToolError, match="left alone for 300 s"):
+        pace.run(first)
+    wake.set()
+    other.join()
+    assert heard == ["tavily is to be left alone for 295 s more; use other sources until then"]
+
+
+def test_the_log_of_requests_hides_a_key_in_a_url(open_service: Open, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with FakeSearch([fake.openalex([])]) as server:
+        open_service("openalex", server.url).search("cats")
+        assert server.asked[0].params["api_key"] == KEY
+    assert "/works?search=cats" in caplog.text and "api_key=***" in caplog.text
+    assert KEY not in caplog.text and quote(KEY, safe="") not in caplog.text
+
+
+def test_services_at_one_address_share_their_pace_in_the_process(tmp_path: Path) -> None:
+    settings = load(home=tmp_path, tavily_api_key=KEY)
+    make = registry.searcher.get("tavily").function
+    assert make(settings).remote.pace is make(settings).remote.pace
+    other = load(home=tmp_path, tavily_api_key=KEY, tavily_url="http://127.0.0.1:1")
+    assert make(settings).remote.pace is not make(other).remote.pace
+
+
+def test_a_crowd_is_sent_elsewhere(open_service: Open) -> None:
+    clock = FakeClock()
+    pace = Pace("slow", 60.0, clock)
+    assert pace.run(lambda seconds: 1) == 1
+    with pytest.raises(ToolError, match="slow is to be left alone for 60 s more"):
+        pace.run(lambda seconds: 2)
+
+
+# Kept results
+
+
+@pytest.mark.parametrize("name", WEB)
+def test_results_are_kept_with_their_age(name: str, open_service: Open, tmp_path: Path) -> None:
+    now = [1_700_000_000.0]
+    with FakeSearch([SPEAK[name](HITS)]) as server:
+        service = open_service(name, server.url, keep=86_400)
+        service.kept = Kept(tmp_path / "search-cache.sqlite", 86_400, lambda: now[0])
+        fresh = service.find(web.ask("large cats"))
+        now[0] += 3 * 3_600
+        old = service.find(web.ask("large  cats"))
+        assert (fresh.age_s, old.age_s, old.passages) == (None, 10_800.0, fresh.passages)
+        assert len(server.asked) == 1
+        for other in (
+            web.ask("small cats"),
+            web.ask("large cats", year_to=2024),
+            web.ask("large cats", site="a.example"),
+        ):
+            assert service.find(other).age_s is None
+        now[0] += 86_400
+        assert service.find(web.ask("large cats")).age_s is None
+        now[0] -= 10 * 86_400  # the clock was set back
+        assert service.find(web.ask("large cats")).age_s is None
+
+
+def test_errors_are_not_kept(open_service: Open) -> None:
+    with FakeSearch([Reply({}, 400), fake.tavily(HITS)]) as server:
+        service = open_service("tavily", server.url, keep=60)
+        failure(service, "cats")
+        assert len(service.search("cats")) == 2
+
+
+def test_nothing_is_kept_when_the_user_says_so(open_service: Open, tmp_path: Path) -> None:
+    with FakeSearch([fake.tavily(HITS)]) as server:
+        service = open_service("tavily", server.url, keep=0)
+        service.search("cats"), service.search("cats")
+        assert len(server.asked) == 2
+    assert not (tmp_path / "search-cache.sqlite").exists()
+
+
+def test_a_damaged_file_of_kept_results_is_begun_anew(open_service: Open, tmp_path: Path) -> None:
+    (tmp_path / "search-cache.sqlite").write_bytes(b"no database " * 1_000)
+    with FakeSearch([fake.tavily(HITS)]) as server:
+        service = open_service("tavily", server.url, keep=60)
+        assert service.find(web.ask("cats")).age_s is None
+        assert service.find(web.ask("cats")).age_s is not None
+
+
+def test_results_that_cannot_be_kept_are_still_results(open_service: Open, tmp_path: Path) -> None:
+    (tmp_path / "search-cache.sqlite").mkdir()
+    with FakeSearch([fake.tavily(HITS)]) as server:
+        found = open_service("tavily", server.url, keep=60).find(web.ask("cats"))
+    assert len(found.passages) == 2 and "cannot be kept" in found.note
+
+
+def test_many_threads_and_files_share_the_kept_results(tmp_path: Path) -> None:
+    passages = (Passage("https://a.example/", "A", "text"),)
+
+    def work(n: int) -> None:
+        for i in range(10):
+            Kept(tmp_path / "kept.sqlite", 60).put(f"{n}/{i}", passages)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    hits = [Kept(tmp_path / "kept.sqlite", 60).get(f"{n}/{i}") for n in range(4) for i in range(10)]
+    assert all(hit and hit[0] == passages for hit in hits)

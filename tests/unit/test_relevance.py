@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from research.relevance import reduce
+
+
+def test_the_lines_that_serve_the_goal_are_kept_in_their_order() -> None:
+    text = "\n".join(
+        ["Weather today.", "Japan has 123 million people.", *["Nothing here."] * 50, "Japan is an island."]
+    )
+    assert reduce(text, "people of Japan", 65).splitlines() == [
+        "Japan has 123 million people.",
+        "…",
+        "Japan is an island.",
+    ]
+
+
+@pytest.mark.parametrize("gap", [" ", ""])
+def test_a_page_that_is_one_line_is_looked_at_by_sentences(gap: str) -> None:
+    other, wanted = "法国的首都是巴黎。", "日本的人口是一亿二千万。"
+    text = gap.join([other] * 300 + [wanted] + [other] * 300)
+    assert wanted in reduce(text, "日本 人口", 200)
+
+
+@pytest.mark.parametrize("limit", [1, 10, 100, 1000])
+def test_never_more_than_the_limit(limit: int) -> None:
+    for text in ("x" * 5000, "a b. C d. " * 500, "word\n" * 1000):
+        assert len(reduce(text, "word", limit)) <= limit

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from research.errors import Stopped, ToolError
+from research.toolbox import Toolbox
+from research.types import Passage, ToolCall, ToolOutput, ToolSpec
+
+CALL = ToolCall("1", "look", {})
+
+
+class Look:
+    spec = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
+
+    def __init__(self, answer: Any, timeout_s: float = 10.0) -> None:
+        self.answer, self.timeout_s, self.calls = answer, timeout_s, 0
+
+    def __call__(self) -> ToolOutput:
+        self.calls += 1
+        output: ToolOutput = self.answer()
+        return output
+
+
+def test_what_is_private_stays_private_also_from_the_cache() -> None:
+    output = ToolOutput("a", (Passage("u", "t", "q"),), private=True, images=(b"png",))
+    toolbox = Toolbox([look := Look(lambda: output)])
+    for cached in (False, True):
+        result = toolbox.run(CALL)
+        assert (result.text, result.passages, result.private, result.images) == ("a", output.passages, True, (b"png",))
+        assert result.cached is cached
+    assert look.calls == 1
+
+
+def test_a_refused_call_is_not_made() -> None:
+    def refuse(call: ToolCall) -> None:
+        raise ToolError(f"no {call.name} today")
+
+    toolbox = Toolbox([look := Look(lambda: ToolOutput("a"))])
+    result = toolbox.run(CALL, check=refuse)
+    assert (result.ok, result.text, look.calls) == (False, "no look today", 0)
+
+
+def test_a_tool_that_is_too_slow_is_given_up() -> None:
+    over = threading.Event()
+    result = Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]).run(CALL)
+    over.set()
+    assert (result.ok, result.text) == (False, "look did not answer within 0.1 s. Try something else.")
+
+
+def test_a_stop_gives_up_a_call_at_work() -> None:
+    stop, over = threading.Event(), threading.Event()
+
+    def work() -> ToolOutput:
+        stop.set()
+        over.wait(60)
+        return ToolOutput()
+
+    with pytest.raises(Stopped):
+        Toolbox([Look(work)], stop).run(CALL)
+    over.set()
+
+
+def test_a_tools_own_timeout_error_is_its_own() -> None:
+    def fail() -> ToolOutput:
+        raise TimeoutError("mine")
+
+    with pytest.raises(TimeoutError, match="mine"):
+        Toolbox([Look(fail)]).run(CALL)
