@@ -58,13 +58,16 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     target = q.relation or q.targets[0]
     about = target.label or target.text
     subjects = tuple(map(usual, q.names)) or (" ".join(q.text.split()[:12]),)
+    reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use what is offered
     number = 0
     for subject in subjects[:5]:
         goal = " ".join([about, *map(str, q.years)])
         yield f"Plan: Look for {goal or 'it'} of {subject}.\n#E{number + 1} = search[{subject} {goal}]\n"
-        task = json.dumps({"url": f"#E{number + 1}", "goal": goal or question}, ensure_ascii=False)
-        yield f"Plan: Read the best page found for {subject}.\n#E{number + 2} = visit[{task}]\n"
-        number += 2
+        number += 1
+        if reads:
+            task = json.dumps({"url": f"#E{number}", "goal": goal or question}, ensure_ascii=False)
+            yield f"Plan: Read the best page found for {subject}.\n#E{number + 1} = visit[{task}]\n"
+            number += 1
 
 
 def _worker(messages: Sequence[Message]) -> Iterator[str]:
