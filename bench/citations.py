@@ -432,7 +432,7 @@ def wrong_year(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Cla
 
 def swapped_country(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
     other = another(fact, facts[fact.attribute], dice, same_year=False)
-    return other and Claim(mark(said(fact, held, dice, country=other.country), 1), (fact.source,))
+    return None if other is None else Claim(mark(said(fact, held, dice, country=other.country), 1), (fact.source,))
 
 
 def exchanged(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
@@ -471,8 +471,12 @@ def denied(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim |
 def wrong_source(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
     """The number of a page about another country."""
     other = another(fact, facts[fact.attribute], dice, same_year=False)
-    return other and Claim(
-        mark(said(fact, held, dice, value=fact.value), 2), (fact.source, msgspec.structs.replace(other.source, n=2))
+    return (
+        None
+        if other is None
+        else Claim(
+            mark(said(fact, held, dice, value=fact.value), 2), (fact.source, msgspec.structs.replace(other.source, n=2))
+        )
     )
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import msgspec
 
 from research import prompts
-from research.citations import check, cited
-from research.errors import ConfigError, NeedsInput, ProviderError, Stopped
+from research.citations import check, cited, clean, uncited
+from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
+from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Stopped
 from research.events import Event, RunFailed, RunFinished, RunStarted, Warned
-from research.run import Run
+from research.run import Run, Steps
 from research.text import clip
-from research.types import Answer, Outcome, Status, ToolCall
+from research.types import Answer, Citation, Outcome, Status, ToolCall
 
 TRIED = 20
 """Calls that a run without any source lists."""
@@ -44,13 +45,16 @@ def _life(run: Run) -> Iterator[Event]:
     except Exception as error:  # noqa: BLE001 - the last stop: the run ends as failed, with its traceback on record
         yield RunFailed(error=f"{type(error).__name__}: {error}", traceback=traceback.format_exc())
         answer = Answer(run.known(), "failed")
-    yield _finish(run, answer)
+    yield (yield from _finish(run, answer))
 
 
-def _finish(run: Run, answer: Answer) -> RunFinished:
+def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     """Judge the answer: what cites no source that was seen is not research, and is not presented as such."""
-    sources = run.shared.ledger.sources
-    outcome, text, report = answer.outcome, answer.text, answer.report
+    sources, said = run.shared.ledger.sources, "\n".join(run.shared.words)
+    outcome = answer.outcome
+    text, removed = clean(answer.text, sources, said)
+    report, more = clean(answer.report, sources, said)
+    removed = tuple(dict.fromkeys([*removed, *more]))
     if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(report or text)):
         if not sources:
             tried = run.shared.tried
@@ -59,15 +63,35 @@ def _finish(run: Run, answer: Answer) -> RunFinished:
         else:
             outcome = "no_evidence" if outcome == "answered" else outcome
             text = prompts.text("uncited", run.language) + "\n\n" + text
+    embedder = run.shared.embedder() if run.shared.embedder and sources else None
+    citations = check(report or text, sources, run.computed, embedder)
+    if outcome not in ("stopped", "failed"):
+        citations = yield from _judged(run, citations)
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),
         outcome=outcome,
         answer=text,
         report=report or text,
-        citations=check(report or text, sources, run.computed),
+        citations=citations,
+        uncited=uncited(report or text, run.question) if sources else (),
+        removed=removed,
         seconds=run.shared.meter.seconds,
     )
+
+
+def _judged(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ...]]:
+    """The doubtful verdicts as a model sees them, where the recipe names one for it; a failed judge changes nothing."""
+    batch = doubtful(citations)
+    if not batch or not {"judge", "verify"} & run.recipe.roles.keys():
+        return citations
+    try:
+        messages = judge_messages(batch, run.shared.ledger.sources)
+        reply = yield from run.ask("verify", messages=messages, tools=(), schema=JUDGE_SCHEMA)
+    except (LimitReached, ProviderError):
+        return citations
+    verdicts = dict(zip(batch, judged(reply.answer, batch), strict=True))
+    return tuple(verdicts.get(each, each) for each in citations)
 
 
 def _nothing_seen(run: Run, outcome: Outcome, words: str) -> str:

@@ -39,6 +39,7 @@ from research.toolbox import Toolbox
 from research.transcript import Interaction, Transcript
 from research.types import (
     Answer,
+    Embedder,
     Message,
     Model,
     Observation,
@@ -69,6 +70,7 @@ class Shared:
         journal: Journal | None = None,
         stop: threading.Event | None = None,
         notices: Sequence[str] = (),
+        embedder: Callable[[], Embedder] | None = None,
     ) -> None:
         self.models = models
         """Gives the model of a name such as `extractive` or `openai:NAME`."""
@@ -82,10 +84,20 @@ class Shared:
         self.ledger = Ledger(self.journal.sources)
         self.guard = Guard(self.journal.observations)
         """Knows which urls may be visited once something private was seen."""
+        self.embedder = embedder
+        """Gives the encoder that helps to judge whether a source says what is cited from it."""
+        self.words: list[str] = []
+        """What the user said: the question and the replies."""
         self.tried: list[tuple[ToolCall, Observation]] = []
         """Every tool call with its result: what a run that saw nothing has to show."""
         self.computed: list[str] = []
         """What the python tool printed: numbers that an answer may state without a source saying them."""
+
+
+    def hear(self, words: str) -> None:
+        """Take note of what the user said."""
+        self.words.append(words)
+        self.guard.heard(words)
 
 
 class Run:
@@ -98,7 +110,7 @@ class Run:
         self.agent = agent
         self.transcript = Transcript(question)
         if agent == MAIN:
-            shared.guard.heard(question)
+            shared.hear(question)
         self.language = recipe.language if recipe.language != "auto" else language_of(question)
         model = shared.models(recipe.model)
         native = model.native if recipe.protocol == "auto" else recipe.protocol == "native"
@@ -212,7 +224,7 @@ class Run:
         text = self.shared.journal.user_reply(self.agent)
         if text is None:
             raise NeedsInput(reply.answer)
-        self.shared.guard.heard(text)
+        self.shared.hear(text)
         self.transcript = self.transcript.add(Interaction(reply, hint=text))
         return text
 

@@ -161,7 +161,8 @@ class Workbench:
             tools += offer.tools
             notices = [str(each) for each in offer.withheld]
         return Shared(
-            models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices
+            models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices,
+            embedder=lambda: self.embedder,
         )  # fmt: skip
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:

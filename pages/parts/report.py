@@ -11,10 +11,9 @@ import streamlit as st
 from pages.parts import cite
 from pages.parts.safe import plain, prose
 from pages.parts.words import VERDICTS, count
-from research.citations import MARK, cited, without_marks
+from research.citations import MARK, cited, normalised, statements, without_marks
 from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag
-from research.text import sentences
 from research.types import Citation
 from research.view import RunView
 
@@ -29,7 +28,7 @@ def draw(view: RunView) -> None:
         if view.traceback:
             with st.expander("Technical details", type="compact"):
                 st.code(view.traceback, language=None)
-    for block in blocks(text):
+    for block in blocks(normalised(text)):
         _statement(view, block)
     if not text and not view.error:
         found = count(len(view.sources), "source") if view.sources else "nothing"
@@ -74,7 +73,7 @@ def _statement(view: RunView, block: str) -> None:
     if not numbers or not view.citations:
         st.markdown(body, anchors=False)
         return
-    claims = {without_marks(sentence) for sentence in sentences(block)}
+    claims = {without_marks(statement.text) for statement in statements(block)}
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
         st.markdown(body, width="stretch", anchors=False)
         for n in numbers:
