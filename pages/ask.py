@@ -41,7 +41,8 @@ bench = home.bench()  # after the box and the button: opening takes longer than 
 with st.expander("Options", type="compact", icon=":material/tune:"):
     chosen = form.options(bench)
 
-_expected(bench, chosen, question or "")
+if not run_id:
+    _expected(bench, chosen, question or "")
 
 if asked:
     try:

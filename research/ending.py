@@ -99,7 +99,7 @@ def _nothing_seen(run: Run, outcome: Outcome, words: str) -> str:
     language = run.language
     parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
     # The last ones, each once: a model that repeats itself fills no page.
-    lines = dict.fromkeys(f"- {_shown(call)}: {_first_line(seen.text)}" for call, seen in run.shared.tried)
+    lines = dict.fromkeys(f"- {_shown(call)}: {_on_a_line(seen.text)}" for call, seen in run.shared.tried)
     if lines:
         parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
     if outcome != "tool_errors" and words.strip():
@@ -114,5 +114,5 @@ def _shown(call: ToolCall) -> str:
     return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
 
 
-def _first_line(text: str) -> str:
-    return clip(next((line for line in text.splitlines() if line.strip()), "nothing"), 200)
+def _on_a_line(text: str) -> str:
+    return clip(" ".join(text.split()) or "nothing", 200)

@@ -356,6 +356,8 @@ def _replaced(loop: Loop, **changes: Any) -> Loop:
 
 def _between(span: Span, write: Callable[[float], str]) -> str:
     low, high = write(span.low), write(span.high)
+    if high[-1].isalpha() and low.isdecimal():
+        low = f"{span.low / 1_000:.1g} k"  # "697–820 k" would read as thousands on both sides
     return low if low == high else f"{low}–{high}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -19,7 +20,7 @@ OUTCOMES = {
     "tokens": "The token budget is spent; best answer from what is known",
     "cost": "The cost budget is spent; best answer from what is known",
     "time": "The time is up; best answer from what is known",
-    "tool_errors": "The tools failed; best answer from what is known",
+    "tool_errors": "The tools failed",
     "loop": "The agent repeated itself and was stopped; best answer from what is known",
     "no_evidence": "No evidence found",
     "needs_input": "A question to you is open",
@@ -70,7 +71,19 @@ def summary(view: RunView) -> str:
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
         f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
     )
-    return "\n\n".join(part for part in (view.report.strip(), "\n".join(references), spent) if part)
+    parts = (view.report.strip(), "\n".join(references), checked(view), spent)
+    return "\n\n".join(part for part in parts if part)
+
+
+def checked(view: RunView) -> str:
+    """What came of comparing the report with its sources, in one line; empty when there was nothing to compare."""
+    found = Counter(each.status for each in view.citations)
+    told = [f"{found[status]} {status}" for status in ("supported", "partial", "unsupported", "dead") if found[status]]
+    if view.uncited:
+        told.append(f"sentences without a source: {len(view.uncited)}")
+    if view.removed:
+        told.append(f"addresses taken out, because no source had shown them: {', '.join(view.removed)}")
+    return "Checked: " + " · ".join(told) if told else ""
 
 
 @contextmanager

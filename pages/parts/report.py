@@ -101,12 +101,12 @@ def _checked(view: RunView) -> None:
     if view.uncited:
         verdicts.append(f"{count(len(view.uncited), 'statement')} without a source")
     if verdicts:
-        st.caption("Checked against the sources: " + " · ".join(verdicts))
+        told = "  \n".join(f"- {plain(sentence)}" for sentence in view.uncited)
+        st.caption("Checked against the sources: " + " · ".join(verdicts), help=told or None)
     if view.removed:
-        st.warning(
-            "  \n".join(plain(url) for url in view.removed),
-            title=f"{count(len(view.removed), 'address')} that the model made up taken out",
-        )
+        # As code: Streamlit would make links of them again.
+        urls = "  \n".join(f"`{url.replace('`', '')}`" for url in view.removed)
+        st.warning(urls, title=f"Taken out, because no source had shown it: {count(len(view.removed), 'address')}")
 
 
 def _sources(view: RunView) -> None:

@@ -218,9 +218,10 @@ def test_what_is_wrong_is_named() -> None:
     ("calls", "tokens", "usd", "line"),
     [
         (Span(3, 30), Span(8_000, 240_000), Span(0.01, 0.35), "3–30 calls, 8 k–240 k tokens, $0.01–0.35"),
+        (Span(2, 31), Span(697, 820_000), Span(0, 0), "2–31 calls, 0.7 k–820 k tokens, free"),
         (Span(1, 1), Span(812, 812), Span(0, 0), "1 call, 812 tokens, free"),
         (Span(2, 7), Span(999.6, 1_249_000), None, "2–7 calls, 1 k–1.2 M tokens, cost unknown"),
-        (Span(2, 7), Span(1, 9_949), Span(0.00001, 12.3456), "2–7 calls, 1–9.9 k tokens, $0.0001–12.35"),
+        (Span(2, 7), Span(1, 9_949), Span(0.00001, 12.3456), "2–7 calls, 0.001 k–9.9 k tokens, $0.0001–12.35"),
     ],
 )
 def test_the_line_is_short(calls: Span, tokens: Span, usd: Span | None, line: str) -> None:
