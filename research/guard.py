@@ -8,13 +8,14 @@ refused, whatever it holds, because what it holds may be encoded in any way.
 The guard is a fold of what was observed, so a resumed run has the same one.  It grows only: more urls become known,
 and public never comes back.  What it cannot see: where a visited site redirects to (the site knows only what it was
 sent), which of many known links a model chooses (a few bits for each visit), and tools of others that take a host or
-an address in pieces.
+an address in pieces, or send a text to somebody.
 """
 
 from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -34,7 +35,16 @@ SEARCHES = frozenset({"search", "scholar"})
 """Their results come from many places: beside a file of the user's there may be public pages."""
 
 _URL = re.compile(r"https?://[^\s<>\"]+", re.I)
-_ANY = re.compile(r"[a-z][a-z\d+.-]*://[^\s<>\"]*", re.I)
+_ANY = re.compile(r"(?:https?:|[a-z][a-z\d+.-]*:[/\\]{2})\S+", re.I)
+"""What a tool may take for a url in a text: `http:/host` and backslashes do for many."""
+_WHOLE = re.compile(
+    r"(?:https?:|[a-z][a-z\d+.-]*://|//|(?:[^\s/@]*@)?(?:(?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+|[/?#])).*",
+    re.I | re.S,
+)
+"""A text that is nothing but an address, which a tool may put a scheme before."""
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""What browsers leave out of a url."""
+_CLOSING = re.compile(r"[\"'<>)\]}.,;:!?]{1,3}\Z")
 _BARE = re.compile(r"(?<![\w@/.-])(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"]*)?", re.I)
 """A url without its scheme, as people type it."""
 _PARTS = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.I | re.S)
@@ -42,6 +52,10 @@ _END = re.compile(r"[^\x21-\x7e]|[)\]|'`]")
 """Where a url may end that stands in a text without white space after it."""
 _TRAILING = ".,;:!?'*_~)]}|`…"
 _DEFAULT_PORT = {"http": ":80", "https": ":443"}
+
+
+class PrivateError(ToolError):
+    """A failure whose words may hold private data."""
 
 
 def is_private(observation: Observation) -> bool:
@@ -90,12 +104,20 @@ class Guard:
             if not self._private or call.name in INWARD:
                 return
             for url in _named(call):
-                if not url.startswith(LIBRARY) and normal(url) not in self._known:
+                if not self._may(call.name, url):
                     raise ToolError(
                         f"{clip(url, 300)!r} was not opened: this run has seen private data, and from then on only urls may be "
                         "visited that the user typed or that a search result or page gave, exactly as given. "
                         "Search for the page, take a url from what you have seen, or answer without it."
                     )
+
+    def _may(self, tool: str, url: str) -> bool:
+        """`visit` sends a url as it is normal.  Of what other tools do with one nothing is known: a fragment may be read
+        by the page, and each letter's case may be sent."""
+        if tool == "visit":
+            return url.startswith(LIBRARY) or normal(url) in self._known
+        bare = url.removeprefix("//")
+        return not self._known.isdisjoint((url, f"http://{bare}", f"https://{bare}"))
 
 
 def _learned(observation: Observation) -> Iterator[str]:
@@ -115,13 +137,19 @@ def _learned(observation: Observation) -> Iterator[str]:
 
 
 def _named(call: ToolCall) -> Iterator[str]:
-    """The addresses in a call: a `url` as it is, whatever it is, and what looks like one in any other argument."""
+    """The addresses in a call: a `url` as it is, whatever it is, and what can be read as one in any other argument."""
     for name, value in call.arguments.items():
         if name == "url" and isinstance(value, str):
             yield value
-        else:
-            for text in _strings(value):
-                yield from _ANY.findall(text)
+            continue
+        for text in _strings(value):
+            loose = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).replace("\\", "/").strip()
+            if _WHOLE.fullmatch(loose):
+                yield text
+                continue
+            for reading in {text, loose}:
+                # As it stands in a sentence, or in quotes or brackets.
+                yield from (_CLOSING.sub("", url) for url in _ANY.findall(reading))
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -137,7 +165,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def addresses(text: str) -> set[str]:
-    """The http(s) urls in a text, normal, with every reading of where one ends.
+    """The http(s) urls in a text, as they are and normal, with every reading of where one ends.
 
     In prose a full stop or bracket after a url is not part of it, and Chinese goes on without a space: the url with
     and without what follows is taken, for either comes from the text alone.
@@ -146,10 +174,10 @@ def addresses(text: str) -> set[str]:
     for url in _URL.findall(text):
         ends = [url, *(url[: match.start()] for match in islice(_END.finditer(url), 20))]
         for end in ends:
-            found.add(normal(end))
+            found |= {end, normal(end)}
             while end and end[-1] in _TRAILING:
                 end = end[:-1]
-                found.add(normal(end))
+                found |= {end, normal(end)}
     return found
 
 

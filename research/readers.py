@@ -21,7 +21,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research import cancel
 from research.errors import ConfigError
 from research.sandbox import confine, run_apart
 from research.text import clip
@@ -121,7 +120,7 @@ def read_apart(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) 
     """
     _check(name, suffix, len(data))
     try:
-        answer = run_apart("research.readers", data, suffix, str(timeout_s), timeout_s=timeout_s, stop=cancel.current())
+        answer = run_apart("research.readers", data, suffix, str(timeout_s), timeout_s=timeout_s)
     except TimeoutError as error:
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:

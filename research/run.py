@@ -93,7 +93,6 @@ class Shared:
         self.computed: list[str] = []
         """What the python tool printed: numbers that an answer may state without a source saying them."""
 
-
     def hear(self, words: str) -> None:
         """Take note of what the user said."""
         self.words.append(words)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from research import cancel
 from research.errors import Stopped, ToolError
+from research.guard import PrivateError
 from research.parsing.arguments import checked
 from research.text import clip
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
@@ -78,7 +79,8 @@ class Toolbox:
         try:
             output = self._run(call)
         except ToolError as error:
-            return Result(clip(str(error), OUTPUT_LIMIT), ok=False, seconds=time.monotonic() - started)
+            private, seconds = isinstance(error, PrivateError), time.monotonic() - started
+            return Result(clip(str(error), OUTPUT_LIMIT), private=private, ok=False, seconds=seconds)
         output = replace(output, text=clip(output.text, OUTPUT_LIMIT))
         with self._lock:
             self._cache[key] = output

@@ -6,12 +6,14 @@ A server's words are masked before anybody sees them: services echo the key that
 from __future__ import annotations
 
 import base64
+import logging
 import re
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
+from html.entities import html5
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, quote_plus
 
 import msgspec
 from msgspec import Struct
@@ -113,6 +115,7 @@ class Server:
         self._model = model
         self._hint = hint
         self._secret = disguises(key)
+        hide_in_logs(key)
         self._client = httpx2.Client(
             base_url=parsed, headers=headers, timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10))
         )
@@ -280,25 +283,67 @@ def base_url(text: str, setting: str) -> httpx2.URL:
     try:
         url = httpx2.URL(text.rstrip("/"))
         url.host.encode("idna")  # what a look-up does, and raises from its depths
-    except (httpx2.InvalidURL, UnicodeError) as error:
-        raise ConfigError(f"{setting} {shown!r} is not a url; {accepted}") from error
+    except (httpx2.InvalidURL, UnicodeError):
+        raise ConfigError(f"{setting} {shown!r} is not a url; {accepted}") from None  # its words may quote a password
     if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
         raise ConfigError(f"{setting} {shown!r} cannot be used; {accepted}")
     return url
 
 
+@cache
 def disguises(key: str) -> re.Pattern[str]:
-    """Matches a key as servers echo it: plain, percent-encoded, or within base64 at any of its three alignments."""
-    forms = {key, quote(key, safe=""), quote_plus(key)}
+    """Matches a key as servers echo it: plain, in hex, or within base64 at any of its three alignments.
+
+    Each character of it may be percent-encoded, escaped or an entity of HTML, and lines may be broken anywhere.
+    """
+    data = key.encode("utf-8", "surrogatepass")
+    forms = {data.hex()}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for shift in range(3):
             # Only the digits that depend on no byte around the key.
-            size = shift + len(key)
-            digits = encode(b"\0" * shift + key.encode()).decode()
+            size = shift + len(data)
+            digits = encode(b"\0" * shift + data).decode()
             forms.add(digits[(shift * 8 + 5) // 6 : size * 8 // 6])
     # Shorter ones are the dummies of local servers ("x"), and would match everywhere.
     long = sorted((form for form in forms if len(form) >= 4), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, long)) or r"(?!)", re.IGNORECASE)
+    patterns = [_BROKEN.join(each if each.isalnum() else _written(each) for each in form) for form in long]
+    if len(key) >= 4:
+        patterns.append(_BROKEN.join(map(_written, key)))
+    return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+
+
+_BROKEN = r"(?:\s|\\+[nr]){0,40}"
+"""Where a line is broken, also as JSON writes it, and begun with white space."""
+
+
+@cache
+def _written(character: str) -> str:
+    """A pattern of one character as JSON, a url and HTML may write it."""
+    data, units = character.encode("utf-8", "surrogatepass"), character.encode("utf-16-be", "surrogatepass")
+    forms = [re.escape(character), "".join(f"%(?:25)*{byte:02x}" for byte in data)]
+    if not character.isalnum() or not character.isascii():
+        forms += [
+            rf"\\+{re.escape(character)}",
+            "".join(rf"\\+u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)),
+            rf"&\#0*{ord(character)};",
+            rf"&\#x0*{ord(character):x};",
+            *(f"&{name}" for name, value in html5.items() if value == character and name.endswith(";")),
+            *(["\\+"] if character == " " else []),
+        ]
+    return f"(?:{'|'.join(forms)})"
+
+
+@cache
+def hide_in_logs(key: str) -> None:
+    """Mask a key in what the HTTP clients log: every url, and at the finest level the headers of answers."""
+    secret = disguises(key)
+
+    def mask(record: logging.LogRecord) -> bool:
+        record.msg, record.args = secret.sub("***", record.getMessage()), ()
+        return True
+
+    for name in ("httpx2", "httpcore2.http11", "httpcore2.http2"):
+        logging.getLogger(name).addFilter(mask)
 
 
 def _read(response: httpx2.Response, limit: int) -> bytes:

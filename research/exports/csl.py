@@ -77,7 +77,15 @@ def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
 
 def web(url: object) -> bool:
     """Whether it is an address of a page."""
-    return isinstance(url, str) and re.fullmatch(r"https?://[^\s\x00-\x1f\x7f]+", url) is not None
+    return isinstance(url, str) and re.fullmatch(r"https?://[^\s\x00-\x1f\x7f]+", url) is not None and _host(url) != ""
+
+
+def _host(url: str) -> str:
+    """The host that a url names; empty where it names none that can be."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # half of an IPv6 address, or characters that fall apart
+        return ""
 
 
 def line(value: object) -> str:
@@ -122,8 +130,7 @@ def _key(item: Mapping[str, Any], source: Source) -> str:
     """Family, year and first word of the title, in ASCII; the host where nobody is named."""
     authors = item.get("author") or [{}]
     who = _ascii(authors[0].get("family") or authors[0].get("literal", "").rpartition(" ")[2])
-    host = (urlsplit(source.url).hostname or "") if web(source.url) else ""
-    place = host.removeprefix("www.").partition(".")[0]
+    place = (_host(source.url) if web(source.url) else "").removeprefix("www.").partition(".")[0]
     year = str(item["issued"]["date-parts"][0][0]) if "issued" in item else ""
     word = next(filter(None, map(_ascii, content_tokens(item["title"]))), "")
     return f"{who or _ascii(place) or 'source'}{year}{word}"[:60]

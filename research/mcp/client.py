@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.guard import PrivateError
 from research.mcp import config, results
 from research.mcp.connection import START_S, Connection
 from research.mcp.schemas import clean, description, fingerprint, offered_name, parameters
@@ -77,7 +78,10 @@ class McpTool:
         return self._connection.server.timeout_s + START_S + 10
 
     def __call__(self, /, **arguments: Any) -> ToolOutput:
-        result = self._connection.call(self._tool, arguments)
+        try:
+            result = self._connection.call(self._tool, arguments)
+        except ToolError as error:  # may quote the server
+            raise PrivateError(str(error)) from error
         return results.output(result, self._connection.name, self._tool, arguments, self._connection.mask)
 
 

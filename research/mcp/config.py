@@ -13,14 +13,14 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from msgspec import Meta, Struct
 from pydantic import SecretStr
 
 from research.errors import ConfigError
-from research.wire import disguises
+from research.wire import disguises, hide_in_logs
 
 FILE = "mcp.json"
 
@@ -48,17 +48,18 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def how(self) -> str:
-        """The exact command line, or the url without its query, which may hold a key."""
-        return shlex.join((self.command, *self.args)) if self.command else self.url.partition("?")[0]
+        """The exact command line, or the url without user, query and fragment, which may hold a key."""
+        if self.command:
+            return shlex.join((self.command, *self.args))
+        return re.sub(r"(?<=//)[^/]*@", "", re.split(r"[?#]", self.url)[0])
 
 
 class Mask:
-    """Makes secrets unreadable in a text, also as servers echo them: percent-encoded, in base64, escaped for JSON."""
+    """Makes secrets unreadable in a text, also as servers echo them (see `disguises`)."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
         # The longest first: a secret may be the beginning of another one.
-        self._patterns = [disguises(form) for form in sorted(written, key=len, reverse=True)]
+        self._patterns = [disguises(secret) for secret in sorted(set(secrets), key=len, reverse=True)]
 
     def __call__(self, text: str) -> str:
         for pattern in self._patterns:
@@ -130,15 +131,20 @@ def launch(path: Path, name: str, server: Server, environment: Mapping[str, str]
     for key, value in headers.items():
         if not _HEADER.fullmatch(key) or not value.isascii() or not value.isprintable():
             raise ConfigError(f"{path}: server {name!r}, header {key!r}: one line of plain ASCII is accepted")
-    asked = [value for _, value in parse_qsl(urlsplit(url).query)]
+    asked = [value for part in re.split(r"[?#]", url)[1:] for value in (part, *(each for _, each in parse_qsl(part)))]
     written = [
         *env.values(),
         *headers.values(),
         *(word for value in headers.values() for word in value.split()),
         *asked,
     ]
+    user = re.search(r"(?<=//)[^/?#]*(?=@)", url)  # refused later, with the url in the message
+    if user:
+        used += [unquote(user[0]).rpartition(":")[2], user[0].rpartition(":")[2]]
     # A path is no secret, and tools need paths back as they are.
     secrets = {value for value in (*used, *(each for each in written if len(each) >= 8)) if not _is_path(value)}
+    for secret in secrets:
+        hide_in_logs(secret)
     return Launch(
         tuple(map(SecretStr, command)) if server.command else (),
         {key: SecretStr(value) for key, value in env.items()},

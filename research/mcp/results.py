@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from research.errors import ToolError
+from research.guard import PrivateError
 from research.mcp.config import Mask
 from research.mcp.schemas import clean
+from research.sandbox.png import copied
 from research.text import clip
 from research.types import Passage, ToolOutput
 
@@ -25,8 +26,9 @@ ERROR = 1_000
 """Characters of a failed call's text."""
 IMAGES = 4
 IMAGE_BYTES = 5_000_000
+IMAGE_SIDE = 16_000
+"""Pixels: a screenshot of a whole page is long."""
 
-_PNG = b"\x89PNG\r\n\x1a\n"
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _QUERY = 300
 """Characters of the arguments in a source's url."""
@@ -36,7 +38,7 @@ def output(result: CallToolResult, server: str, tool: str, arguments: Mapping[st
     """The result as one passage that can be cited, with notes on what could not be shown.
 
     Text, embedded texts, links, and the structured content where the text does not say the same; PNG images.
-    Raises `ToolError` with the result's own words when the server marks it as an error.
+    Raises `PrivateError` with the result's own words, as a quotation, when the server marks it as an error.
     """
     texts, images, notes = _parts(result)
     if result.structured_content is not None and not _said(texts, result.structured_content):
@@ -45,8 +47,9 @@ def output(result: CallToolResult, server: str, tool: str, arguments: Mapping[st
     text = mask(_UNSEEN.sub("", "\n\n".join(text for text in texts if text.strip()).replace("\r\n", "\n")))
     shown = mask(clean(tool))
     if result.is_error:
-        said = clip(text, ERROR) or "it gave no reason"
-        raise ToolError(f"{shown} of MCP server {server} reports an error: {said}")
+        # Quoted line by line, as a source is: its lines could pass for sources of ours.
+        said = "\n".join(f"> {line}" for line in clip(text, ERROR).splitlines()) or "it gave no reason"
+        raise PrivateError(f"{shown} of MCP server {server} reports an error:\n{said}")
     if len(text) > SHOWN:
         notes.append(f"The result has {len(text):,} characters; only its beginning is shown.")
     url = mask(source_url(server, tool, arguments))
@@ -92,7 +95,7 @@ def _parts(result: CallToolResult) -> tuple[list[str], list[bytes], list[str]]:
                 if image is not None and len(images) < IMAGES:
                     images.append(image)
                 else:
-                    notes.append("An image was left out: at most 4 in PNG, of 5 MB each, can be shown.")
+                    notes.append("An image was left out: at most 4 in plain PNG, of 5 MB each, can be shown.")
             case AudioContent():
                 notes.append("A sound was left out: only text and images can be shown.")
     return texts, images, notes
@@ -118,4 +121,4 @@ def _png(data: str) -> bytes | None:
         image = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return image if image.startswith(_PNG) else None
+    return copied(image, IMAGE_SIDE)

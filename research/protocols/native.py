@@ -28,7 +28,9 @@ class Native:
 
     def turn(self, interaction: Interaction) -> list[Message]:
         reply = interaction.reply
-        messages = [Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning or None, blocks=reply.blocks)]
+        messages = [
+            Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning or None, blocks=reply.blocks)
+        ]
         made = {call.id for call in reply.calls}
         messages += [Message("tool", seen.text, call_id=seen.call_id) for seen in interaction.observations
                      if seen.call_id in made]  # fmt: skip

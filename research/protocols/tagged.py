@@ -20,7 +20,9 @@ from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 FAILED = ' failed="true"'
 """Marks the response of a call that could not be done."""
 
-_TAG = re.compile(r"<(?=\s{0,3}/?\s{0,3}(?:think(?:ing)?|tool_call|tool_response|report|action|answer)\b)", re.IGNORECASE)
+_TAG = re.compile(
+    r"<(?=\s{0,3}/?\s{0,3}(?:think(?:ing)?|tool_call|tool_response|report|action|answer)\b)", re.IGNORECASE
+)
 
 
 class Tagged:

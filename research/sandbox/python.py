@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 import sys
 import threading
 import time
-import zlib
 from typing import Literal
 
 import msgspec
@@ -26,6 +24,7 @@ from research.sandbox.job import (
     Result,
     out_of_time,
 )
+from research.sandbox.png import copied
 from research.types import ToolOutput
 
 Backend = Literal["cpython", "monty"]
@@ -99,7 +98,8 @@ def _output(result: Result) -> ToolOutput:
     output = _shortened(result.output, result.length)
     if result.error:
         raise ToolError(f"{output}\n{result.error[: 2 * TRACEBACK_CHARACTERS]}".strip())
-    return ToolOutput(output, images=tuple(image for image in result.images[:PLOTS] if is_plot(image)))
+    drawn = (copied(image, PLOT_PIXELS) for image in result.images[:PLOTS] if len(image) <= PLOT_BYTES)
+    return ToolOutput(output, images=tuple(filter(None, drawn)))
 
 
 def _shortened(text: str, length: int) -> str:
@@ -107,30 +107,6 @@ def _shortened(text: str, length: int) -> str:
         return text
     mark = f"\n[cut: {length} characters in all]"
     return text[: OUTPUT_CHARACTERS - len(mark)] + mark
-
-
-def is_plot(data: bytes) -> bool:
-    """Whether `data` is one whole PNG, small in bytes and pixels, and nothing else (PNG specification, 5: chunks)."""
-    if not data.startswith(b"\x89PNG\r\n\x1a\n") or len(data) > PLOT_BYTES:
-        return False
-    place = 8
-    kinds: list[bytes] = []
-    while place + 12 <= len(data):
-        length, kind = struct.unpack_from(">I4s", data, place)
-        end = place + 12 + length
-        if end > len(data) or zlib.crc32(data[place + 4 : end - 4]) != int.from_bytes(data[end - 4 : end], "big"):
-            return False
-        if not kinds:
-            if kind != b"IHDR" or length != 13:
-                return False
-            width, height = struct.unpack_from(">II", data, place + 8)
-            if not (0 < width <= PLOT_PIXELS and 0 < height <= PLOT_PIXELS):
-                return False
-        kinds.append(kind)
-        place = end
-        if kind == b"IEND":
-            break
-    return place == len(data) and kinds[-1:] == [b"IEND"] and b"IDAT" in kinds
 
 
 _lock = threading.Lock()

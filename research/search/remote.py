@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import logging
 import re
 import zlib
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from research import cancel
 from research.errors import ConfigError, ToolError
 from research.search.pace import SYSTEM, Clock, Trouble, shared
 from research.text import clip
-from research.wire import base_url, disguises
+from research.wire import base_url, disguises, hide_in_logs
 
 if TYPE_CHECKING:
     import httpx2
@@ -81,7 +80,7 @@ class Remote:
         self._key_setting = key_setting
         self._secret = disguises(key)
         if key:
-            _hide_in_logs(key)
+            hide_in_logs(key)
         self.pace = shared(name, self.url, interval_s, clock)
 
     def json(
@@ -225,18 +224,6 @@ def _trust() -> SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()
-
-
-@cache
-def _hide_in_logs(key: str) -> None:
-    """Mask a key in what the HTTP client logs, which is every url."""
-    secret = disguises(key)
-
-    def mask(record: logging.LogRecord) -> bool:
-        record.msg, record.args = secret.sub("***", record.getMessage()), ()
-        return True
-
-    logging.getLogger("httpx2").addFilter(mask)
 
 
 _ALIASES = {

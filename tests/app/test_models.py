@@ -1,0 +1,79 @@
+"""The model's Test button and `doctor`: a connection is tried, and what is wrong is said exactly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.fake_openai import FakeOpenAI, FakeReply
+
+Visit = Callable[..., AppTest]
+ROOT = Path(__file__).parents[2]
+KEY = "sk-canary-0123456789"
+
+
+def tried(app: AppTest, name: str) -> AppTest:
+    app.session_state["known-models"] = [name]  # as if typed, which `AppTest` cannot do
+    app.run()
+    app.selectbox(key="model").select(name)
+    return app.button(key="test-model").click().run()
+
+
+def test_a_working_connection_fills_the_list_of_models(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(lambda body: FakeReply("ready"), models=("fake", "other"), key=KEY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        app = tried(visit(home), "openai:fake")
+        assert "openai:fake answers" in app.success[0].value
+        assert {"openai:fake", "openai:other"} <= set(app.run().selectbox(key="model").options)
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "said"),
+    [
+        ("openai:fake", "sk-wrong-9876543210", "set OPENAI_API_KEY"),
+        ("openai:missing", KEY, "the server has fake"),
+        ("anthropic:any", KEY, "needs ANTHROPIC_API_KEY"),
+        ("gguf:/no/such.gguf", KEY, "/no/such.gguf"),
+    ],
+)
+def test_what_is_wrong_is_said_exactly_and_without_the_key(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch, model: str, key: str, said: str
+) -> None:
+    with FakeOpenAI(lambda body: FakeReply("ready"), models=("fake",), key=KEY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        app = tried(visit(home), model)
+    shown = app.error[0].value.replace("\\", "")
+    assert said in shown
+    assert key not in shown
+
+
+def test_nobody_at_the_address_names_the_setting(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI() as server:
+        url = server.base_url
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    app = tried(visit(home), "openai:fake")
+    assert "OPENAI_BASE_URL" in app.error[0].value.replace("\\", "")
+
+
+def test_doctor_tries_what_is_set_up(home: Path) -> None:
+    with FakeOpenAI(models=("fake",), key=KEY) as server:
+        environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY, "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(
+            [sys.executable, "-m", "research", "doctor", "--home", str(home)],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert done.returncode == 0, done.stdout
+    assert lines["ok       openai"] == "1 models, e.g. fake"
+    assert lines["off      anthropic"].startswith("set ANTHROPIC_API_KEY")
+    assert "TAVILY_API_KEY" in lines["off      tavily"]
+    assert KEY not in done.stdout
