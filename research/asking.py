@@ -14,7 +14,7 @@ import msgspec
 from research import tokens
 from research.errors import FormatError, LimitReached, ProviderError
 from research.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
-from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage
+from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
 
 if TYPE_CHECKING:
     from research.run import Run, Steps
@@ -60,6 +60,7 @@ def converse(
             yield from _forget(run)
             base = messages = (*(yield from run.compose()), *last)
             continue
+        yield from _tell_left_out(run, model)
         usage = completion.usage or Usage(
             run.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
         )
@@ -79,6 +80,14 @@ def converse(
         yield Replied(agent=run.agent, ask=ask, purpose=purpose, reply=reply, usage=usage, seconds=seconds)
         return reply
     raise LimitReached("failed")
+
+
+def _tell_left_out(run: Run, model: Model) -> Steps[None]:
+    """Say once what a service refused, so that nobody compares temperatures that were never sent."""
+    for name in model.left_out if isinstance(model, Yielding) else ():
+        if (model.name, name) not in run.shared.left_out:
+            run.shared.left_out.add((model.name, name))
+            yield from run.mark(Warned(agent=run.agent, kind="model", text=f"{model.name} does not accept {name}."))
 
 
 def _read(run: Run, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:

@@ -104,7 +104,7 @@ class ToolFinished(Base, frozen=True):
 class Warned(Base, frozen=True):
     """The workbench stepped in, and says so: a loop, a dropped observation, a trimmed context."""
 
-    kind: Literal["loop", "budget", "context", "tool"]
+    kind: Literal["loop", "budget", "context", "tool", "model"]
     text: str
 
 

@@ -88,6 +88,8 @@ class Shared:
         """Gives the encoder that helps to judge whether a source says what is cited from it."""
         self.words: list[str] = []
         """What the user said: the question and the replies."""
+        self.left_out: set[tuple[str, str]] = set()
+        """Models and parameters of which the user was told that they do not go together."""
         self.tried: list[tuple[ToolCall, Observation]] = []
         """Every tool call with its result: what a run that saw nothing has to show."""
         self.computed: list[str] = []

@@ -102,7 +102,7 @@ def load(**overrides: Any) -> Settings:
     names = {name: str(field.validation_alias) for name, field in Settings.model_fields.items()}
     try:
         settings = Settings(**{names[key]: value for key, value in overrides.items() if value is not None})
-        settings.home.mkdir(parents=True, exist_ok=True)
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)  # runs and documents are the user's alone
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

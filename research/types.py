@@ -216,6 +216,15 @@ class Priced(Protocol):
 
 
 @runtime_checkable
+class Yielding(Protocol):
+    """A model whose service does not accept every parameter."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters that it refused so far; requests go without them, or with what stands for them."""
+
+
+@runtime_checkable
 class Served(Protocol):
     """A model on a server that can be asked what it has."""
 

@@ -102,6 +102,11 @@ class OpenAIModel:
 
         return cost_usd(self._server.url, self._model, usage)
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters that the service refused so far."""
+        return tuple(sorted(self._refused))
+
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = _Reply()
         with closing(self._server.events("chat/completions", body)) as events:

@@ -17,6 +17,7 @@ import re
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +30,7 @@ from markdown_it import MarkdownIt
 from msgspec import structs
 
 from pages.parts.safe import plain, prose
+from research import doctor
 from research import events as e
 from research.budget import Meter
 from research.citations import shown
@@ -44,8 +46,10 @@ from research.protocols.tagged import Tagged, write_call
 from research.recipe import Budget, Recipe
 from research.run import Run, Shared
 from research.search.library import Library
+from research.sandbox import state
 from research.settings import load
 from research.toolbox import Toolbox
+from research.tools.python import PythonTool
 from research.tools.visit import VisitTool
 from research.transcript import Interaction
 from research.types import (
@@ -61,6 +65,7 @@ from research.types import (
     ToolSpec,
 )
 from research.view import fold
+from research.wire import disguises
 from research.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
 
@@ -219,8 +224,8 @@ BOMB = b"<table><tr><td>x" * 550_000
 """Keeps a parser busy for longer than a test should take."""
 
 
-def readers() -> set[str]:
-    """The parsers at work on this machine that this process has started."""
+def readers(module: bytes = b"research.readers") -> set[str]:
+    """The parsers, or other modules set apart, at work on this machine that this process has started."""
     found = set()
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -228,14 +233,14 @@ def readers() -> set[str]:
             line = (status.parent / "cmdline").read_bytes()
         except OSError:
             continue  # has ended
-        if b"research.readers" in line and parent == str(os.getpid()):
+        if module in line and parent == str(os.getpid()):
             found.add(status.parent.name)
     return found
 
 
-def wait_for(true: Callable[[], object]) -> None:
-    """Ask again and again, for at most 10 s: less than a parser is given."""
-    pause, end = threading.Event(), time.monotonic() + 10
+def wait_for(true: Callable[[], object], seconds: float = 10) -> None:
+    """Ask again and again, for at most so long: less than a parser is given."""
+    pause, end = threading.Event(), time.monotonic() + seconds
     while time.monotonic() < end:
         if true():
             return
@@ -272,9 +277,32 @@ def test_a_stop_ends_a_parse_and_its_process(library: Library, sink: Sink) -> No
     thread.start()
     wait_for(readers)
     stop.set()
-    thread.join(20)
+    wait_for(lambda: not readers(), 2)  # what is promised; the page alone would take many times as long
+    thread.join(2)
     assert len(raised) == 1
-    wait_for(lambda: not readers())
+
+
+@needs_proc
+def test_a_stop_ends_code_at_work_and_its_process() -> None:
+    stop = threading.Event()
+    toolbox = Toolbox([PythonTool("auto", stop)], stop)
+    state()  # tried before, so that the one at work is the call's
+    code = "n = 0\nwhile n < 10**10:\n    n += 1"
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            toolbox.run(ToolCall("1", "python", {"code": code}))
+        except Stopped as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_for(lambda: readers(b"research.sandbox"))
+    stop.set()
+    wait_for(lambda: not readers(b"research.sandbox"), 2)
+    thread.join(2)
+    assert len(raised) == 1
 
 
 def test_a_stop_ends_a_wait_for_a_silent_server(library: Library) -> None:
@@ -689,6 +717,52 @@ def test_an_exported_report_loads_and_runs_nothing(text: str) -> None:
 # Keys
 
 KEY = "sk-Sécret/+key=42"[:3] + "S3cret/+key=42"
+
+
+ECHOES: list[Callable[[str], str]] = [
+    quote, lambda key: quote(quote(key, safe=""), safe=""), lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
+    lambda key: json.dumps(key).replace("/", "\\/"), lambda key: json.dumps(json.dumps(key).replace("/", "\\/")),
+    lambda key: key.replace("/", "\\u002F").replace("+", "\\u002b"), lambda key: key.replace("+", "&#43;").replace("=", "&#x3D;"),
+    lambda key: key.replace("+", "&plus;"), str.upper, str.swapcase, lambda key: f"{key[:6]}\n    {key[6:]}",
+    lambda key: "\r\n".join(key), lambda key: json.dumps(f"{key[:6]}\n{key[6:]}"), lambda key: key.encode().hex(),
+    lambda key: base64.encodebytes(b"x" * 50 + key.encode()).decode(), lambda key: quote(base64.b64encode(key.encode()).decode()),
+]  # fmt: skip
+"""Each as something between us and a service has written what it was sent."""
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_is_masked_however_it_is_echoed(echo: Callable[[str], str]) -> None:
+    masked = disguises(KEY).sub("***", f"key: {echo(KEY)} was refused")
+    assert masked.startswith("key: ")
+    assert masked.endswith(" was refused")
+    rest = masked.removeprefix("key: ").removesuffix(" was refused")
+    assert "***" in rest
+    # Of base64 the digits may stay that hold bits of its neighbours.
+    assert len("".join(rest.split()).replace("***", "").strip('\\"=')) < (80 if len(echo(KEY)) > 80 else 5), rest
+
+
+def test_what_is_no_key_is_left_as_it_is() -> None:
+    text = "The quick brown fox, 100% &amp; more: S3c ret key 42"
+    assert disguises(KEY).sub("***", text) == text
+    assert disguises("x").sub("***", text) == text
+    assert disguises("").sub("***", text) == text
+
+
+def test_masking_a_long_text_takes_no_time_to_speak_of() -> None:
+    for key in (KEY, "a" * 40, "\\n" * 20, "%25" * 15):
+        for text in (key[0] * 50_000, f"{key[0]}{' ' * 40}" * 1_500, (key[:-1] + " ") * 2_000, "\\" * 50_000):
+            disguises(key).sub("***", text)  # would not come back if it were quadratic
+
+
+@pytest.mark.parametrize("url", ["https://user:S3cret@host:port/v1", "https://u:S3cret@h/v1?x#y", "https://u:S3c/S3cret@h"])
+def test_a_password_in_a_base_url_is_told_to_nobody(url: str, home: Path) -> None:
+    bench = Workbench(load(home=home, openai_api_key="sk-1234", openai_base_url=url))
+    with pytest.raises(ConfigError) as caught:
+        bench.model("openai:x")
+    told = "".join(traceback.format_exception(caught.value))
+    assert "OPENAI_BASE_URL" in told
+    assert "S3c" not in told
+    assert not any("S3c" in f"{check}" for check in doctor.examine(bench))
 
 
 def forms(key: str) -> list[str]:

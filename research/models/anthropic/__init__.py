@@ -118,6 +118,11 @@ class AnthropicModel:
 
         return cost_usd(self._server.url, self._model, usage)
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters that the service refused so far."""
+        return tuple(sorted(self._refused))
+
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = Reply()
         version = SAMPLING_VERSION if "temperature" in body else VERSION

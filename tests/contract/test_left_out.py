@@ -1,0 +1,25 @@
+"""What a service refuses is left out, and the run says so once."""
+
+from __future__ import annotations
+
+import pytest
+
+import research
+from research.events import Warned
+from research.settings import load
+from research.workbench import Workbench
+from tests.fake_anthropic import FakeAnthropic
+from tests.fake_openai import FakeOpenAI, FakeReply
+
+CALL = ("search", {"query": "France"})
+
+
+@pytest.mark.parametrize(("kind", "fake"), [("openai", FakeOpenAI), ("anthropic", FakeAnthropic)])
+def test_a_temperature_that_is_refused_is_told_once(bench: Workbench, kind: str, fake: type[FakeOpenAI]) -> None:
+    with fake([FakeReply("", [CALL]), FakeReply("Nobody knows.")], refuses=["temperature"]) as server:
+        told = Workbench(load(home=bench.settings.home, **{f"{kind}_base_url": server.base_url}))
+        events = list(research.stream("Who?", workbench=told, model=f"{kind}:fake", temperature=0.5))
+    warnings = [event.text for event in events if isinstance(event, Warned)]
+    assert warnings == [f"{kind}:fake does not accept temperature."]
+    assert len(server.requests) == 2
+    assert all("temperature" not in body for body in server.requests)
