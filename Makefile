@@ -24,8 +24,10 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m streamlit run app.py
 
+# The browser by itself: it is the one that notices a busy machine.
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --ignore tests/browser
+	$(BIN)/python -m pytest tests/browser
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
