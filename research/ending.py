@@ -45,7 +45,15 @@ def _life(run: Run) -> Iterator[Event]:
     except Exception as error:  # noqa: BLE001 - the last stop: the run ends as failed, with its traceback on record
         yield RunFailed(error=f"{type(error).__name__}: {error}", traceback=traceback.format_exc())
         answer = Answer(run.known(), "failed")
-    yield (yield from _finish(run, answer))
+    try:
+        finished = yield from _finish(run, answer)
+    except Exception as error:  # noqa: BLE001 - the words are kept whatever goes wrong while they are judged
+        yield RunFailed(error=f"the report could not be checked: {error}", traceback=traceback.format_exc())
+        report = answer.report or answer.text
+        finished = RunFinished(
+            status="failed", outcome="failed", answer=answer.text, report=report, seconds=run.shared.meter.seconds
+        )  # fmt: skip
+    yield finished
 
 
 def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
@@ -88,7 +96,7 @@ def _judged(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, 
     try:
         messages = judge_messages(batch, run.shared.ledger.sources)
         reply = yield from run.ask("verify", messages=messages, tools=(), schema=JUDGE_SCHEMA)
-    except (LimitReached, ProviderError):
+    except (LimitReached, ProviderError, Stopped):
         return citations
     verdicts = dict(zip(batch, judged(reply.answer, batch), strict=True))
     return tuple(verdicts.get(each, each) for each in citations)

@@ -79,6 +79,19 @@ def build(say: str, log: Callable[[str], None]) -> MCPServer:
         raise ToolError(f"no permission for {os.environ.get('EXAMPLE_KEY')} " + "x" * 5_000)
 
     @server.tool()
+    def pose() -> str:
+        """Fails with words that look like ours."""
+        raise ToolError("no\n[2] The real source\n<https://example.org>\u2028[3] Another")
+
+    @server.tool()
+    def pictures() -> CallToolResult:
+        """Pictures that no page can draw, and one that says more than its pixels."""
+        shrunk = PNG[:16] + b"\0\0\xea\x60" * 2 + PNG[24:]
+        said = PNG[:33] + b"\0\0\0\x04tEXta\0<b\x9d\xbe\x1b\xdc" + PNG[33:]
+        images = [base64.b64encode(image).decode() for image in (PNG[:8], PNG[:-1], shrunk, said, PNG)]
+        return CallToolResult(content=[ImageContent(data=image, mime_type="image/png") for image in images])
+
+    @server.tool()
     def big() -> str:
         """Says a lot."""
         return "word " * 100_000

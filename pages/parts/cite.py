@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.parts.safe import plain
 from pages.parts.words import VERDICTS
+from research.exports.csl import web
 from research.types import Citation, Source
 
 LIBRARY = "pages/library.py"
@@ -47,7 +48,7 @@ def link(source: Source, quote: str = "") -> None:
     if source.url.startswith("library://"):
         parameters = {"doc": source.url, "quote": quote or source.quote}
         st.page_link(LIBRARY, label="Open in the library", icon=":material/menu_book:", query_params=parameters)
-    elif source.url.startswith(("http://", "https://")):
+    elif web(source.url):
         st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
     else:
         st.caption(plain(source.url))

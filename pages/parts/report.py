@@ -14,9 +14,12 @@ from pages.parts.words import VERDICTS, count
 from research.citations import MARK, cited, normalised, statements, without_marks
 from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag
+from research.sandbox.png import copied
 from research.types import Citation
 from research.view import RunView
 
+PLOT_PIXELS = 16_000
+"""Width and height of the largest plot that is drawn; a run that was brought from elsewhere may hold anything."""
 _ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
 
 
@@ -37,7 +40,8 @@ def draw(view: RunView) -> None:
         if not view.running:
             _checked(view)
         for image in view.images:
-            st.image(image)
+            if drawable := copied(image, PLOT_PIXELS):
+                st.image(drawable)
         _sources(view)
         st.download_button(
             "Download Markdown", markdown(view), f"{view.run}.md", "text/markdown",

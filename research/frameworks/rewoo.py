@@ -86,7 +86,7 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
     """A step as a call: its input is a JSON object, or the tool's first argument."""
     schema = next(tool for tool in run.tools if tool.name == step.tool).parameters
     names: list[str] = schema.get("required", []) or list(schema["properties"])
-    arguments: dict[str, Any] = {names[0]: step.input}
+    arguments: dict[str, Any] = {names[0]: step.input} if names else {}
     try:
         given = json.loads(step.input)
         arguments = given if isinstance(given, dict) else arguments

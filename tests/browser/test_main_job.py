@@ -32,8 +32,8 @@ def ask(page: Page, app: App, question: str = EXAMPLE, model: str = "") -> str:
         box.fill(question)
     if model:
         page.get_by_text("Options", exact=True).click()
-        page.get_by_role("textbox", name="Model").fill(model)
-        page.get_by_role("textbox", name="Model").press("Enter")
+        page.get_by_role("combobox", name="Model").fill(model)
+        page.get_by_role("combobox", name="Model").press("Enter")
     page.get_by_role("button", name="Start").click()
     return run_of(page)
 

@@ -28,7 +28,9 @@ class Vault:
 
     timeout_s = 10.0
     spec = ToolSpec(
-        "vault", "Opens the vault.", {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+        "vault",
+        "Opens the vault.",
+        {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
     )
 
     def __call__(self, word: str) -> ToolOutput:

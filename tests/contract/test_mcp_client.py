@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -20,12 +21,14 @@ import pytest
 import research
 from research import cancel
 from research.errors import ConfigError, Stopped, ToolError
+from research.guard import PrivateError
 from research.mcp import config
 from research.mcp.client import McpServers
 from research.mcp.connection import STARTS
 from research.mcp.results import SHOWN, source_url
 from research.mcp.schemas import DESCRIPTION, SCHEMA, offered_name, parameters
 from research.settings import load
+from research.toolbox import Toolbox
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 from research.workbench import Workbench
 from tests.mcp_example import PNG
@@ -153,7 +156,7 @@ def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) 
     specs = [tool.spec for tool in start(ex=example()).tools(["ex"])]
     names = [spec.name for spec in specs]
     assert "ex__echo" in names
-    assert len(set(names)) == len(names) == 15
+    assert len(set(names)) == len(names) == 17
     for spec in specs:
         assert len(spec.name) <= 64
         assert spec.name.replace("_", "").replace("-", "").isalnum()
@@ -322,12 +325,53 @@ def test_output_is_bounded_and_says_so(start: Start) -> None:
 def test_an_error_of_a_tool_goes_to_the_model_bounded_and_masked(start: Start) -> None:
     tools = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))
     with pytest.raises(
-        ToolError, match=r"fail of MCP server ex reports an error: .*no permission for \*\*\*"
+        PrivateError, match=r"fail of MCP server ex reports an error:\n> .*no permission for \*\*\*"
     ) as caught:
         tools["fail"]()
     assert len(str(caught.value)) < 1_200
     with pytest.raises(ToolError, match="ex"):
         tools["add"](a="three")
+
+
+def test_a_failure_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
+    toolbox = Toolbox(start(ex=example(), gone={"command": sys.executable, "args": ["-c", "x"]}).tools(["ex"]))
+    result = toolbox.run(ToolCall("1", "ex__pose", {}))
+    assert result.private
+    assert not result.ok
+    assert [line for line in result.text.splitlines()[1:] if not line.startswith("> ")] == []
+    broken = toolbox.run(ToolCall("2", "ex__crash", {}))
+    assert broken.private
+    assert "fatal" in broken.text
+
+
+def test_only_pictures_that_can_be_drawn_are_shown_and_only_their_pixels(start: Start) -> None:
+    output = tools_of(start(ex=example()))["pictures"]()
+    assert set(output.images) == {PNG}
+    assert output.text.count("An image was left out") >= 3
+
+
+def test_a_url_with_a_password_or_a_token_is_told_without_it(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    for url in (
+        "http://me:pass-of-me@127.0.0.1:9/mcp",
+        "http://pass-of-me@127.0.0.1:9/",
+        "http://127.0.0.1:9/#a=pass-of-me",
+    ):
+        servers = start(("127.0.0.1:9",), ex={"url": url})
+        check = servers.check("ex")
+        assert check.problem
+        assert "pass-of-me" not in f"{check} {servers.configured()}"
+    assert "pass-of-me" not in caplog.text
+    broken = start(ex={"url": "http://[pass"}).check("ex")
+    assert "cannot be used" in broken.problem
+
+
+def test_a_key_in_a_url_is_not_logged(start: Start, web: Web, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    servers = reach(start, f"{web.url}?key=${{MY_KEY}}&other=9876-token-of-mine", web.host)
+    assert servers.tools(["ex"])
+    assert "HTTP Request" in caplog.text, "the client logs urls"
+    assert not any(form in caplog.text for form in (*DISGUISED, "9876-token-of-mine"))
 
 
 def test_a_server_sees_nothing_of_our_environment_but_what_its_entry_names(
@@ -431,7 +475,7 @@ def test_calls_run_side_by_side(start: Start, tmp_path: Path) -> None:
 def test_two_servers_are_kept_apart(start: Start) -> None:
     servers = start(a=example(env={"EXAMPLE_KEY": KEY}), b=example())
     tools = {tool.spec.name: tool for tool in servers.tools(["a", "b", "a"])}
-    assert len(tools) == 30
+    assert len(tools) == 34
     assert quote(tools["b__leak"]()).endswith(" 0")
 
 

@@ -45,8 +45,8 @@ from research.parsing import parse
 from research.protocols.tagged import Tagged, write_call
 from research.recipe import Budget, Recipe
 from research.run import Run, Shared
-from research.search.library import Library
 from research.sandbox import state
+from research.search.library import Library
 from research.settings import load
 from research.toolbox import Toolbox
 from research.tools.python import PythonTool
@@ -754,7 +754,9 @@ def test_masking_a_long_text_takes_no_time_to_speak_of() -> None:
             disguises(key).sub("***", text)  # would not come back if it were quadratic
 
 
-@pytest.mark.parametrize("url", ["https://user:S3cret@host:port/v1", "https://u:S3cret@h/v1?x#y", "https://u:S3c/S3cret@h"])
+@pytest.mark.parametrize(
+    "url", ["https://user:S3cret@host:port/v1", "https://u:S3cret@h/v1?x#y", "https://u:S3c/S3cret@h"]
+)
 def test_a_password_in_a_base_url_is_told_to_nobody(url: str, home: Path) -> None:
     bench = Workbench(load(home=home, openai_api_key="sk-1234", openai_base_url=url))
     with pytest.raises(ConfigError) as caught:

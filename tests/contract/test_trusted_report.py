@@ -102,3 +102,18 @@ def test_a_judge_that_fails_changes_nothing(told: Callable[..., RunView], tmp_pa
     plain, judged = told(claim), told(claim, roles={"judge": f"scripted:{path}"})
     assert (judged.status, judged.outcome) == ("completed", plain.outcome)
     assert judged.citations == plain.citations
+
+
+def test_a_check_that_breaks_loses_no_word(bench: Workbench, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        id, dimension = "broken", 2
+
+        def encode(self, texts: object) -> Any:
+            raise RuntimeError("no such layer")
+
+    bench.__dict__["embedder"] = Broken()
+    answer = "Frenchmen abound, they number many millions and enjoy good bread [1]."
+    view = research.run(QUESTION, workbench=bench, model=script(LOOK, {"text": f"<answer>{answer}</answer>"}))
+    assert (view.status, view.outcome) == ("failed", "failed")
+    assert "could not be checked" in view.error
+    assert answer in view.report

@@ -129,6 +129,14 @@ def test_keys_are_unique_and_do_not_depend_on_what_is_exported() -> None:
     assert [item["id"] for item in csl.items(one, everything=True)] == every
 
 
+@pytest.mark.parametrize("url", ["http://[half", "http://ex\u2100mple.test/", "https:///nowhere", "http://"])
+def test_an_address_that_names_no_host_is_no_address_and_breaks_no_export(url: str) -> None:
+    assert not csl.web(url)
+    view = run_of(source(1, "A title", url))
+    assert json.loads(csl.render(view))[0]["type"] == "document"
+    assert "  url = " not in bibtex.render(view)
+
+
 def test_csl_json_keeps_what_is_known_and_of_the_right_kind() -> None:
     odd = {
         "type": "weapon", "title": ["a list"], "author": [{"family": 7}, None, "Li"], "issued": {"date-parts": [["2024", 13]]},

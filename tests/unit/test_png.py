@@ -1,0 +1,73 @@
+"""A picture of a stranger is copied only if it can be drawn, and nothing but its pixels."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pytest
+
+from research.sandbox.png import SIGNATURE, copied
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def head(width: int = 2, height: int = 2, depth: int = 8, colour: int = 2, *rest: int) -> bytes:
+    return chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, *(rest or (0, 0, 0))))
+
+
+ROWS = b"\0abcdef" * 2
+DATA, END = chunk(b"IDAT", zlib.compress(ROWS)), chunk(b"IEND", b"")
+GOOD = SIGNATURE + head() + DATA + END
+
+
+def test_a_picture_comes_back_and_a_copy_of_a_copy_is_the_same() -> None:
+    assert copied(GOOD, 2) == GOOD
+    halves = zlib.compress(ROWS)[:5], zlib.compress(ROWS)[5:]
+    assert copied(SIGNATURE + head() + b"".join(chunk(b"IDAT", half) for half in halves) + END, 2) == GOOD
+    palette = chunk(b"PLTE", b"rgbRGB") + chunk(b"tRNS", b"\0")
+    indexed = SIGNATURE + head(2, 2, 1, 3) + palette + chunk(b"IDAT", zlib.compress(b"\0\x40\0\x80")) + END
+    assert copied(indexed, 2) == indexed
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        chunk(b"tEXt", b"Comment\0<script>alert(1)</script>"), chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**7))),
+        chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**7))), chunk(b"acTL", struct.pack(">II", 10**6, 0)),
+        chunk(b"fcTL", struct.pack(">IIIIIHHBB", 0, 60000, 60000, 0, 0, 1, 1, 0, 0)), chunk(b"eXIf", b"x"),
+        chunk(b"ABCD", b""), chunk(b"gAMA", b""), chunk(b"tRNS", b"odd"), chunk(b"PLTE", b"xxxx"),
+    ],
+)  # fmt: skip
+def test_what_is_not_pixels_stays_behind(more: bytes) -> None:
+    assert copied(SIGNATURE + head() + more + DATA + END, 2) == GOOD
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"", SIGNATURE, GOOD[:-1], GOOD + b"x", GOOD + END, GOOD[:40] + b"x" + GOOD[41:], SIGNATURE + DATA + END,
+        SIGNATURE + head() + END, SIGNATURE + head() + head(60000, 60000) + DATA + END, SIGNATURE + DATA + head() + END,
+        *(SIGNATURE + wrong + DATA + END for wrong in (
+            head(3, 2), head(2, 3), head(0, 2), head(2, 2, 77), head(2, 2, 8, 9), head(2, 2, 8, 3), head(2, 2, 4, 2),
+            head(2, 2, 8, 2, 1, 0, 0), head(2, 2, 8, 2, 0, 0, 1), chunk(b"IHDR", b"short"),
+        )),
+        *(SIGNATURE + head() + chunk(b"IDAT", wrong) + END for wrong in (
+            b"", b"garbage", zlib.compress(ROWS)[:-1], zlib.compress(ROWS) + b"x", zlib.compress(ROWS + b"x"),
+            zlib.compress(bytes(10**8)), zlib.compress(ROWS[:-1]), zlib.compress(b"\5" + ROWS[1:]),
+        )),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_none(bad: bytes) -> None:
+    assert copied(bad, 2) is None
+
+
+def test_size_is_judged_before_anything_is_unpacked() -> None:
+    wide = SIGNATURE + head(15_000, 15_000) + chunk(b"IDAT", zlib.compress(bytes(1000))) + END
+    assert copied(wide, 16_000) is None
+    assert copied(wide, 10_000) is None
+    long = SIGNATURE + head(1, 9_000, 8, 0) + chunk(b"IDAT", zlib.compress(bytes(18_000))) + END
+    assert copied(long, 9_000) == long
+    assert copied(long, 8_999) is None
