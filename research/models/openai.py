@@ -21,6 +21,7 @@ from msgspec import Struct
 from research import wire
 from research.errors import ConfigError
 from research.registry import provider
+from research.served import ServedModel
 from research.types import Completion, Delta, Message, Model, Request, Usage
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _OPTIONAL = (
 )  # fmt: skip
 
 
-class OpenAIModel:
+class OpenAIModel(ServedModel):
     """One model of one server.
 
     Safe to share between threads.  Closing the iterator that `stream` returns hangs up.
@@ -60,11 +61,7 @@ class OpenAIModel:
         gone.  `send_reasoning`: give past reasoning back with its message (DeepSeek's thinking mode refuses tool
         turns without it, its older models refuse it).  Raises `ConfigError` for a url or a key that cannot be used.
         """
-        self.name = f"openai:{name}"
-        self.native = native
-        self._model = name
-        self._send_reasoning = send_reasoning
-        self._server = wire.Server(
+        server = wire.Server(
             OPENAI if base_url is None else base_url,
             model=name,
             key=api_key,
@@ -73,39 +70,15 @@ class OpenAIModel:
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout_s=timeout_s,
         )
+        super().__init__(f"openai:{name}", name, server, native=native)
+        self._send_reasoning = send_reasoning
         # OpenAI's newer models refuse `max_tokens`; other servers do not know its successor.
         limits = ["max_tokens", "max_completion_tokens"]
         self._limits = limits[::-1] if self._server.host == "api.openai.com" else limits
-        self._refused: set[str] = set()
-        """Parameters that this model has refused."""
-
-    def stream(self, request: Request) -> Iterator[Delta | Completion]:
-        """Yield deltas, then one `Completion` (see `wire.completion`).
-
-        Raises `ProviderError`; a reply that broke off is never completed.
-        """
-        while True:
-            body = self._body(request)
-            try:
-                return (yield from self._stream(body, position=len(request.messages)))
-            except wire.Refusal as refusal:
-                if not self._learn(refusal, body):
-                    raise
 
     def list_models(self) -> list[str]:
         """The names this server knows, sorted.  Raises `ProviderError`."""
         return sorted(entry.id for entry in self._server.get("models", _Listing).data or ())
-
-    def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with that usage; None when the price is unknown."""
-        from research.prices import cost_usd
-
-        return cost_usd(self._server.url, self._model, usage)
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Parameters that the service refused so far."""
-        return tuple(sorted(self._refused))
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = _Reply()
@@ -123,7 +96,6 @@ class OpenAIModel:
         yield reply.completion(position)
 
     def _learn(self, refusal: wire.Refusal, body: dict[str, Any]) -> bool:
-        """Whether the same request, written anew, may pass.  No body holds again what was refused: this ends."""
         refused = refusal.unsupported([name for name in _OPTIONAL if name in body])
         # From GPT-5.6 on, tools do not go with reasoning on this endpoint, and reasoning is on unless it is turned off.
         words = f"{refusal.param} {refusal.said}"

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 LAYERS = [
     {"errors", "types", "text", "cells", "cancel", "wire"},
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
-     "addresses"},
+     "addresses", "served"},
     {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard"},
     {"journal", "view", "search", "embedders", "store", "toolbox"},
     {"exports", "progress", "metrics", "acting", "asking", "run", "ending", "estimate"},

@@ -20,7 +20,8 @@ from research.errors import ConfigError, ProviderError
 from research.models.anthropic.reply import Event, Reply
 from research.models.anthropic.request import THINKING, Block, closed, mark_cached, mark_of, tools_of, turns_of
 from research.registry import provider
-from research.types import Completion, Delta, Model, Request, Usage
+from research.served import ServedModel
+from research.types import Completion, Delta, Model, Request
 
 if TYPE_CHECKING:
     from research.workbench import Workbench
@@ -44,7 +45,7 @@ _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 _BAD_SIGNATURE = re.compile(r"signature|bound to a different|expected .{0,3}(redacted_)?thinking", re.IGNORECASE)
 
 
-class AnthropicModel:
+class AnthropicModel(ServedModel):
     """One model of one server.
 
     Safe to share between threads.  Closing the iterator that `stream` returns hangs up.
@@ -65,40 +66,24 @@ class AnthropicModel:
         `base_url` is the root that `/v1/messages` is appended to; None means Anthropic itself.  An empty `api_key` sends
         none.  Raises `ConfigError` for a url or a key that cannot be used.
         """
-        self.name = f"anthropic:{name}"
-        self.native = native
-        self._model = name.removesuffix(_SUFFIX)
+        model = name.removesuffix(_SUFFIX)
         self._thinks = name.endswith(_SUFFIX)
         # The service and older gateways read the first, newer gateways the second, which today's SDK sends.
         keys = {"X-Api-Key": api_key, "Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._server = wire.Server(
+        server = wire.Server(
             ANTHROPIC if base_url is None else base_url,
-            model=self._model,
+            model=model,
             key=api_key,
             service="ANTHROPIC",
             hint="the root, without /v1",
             headers=keys,
             timeout_s=timeout_s,
         )
-        self._refused: set[str] = set()
-        """Parameters that this model has refused; `adaptive` and `enabled` are ways to think."""
+        super().__init__(f"anthropic:{name}", model, server, native=native)
         self._most_tokens: int | None = None
         """As far as it has told."""
         self._stale: set[str] = set()
         """Signatures of thinking that it has refused to take back."""
-
-    def stream(self, request: Request) -> Iterator[Delta | Completion]:
-        """Yield deltas, then one `Completion` (see `wire.completion`).
-
-        `blocks` holds the thinking as it came.  Raises `ProviderError`; a reply that broke off is never completed.
-        """
-        while True:
-            body = self._body(request)
-            try:
-                return (yield from self._stream(body, position=len(request.messages)))
-            except wire.Refusal as refusal:
-                if not self._learn(refusal, body):
-                    raise
 
     def list_models(self) -> list[str]:
         """The names this server knows, sorted.  Raises `ProviderError`."""
@@ -111,17 +96,6 @@ class AnthropicModel:
             if not page.has_more or not page.last_id or not new:
                 return sorted(names)
             params["after_id"] = page.last_id
-
-    def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with that usage; None when the price is unknown."""
-        from research.prices import cost_usd
-
-        return cost_usd(self._server.url, self._model, usage)
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Parameters that the service refused so far."""
-        return tuple(sorted(self._refused))
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = Reply()
@@ -141,7 +115,6 @@ class AnthropicModel:
         yield reply.completion(position)
 
     def _learn(self, refusal: wire.Refusal, body: dict[str, Any]) -> bool:
-        """Whether the same request, written anew, may pass.  No body holds again what was refused: this ends."""
         # Thinking goes back unchanged, and is refused where it is another model's, or where what stood before it has
         # changed (a window has moved, a tool is gone).  It cannot be told from the outside, and the service asks for
         # such blocks to be left out.  They stay out: what is thought from now on belongs to a history without them.
