@@ -61,16 +61,14 @@ def _servers(bench: Workbench) -> tuple[str, ...]:
         return ()
     if not known:
         return ()
-    return tuple(
-        st.pills(
-            "MCP servers",
-            [name for name, _ in known],
-            selection_mode="multi",
-            key="mcp",
-            persist_state=KEEP,
-            help="  \n".join(f"{plain(name)}: {plain(how)}" for name, how in known),
-        )  # fmt: skip
-    )
+    chosen = st.pills(
+        "MCP servers", [name for name, _ in known], selection_mode="multi", key="mcp", persist_state=KEEP,
+        help="Servers of mcp.json, whose tools the model may then call.",
+    )  # fmt: skip
+    for name, how in known:
+        if name in chosen:
+            st.caption(f"{plain(name)}: {plain(how)}")  # the exact command, before it is started
+    return tuple(chosen)
 
 
 def _entry(

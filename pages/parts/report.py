@@ -12,6 +12,7 @@ from pages.parts import cite
 from pages.parts.safe import plain, prose
 from pages.parts.words import VERDICTS, count
 from research.citations import MARK, cited, normalised, statements, without_marks
+from research.exports import bibtex, csl
 from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag
 from research.sandbox.png import copied
@@ -43,10 +44,7 @@ def draw(view: RunView) -> None:
             if drawable := copied(image, PLOT_PIXELS):
                 st.image(drawable)
         _sources(view)
-        st.download_button(
-            "Download Markdown", markdown(view), f"{view.run}.md", "text/markdown",
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        _downloads(view)
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -94,6 +92,19 @@ def _chip(view: RunView, n: int, citation: Citation | None) -> None:
 def _mark(view: RunView, n: int) -> str:
     """`[n]` as a link to the source below, where there is one."""
     return f"[\\[{n}\\]](#source-{n})" if n in view.sources else f":red[\\[{n}\\]]"
+
+
+def _downloads(view: RunView) -> None:
+    made = {
+        "Markdown": (markdown(view), "md", "text/markdown"),
+        "BibTeX": (bibtex.render(view), "bib", "application/x-bibtex"),
+        "CSL JSON": (csl.render(view), "csl.json", "application/json"),
+    }
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, (content, suffix, kind) in made.items():
+            st.download_button(
+                label, content, f"{view.run}.{suffix}", kind, icon=":material/download:", on_click="ignore"
+            )
 
 
 def _checked(view: RunView) -> None:

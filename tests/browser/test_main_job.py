@@ -129,7 +129,7 @@ def test_the_number_in_the_text_leads_to_its_source(read: Page, finished: str) -
 
 def test_the_report_downloads_as_markdown(read: Page, finished: str) -> None:
     with read.expect_download() as download:
-        read.get_by_role("button", name="Download Markdown").click()
+        read.get_by_role("button", name="Markdown").click()
     assert download.value.suggested_filename == f"{finished}.md"
     text = Path(download.value.path()).read_text(encoding="utf-8")
     assert text.startswith("---\ntitle: ")
