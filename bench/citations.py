@@ -1,7 +1,8 @@
-"""How well the citation checker tells true claims from planted lies: python -m bench.citations [--quiet]
+"""How well the citation checker tells true claims from planted lies: python -m bench.citations [FILE] [--quiet]
 
 Claims about the Factbook are made here, half of them corrupted, for a development half and a held-out half that has
-other wording and other countries; claims about invented prose are read from tests/data/claims_prose.jsonl.
+other wording and other countries; claims about invented prose are read from tests/data/claims_prose*.jsonl, or from
+FILE.  With --quiet nothing is printed but totals and counts by kind, as a file that must stay unseen asks for.
 Strict: any status but `supported` counts as flagged.  Lenient: `unsupported` and `dead` do.
 """
 
@@ -15,7 +16,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from babel import Locale
@@ -26,7 +26,7 @@ from research.embedders import create
 from research.search.factbook import Document, documents
 from research.types import Embedder, Source
 
-PROSE = Path(__file__).parents[1] / "tests/data/claims_prose.jsonl"
+DATA = Path(__file__).parents[1] / "tests/data"
 PAGE = 4_000
 """Characters of a page that a tool shows."""
 
@@ -37,6 +37,25 @@ class Claim(Struct, frozen=True):
     text: str
     sources: tuple[Source, ...]
     corruption: str = ""
+    kind: str = ""
+    """Of a true claim: what it asks of the checker."""
+
+
+class Asserted(Struct, frozen=True):
+    """A claim of a prose file; `kind` says what was done to a false one, and maybe what a true one asks for."""
+
+    text: str
+    true: bool
+    kind: str = ""
+
+
+class Told(Struct, frozen=True):
+    """A line of a prose file: an invented source and the claims about it."""
+
+    id: str
+    title: str
+    text: str
+    claims: tuple[Asserted, ...]
 
 
 class Attribute(Struct, frozen=True):
@@ -188,9 +207,10 @@ class Fact(Struct, frozen=True):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quiet", action="store_true", help="totals only")
+    parser.add_argument("file", nargs="?", type=Path, help="claims about prose, one source a line; instead of the sets")
+    parser.add_argument("--quiet", action="store_true", help="totals and counts by kind only")
     parser.add_argument("--no-encoder", action="store_true")
-    parser.add_argument("--only", choices=("dev", "held", "prose"))
+    parser.add_argument("--only", choices=("dev", "held", "prose", "prose2"))
     parser.add_argument("--show", type=int, default=40, help="wrong verdicts printed for each set")
     parser.add_argument(
         "--least", type=float, default=0.0, help="exit 1 when precision or recall of dev or held is lower"
@@ -201,12 +221,15 @@ def main() -> int:
         embedder.encode(["loaded before the clock starts"])
     worst = 1.0
     sets: dict[str, Callable[[], list[Claim]]] = {
-        "dev": lambda: factbook(held=False), "held": lambda: factbook(held=True), "prose": prose,
+        "dev": lambda: factbook(held=False), "held": lambda: factbook(held=True),
+        "prose": lambda: prose(DATA / "claims_prose.jsonl"), "prose2": lambda: prose(DATA / "claims_prose2.jsonl"),
     }  # fmt: skip
+    if arguments.file:
+        sets = {arguments.file.stem: lambda: prose(arguments.file)}
     for name, make in sets.items():
         if arguments.only in (None, name):
             precision, recall = report(name, make(), embedder, arguments.quiet or name == "held", arguments.show)
-            worst = worst if name == "prose" else min(worst, precision, recall)
+            worst = worst if name.startswith("prose") else min(worst, precision, recall)
     return 0 if worst >= arguments.least else 1
 
 
@@ -219,19 +242,20 @@ def report(name: str, claims: list[Claim], embedder: Embedder | None, quiet: boo
     for claim, found in zip(claims, verdicts, strict=True):
         order = ("dead", "unsupported", "partial", "supported")
         status = min((c.status for c in found), key=order.index)
-        kinds[claim.corruption or "true"][status] += 1
+        kinds[claim.corruption or f"true {claim.kind}".strip()][status] += 1
         if not quiet and (status == "supported") == bool(claim.corruption) and (show := show - 1) >= 0:
             print(
-                f"{claim.corruption or 'TRUE'}: {claim.text}\n    {status}: {found[0].reason} «{found[0].quote[:120]}»"
+                f"{claim.corruption or f'TRUE {claim.kind}'}: {claim.text}\n"
+                f"    {status}: {found[0].reason} «{found[0].quote[:120]}»"
             )
     print(f"\n## {name}: {len(claims)} claims, {1000 * seconds / len(claims):.1f} ms each\n")
     print("| done to it | n | supported | partial | unsupported | dead |\n|---|---:|---:|---:|---:|---:|")
-    for kind, counts in sorted(kinds.items(), key=lambda item: item[0] != "true"):
+    true = sum((counts for kind, counts in kinds.items() if kind.split()[0] == "true"), Counter[str]())
+    lies = sum((counts for kind, counts in kinds.items() if kind.split()[0] != "true"), Counter[str]())
+    rows = sorted(kinds.items(), key=lambda item: (item[0].split()[0] != "true", item[0]))
+    for kind, counts in [*rows, ("all true", true), ("all false", lies)]:
         cells = " | ".join(str(counts[s]) for s in ("supported", "partial", "unsupported", "dead"))
-        if not quiet or kind == "true":
-            print(f"| {kind} | {counts.total()} | {cells} |")
-    true = kinds.pop("true")
-    lies = sum(kinds.values(), Counter())
+        print(f"| {kind} | {counts.total()} | {cells} |")
     scores = {}
     for measure, passed in (("strict", ("supported",)), ("lenient", ("supported", "partial"))):
         caught = lies.total() - sum(lies[s] for s in passed)
@@ -242,14 +266,14 @@ def report(name: str, claims: list[Claim], embedder: Embedder | None, quiet: boo
     return scores["strict"]
 
 
-def prose() -> list[Claim]:
+def prose(path: Path) -> list[Claim]:
     found = []
-    for line in PROSE.read_text("utf-8").splitlines():
-        item: dict[str, Any] = msgspec.json.decode(line)
-        source = Source(1, f"https://example.org/{item['id']}", item["title"], item["text"])
-        for claim in item["claims"]:
-            text = f"{claim['text'][:-1]} [1]{claim['text'][-1]}"
-            found.append(Claim(text, (source,), "" if claim["true"] else claim["kind"]))
+    for line in path.read_bytes().splitlines():
+        item = msgspec.json.decode(line, type=Told)
+        source = Source(1, f"https://example.org/{item.id}", item.title, item.text)
+        for claim in item.claims:
+            text = f"{claim.text[:-1]} [1]{claim.text[-1]}"
+            found.append(Claim(text, (source,), *(("", claim.kind) if claim.true else (claim.kind or "false", ""))))
     return found
 
 

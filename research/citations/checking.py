@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research.citations.figures import against, compared, dated, follows, missing_figure, rounds_to
+from research.citations.arithmetic import counted, cued, follows, rounds_to
+from research.citations.degrees import overstated
+from research.citations.figures import against, compared, dated, missing_figure
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.matching import Problem, closeness, cover, match, shared, told_as, weights_of
+from research.citations.measures import Quantity
 from research.citations.names import Names, holds, is_country
-from research.citations.quantities import Quantity, quantities
+from research.citations.owners import of_another
+from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, lines_of
+from research.citations.relations import turned_round
 from research.citations.wording import directions
 from research.types import Citation, Source
 
@@ -33,6 +38,8 @@ LITTLE = 0.25
 """Below this a claim without figures is unsupported."""
 NEAR = 0.55
 """Cosine of claim and line from which the encoder vouches for words that differ."""
+FAR = 0.4
+"""Cosine of claim and nearest line below which they have no meaning in common."""
 
 
 class Finding(Struct, frozen=True):
@@ -45,6 +52,10 @@ class Finding(Struct, frozen=True):
     """Of the claim's words, by weight, that stand in the lines used."""
     lines: tuple[Sentence, ...]
     """The lines used, best first."""
+    nearest: float = 0.0
+    """The highest cosine of the claim with a line, where an encoder was asked."""
+    reckoned: bool = False
+    """The claim speaks of a sum or a difference, which need not stand in the source."""
 
 
 def check(
@@ -157,7 +168,7 @@ class _Checker:
                 problems += verdict
         for q in claim.quantities:
             if q.kind in ("year", "date"):
-                problems += dated(q, claim, used, lines)
+                problems += dated(q, claim, used, lines, weights)
         comparison = compared(self.names, claim, lines, weights)
         if comparison is not None:
             trouble, pair = comparison
@@ -172,13 +183,24 @@ class _Checker:
         problems += self._named(claim, used, evidence, lines)
         if comparison is None:
             problems += directions(self.names, claim, evidence, weights)
+            told = list({id(line): line for line in (*evidence, *rank[:5])}.values())
+            problems += turned_round(claim, told)
+            problems += overstated(claim, told)
+            problems += of_another(self.names, claim, told)
         plain = claim.keys - self.names.words(claim.text)
         share = match(plain, Sentence(" ".join(f"{x.text} {x.context}" for x in evidence)), weights)
         if evidence and any(near.get(id(line), 0.0) >= NEAR for line in evidence):
             share = max(share, ENOUGH)
         if any(line.cjk != claim.cjk for line in evidence):
             share = max(share, SOME if held or near else LITTLE)
-        return Finding(tuple(dict.fromkeys(problems)), held, share, tuple(evidence))
+        return Finding(
+            tuple(dict.fromkeys(problems)),
+            held,
+            share,
+            tuple(evidence),
+            max(near.values(), default=0.0),
+            cued(claim.text),
+        )
 
     def _meaning(self, claim: Sentence, lines: Sequence[Sentence]) -> dict[int, float]:
         """Cosines of the claim with the lines that may be meant."""
@@ -227,25 +249,28 @@ class _Checker:
         own = [f.quantity for f in claim.figures if f.quantity is not q]
         if follows(claim.text, q, own):
             return []
-        seen = [f.quantity for line in rank[:4] for f in line.figures][:16]
-        if made := follows(claim.text, q, seen):
-            why = f"{q.written} does not stand in the source; it follows from {made[0].written} and {made[1].written}"
-            return [Problem(why)]
-        return None
+        for line in rank[:4]:
+            if follows(claim.text, q, [*own, *(f.quantity for f in line.figures)][:8]) or counted(q, line.text):
+                return []
+        seen = [f.quantity for line in rank[:4] for f in line.figures if not f.quantity.weak][:10]
+        times = re.search(r"倍|\btimes\b", claim.text)
+        return [] if q.unit != "%" and (times or not q.weak) and follows(claim.text, q, seen) else None
 
 
 def _status(finding: Finding) -> tuple[Status, str]:
+    """The verdict.  `unsupported` is kept for what the source contradicts, or has nearly nothing of, in words or meaning."""
     reason = "; ".join(dict.fromkeys(p.reason for p in sorted(finding.problems, key=lambda p: not p.against)[:3]))
     if any(problem.against for problem in finding.problems):
         return "unsupported", reason
+    nothing = finding.share < LITTLE and not finding.figures and finding.nearest < FAR
     missing = [problem for problem in finding.problems if problem.figure]
-    if missing and not finding.figures:
+    if missing and not finding.figures and not finding.reckoned:
         return "unsupported", reason
     if finding.problems:
-        return ("unsupported" if finding.share < LITTLE and not finding.figures else "partial"), reason
-    needed = SOME if finding.figures else ENOUGH
-    if finding.share >= needed:
+        return ("unsupported" if nothing else "partial"), reason
+    if finding.share >= (SOME if finding.figures else ENOUGH):
         return "supported", ""
-    if finding.share < LITTLE and not finding.figures:
-        return "unsupported", "the source says nothing like it"
-    return "partial", "much of the wording does not stand in the source"
+    return ("unsupported", "the source says nothing like it") if nothing else ("partial", _VAGUE)
+
+
+_VAGUE = "much of the wording does not stand in the source"

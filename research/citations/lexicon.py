@@ -38,7 +38,7 @@ first earliest begin begins began begun start starts started launch launched ope
  dissolved 结束 停止 关闭 取消 放弃 废除
 win wins won winning winner beat beats defeat victory victorious champion 获胜 击败 赢得 胜出 | lose loses
  lost losing loser
- defeated beaten loss 失败 输给 落败 失利
+ loss 失败 输给 落败 失利
 approve approves approved approval accept accepts accepted agree agreed support supports supported back
  backed favour
  favor endorse endorsed uphold upheld allow allows allowed permit permits permitted confirm confirms
@@ -113,7 +113,8 @@ army military defence defense armed
 """Words that reports use for much the same; they match, and oppose nothing."""
 
 NEGATIONS = re.compile(
-    r"\b(?:not(?! only)|no(?! doubt)|never|none|neither|nor|nobody|nothing|without|cannot|n't|non|hardly|lacks?|lacked|"
+    r"\b(?:not(?! only)|no(?! doubt)|never|none|neither|nor|nobody|nothing|without|cannot|n't|non|hardly|lacks?|"
+    r"lacked|"
     r"fail(?:s|ed)? to|refus(?:e|es|ed) to|unable|declin(?:e|es|ed) to|yet to)\b|n['’]t\b|"
     r"不(?:是|会|能|再|得|曾|具|存|包|允|同|支|需|可|含|认|受)|"
     r"没有|没(?=[\u4e00-\u9fff])|未(?!来)|无(?!论)|并非|从未|尚未|拒绝"

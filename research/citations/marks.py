@@ -194,10 +194,14 @@ def sentences_of(line: str) -> list[str]:
 
 
 _META = re.compile(
-    r"^\W*(?:in (?:summary|conclusion|short|brief)|to (?:sum up|summari[sz]e|conclude)|overall|this (?:report|answer|section|"
-    r"table)|the (?:following|sources?|evidence|table|report|above|answer|section|quoted|available)|these (?:sources?|figures)|"
-    r"(?:no|none of the|neither) sources?|(?:i|we) |note(?: that)?\b|sources?:|references?:|unfortunately|sorry|below|here |"
-    r"it is (?:not |un)(?:clear|known)|there is no (?:evidence|information|data)|no (?:evidence|information|data)|if |please |"
+    r"^\W*(?:in (?:summary|conclusion|short|brief)|to (?:sum up|summari[sz]e|conclude)|overall|this (?:report|"
+    r"answer|section|"
+    r"table)|the (?:following|sources?|evidence|table|report|above|answer|section|quoted|available)|"
+    r"these (?:sources?|figures)|"
+    r"(?:no|none of the|neither) sources?|(?:i|we) |note(?: that)?\b|sources?:|references?:|unfortunately|sorry|"
+    r"below|here |"
+    r"it is (?:not |un)(?:clear|known)|there is no (?:evidence|information|data)|no (?:evidence|information|"
+    r"data)|if |please |"
     r"综上|总之|总的来说|总体|本报告|本文|以下|来源|资料|无法|抱歉|没有(?:找到|证据|来源)|未(?:找到|能)|目前没有|"
     r"我|如果|请|注[:：]|参考|上述|需要注意)|"
     r"\b(?:could not be (?:found|verified|confirmed)|(?:do|does|did) not (?:say|state|mention|give|contain)|"

@@ -19,7 +19,7 @@ _NOT_NAMES = frozenset(
     "i january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec q1 q2 q3 q4 gdp ppp ceo cfo ci mr "
     "mrs ms dr lord lady sir est fy he she it they we you his her its their our my this that these those there yes no "
-    "ad bc ce bce am pm usd eur gbp lng co2 pm2 kwh mwh gwh twh".split()
+    "celsius fahrenheit kelvin ad bc ce bce am pm usd eur gbp lng co2 pm2 kwh mwh gwh twh".split()
 )
 _DEMONYMS = {
     "french": "FR", "german": "DE", "dutch": "NL", "british": "GB", "britain": "GB", "great britain": "GB", "uk": "GB",
@@ -36,6 +36,8 @@ _DEMONYMS = {
     "bahamas": "BS", "the bahamas": "BS", "hong kong": "HK", "macau": "MO", "nigerien": "NE",
     "democratic republic of the congo": "CD", "drc": "CD", "republic of the congo": "CG", "palestinian": "PS",
 }  # fmt: skip
+_PARTICLES = "于在将说称和与对由被把向任指认"
+"""What the segmenter takes for the end of a name."""
 _ENDINGS = ("n", "an", "ian", "ean", "ese", "i", "ish", "er")
 
 
@@ -162,6 +164,8 @@ def _tagged(text: str) -> list[tuple[int, str, str]]:
     found, place = [], 0
     for word, tag in rjieba.tag(text):
         place = max(text.find(word, place), 0)
+        if tag in ("nr", "ns", "nt") and len(word) > 2 and word[-1] in _PARTICLES:
+            word = word[:-1]
         if tag in ("nr", "ns", "nt") and len(word) > 1 and word not in countries():
             found.append((place, word, word))
     return found
@@ -236,7 +240,9 @@ def _common(a: str, b: str) -> str:
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(w for w in _split(name) if w not in STOP_WORDS and w not in _NOT_NAMES)
+    """The words of a name; without initials, which stand for a first name."""
+    found = frozenset(w for w in _split(name) if w not in STOP_WORDS and w not in _NOT_NAMES)
+    return frozenset(w for w in found if len(w.strip(".")) > 1 or not w.isascii()) or found
 
 
 @lru_cache(maxsize=32_768)

@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from research.citations.lexicon import WEAK, negated, sides, stem
 from research.citations.marks import sentences_of
+from research.citations.measures import Quantity
 from research.citations.names import Names
-from research.citations.quantities import Quantity, quantities
+from research.citations.quantities import quantities
 from research.text import content_tokens, has_cjk
 from research.types import Source
 
 _HARD = re.compile(
-    r"[;；。()（）|]|[，,、](?!\d)|[:：](?!\d)|\s[-–—]+\s|——|/(?=[a-z])|"
+    r"[;；。)）|]|[(（](?!\s*[$€£¥]?\d[^()（）]{0,12}[)）])|[，,、](?!\d)|[:：](?!\d)|\s[-–—]+\s|——|/(?=[a-z])|"
     r"\b(?:while|whereas|but|compared (?:with|to)|although|though|versus|vs|because|owing to|due to)\b|"
     r"而(?!且)|但|由于|因为|比(?=\S*\d)"
 )
@@ -27,7 +28,8 @@ _SOFT = re.compile(
 )
 """Where two figures part: at the last `and` between them, or at `from`, `to` and the like right before the second."""
 _YEAR_ONLY = re.compile(
-    r"[\s(（]*(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d+)?)?年?\s*(?:est\.?|estimate|data|估计)?[)）\s,，;；.]*$",
+    r"[\s(（]*(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d+)?)?年?\s*(?:est\.?|estimate|data|"
+    r"估计)?[)）\s,，;；.]*$",
     re.I,
 )
 

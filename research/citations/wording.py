@@ -25,7 +25,7 @@ def directions(names: Names, claim: Sentence, evidence: Sequence[Sentence], weig
         total = sum(weights.get(key, 1.0) for key in neutral) or 1.0
         windows = []
         for line in evidence:
-            for window in line.clauses if line.cjk == claim.cjk else ():
+            for window in (half for c in line.clauses for half in _halves(c)) if line.cjk == claim.cjk else ():
                 there = stems(window)
                 share = sum(weights.get(key, 1.0) for key in neutral if key in there) / total
                 same = sum(any(q.states(s) for s in quantities(window)) for q in figures)
@@ -93,13 +93,14 @@ def _subject(names: Names, clause: str, window: tuple[float, float, Sentence, st
     theirs = [] if line.label else names.of(line.text)[:1]
     if told < 0.6 or not mine or not theirs or mine[0][0] > 12 or theirs[0][0] > 12:
         return []
-    if holds(line.text, mine[0][2]) or holds(mine[0][1], theirs[0][2]):
+    if holds(line.text, mine[0][2]) or holds(clause, theirs[0][2]) or holds(mine[0][1], theirs[0][2]):
         return []
     return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True)]
 
 
 _MUTUAL = re.compile(
-    r"\b(?:border|met|meet|merg|agree|sign|share|with|between|and|neighbo|marri|differ|similar|equal|join|play|talk|trade)|"
+    r"\b(?:border|met|meet|merg|agree|sign|share|with|between|and|neighbo|marri|differ|similar|equal|join|play|"
+    r"talk|trade)|"
     r"和|与|同|及|接壤|签署|合并|会见"
 )
 """Words for what both do alike."""

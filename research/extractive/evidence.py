@@ -19,6 +19,9 @@ from research.text import sentences, tokens
 from research.types import Message
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
+SEARCHES = ("search", "scholar")
+"""Tools that answer a query with results."""
+
 _RESPONSE = re.compile(r'<tool_response id="[^"]*" name="[^"]*"( failed="true")?>\n(.*?)\n</tool_response>', re.S)
 _LABEL = re.compile(r"^([^:：.!?]{2,110}?)[:：]\s*(\S.*)$", re.S)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -130,7 +133,7 @@ class Evidence:
 
     @cached_property
     def searched(self) -> frozenset[str]:
-        return frozenset(str(s.arguments.get("query")) for s in self.steps if s.name == "search")
+        return frozenset(str(s.arguments.get("query")) for s in self.steps if s.name in SEARCHES)
 
     @cached_property
     def visited(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ import msgspec
 from research.citations import check, cited
 from research.extractive.evidence import Evidence, note, tried
 from research.extractive.question import parse
-from research.extractive.solve import Solver, Verdict, relevant, usual
+from research.extractive.solve import Action, Solver, Verdict, relevant, usual
 from research.extractive.write import answer
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
@@ -29,6 +29,8 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     """The next step, or the answer; with the whole report first where the framework keeps one."""
     evidence = Evidence(messages)
     verdict = Solver(evidence).verdict()
+    if not _able(verdict.actions, messages):
+        verdict = Solver(evidence, acting=False).verdict()
     if _unclear(verdict):
         yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
         return
@@ -38,9 +40,21 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
         yield f"<report>\n{_report(evidence, verdict)}\n</report>\n"
     if verdict.actions:
         for action in verdict.actions:
-            yield write_call(action.name, **action.arguments) + "\n"
+            yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
     else:
         yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _offered(name: str, messages: Sequence[Message]) -> str:
+    """The tool that does it here: papers are searched with another one, and there may be only that."""
+    tools = set(re.findall(r"^- (\w+):", messages[0].content, re.M))
+    return "scholar" if name == "search" and name not in tools and "scholar" in tools else name
+
+
+def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:
+    """Whether the run has the tools for it."""
+    tools = set(re.findall(r"^- (\w+):", messages[0].content, re.M))
+    return all(_offered(action.name, messages) in tools for action in actions)
 
 
 def _conclude(messages: Sequence[Message]) -> Iterator[str]:

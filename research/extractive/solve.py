@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from research.extractive.evidence import Evidence, Fact
+from research.extractive.evidence import SEARCHES, Evidence, Fact
 from research.extractive.lexicon import aliases
 from research.extractive.question import Question, Target, parse
 from research.text import STOP_WORDS, content_tokens, tokens
@@ -241,13 +241,13 @@ class Solver:
         """A question in free words: gather sentences until they cover it, following names found on the way."""
         evidence, words = self.evidence, _words(self.question.text)
         asked = [word for word in words if word not in _ASKING]
-        pages = [fact for step in evidence.steps if step.name == "search" for fact in step.results]
+        pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
         chosen, whole = self._quotes(asked)
         if whole:
             return self._end(quotes=tuple(chosen))
         covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
         visits = [s for s in evidence.steps if s.name == "visit"]
-        searches = [s for s in evidence.steps if s.name == "search"]
+        searches = [s for s in evidence.steps if s.name in SEARCHES]
         promising = sorted(
             (page for page in dict.fromkeys(pages) if page.url not in evidence.visited),
             key=lambda page: -len(_tokens_of(page) & set(asked)),
@@ -327,7 +327,7 @@ class Solver:
             return None
         # The pages about the subject: those found for just this first, in the order they were found.
         searches = sorted(
-            (step for step in self.evidence.steps if step.name == "search"),
+            (step for step in self.evidence.steps if step.name in SEARCHES),
             key=lambda step: step.arguments.get("query") != query,
         )
         urls = dict.fromkeys(fact.url for step in searches for fact in step.results if fact.subject == subject)

@@ -26,7 +26,9 @@ def broken(tmp_path: Path) -> Workbench:
     """A workbench whose only search service does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]  # nobody listens there once it is closed
-    return Workbench(load(home=tmp_path, searxng_url=f"http://127.0.0.1:{port}"))
+    return Workbench(
+        load(home=tmp_path, searxng_url=f"http://127.0.0.1:{port}", openalex_url=f"http://127.0.0.1:{port}")
+    )
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -53,3 +55,15 @@ def test_what_a_model_invents_then_is_not_the_report(broken: Workbench, tmp_path
     assert "4.2" not in view.report + view.answer
     assert "quasiland.example" not in view.report + view.answer
     assert any("4.2" in (each.reply.text if each.reply else "") for each in view.rounds), "nothing is lost either"
+
+
+@pytest.mark.parametrize("tools", [("scholar",), ("python",), ("visit",), ()])
+@pytest.mark.parametrize("framework", ["react", "iter_research", "tool_rounds"])
+def test_the_offline_model_makes_do_with_the_tools_there_are(
+    broken: Workbench, framework: str, tools: tuple[str, ...]
+) -> None:
+    view = research.run(
+        QUESTION, workbench=broken, framework=framework, model="extractive", tools=tools, scholar=("openalex",)
+    )
+    assert view.status == "completed"
+    assert view.outcome == ("tool_errors" if tools == ("scholar",) else "no_evidence")

@@ -1,0 +1,86 @@
+"""A figure, a year or a date, and whether one bears out another by the precision in which it is written."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+
+class Quantity(Struct, frozen=True):
+    """A figure, a year or a date in a text."""
+
+    kind: str
+    """`number`, `year`, `date` or `ordinal`."""
+    written: str
+    value: float
+    """In the first unit of its dimension; of a date: its year, or 0."""
+    half: float
+    """Half of what the last written digit counts: the rounding that the writer allows."""
+    unit: str
+    start: int
+    end: int
+    hedge: str = ""
+    """`about`, `over` or `under`, as the words before it say."""
+    date: tuple[int, int, int] = (0, 0, 0)
+    """Year, month and day; 0 where not given."""
+    weak: bool = False
+    """A small number in words, which often only points (`the two countries`)."""
+
+    def states(self, seen: Quantity) -> bool:
+        """Whether a source that has `seen` bears this figure out, by the precision in which this one is written."""
+        if "date" in (self.kind, seen.kind):
+            return _same_date(self, seen)
+        if (
+            "ordinal" in (self.kind, seen.kind)
+            and self.kind != seen.kind
+            and not (self.unit and self.unit == seen.unit)
+        ):
+            # Round four is the fourth round; but the 17th place is not 17.
+            return bool(self.value == seen.value and self.weak and seen.weak and not (self.unit or seen.unit))
+        if not fits(self.unit, seen.unit):
+            return False
+        if self.kind == "year" and self.written.endswith(("s", "年代")):
+            return bool(self.value <= seen.value < self.value + 10)
+        difference: float = abs(seen.value) - abs(self.value)
+        step: float = 2 * self.half * 10 ** _trailing_zeros(self.written)
+        slack = 1e-9 * max(1.0, abs(self.value))
+        match self.hedge:
+            case "about":
+                return abs(difference) <= max(step / 2, 2 * self.half) + slack
+            case "over":
+                return -self.half - slack <= difference <= step + slack
+            case "under":
+                return -step - slack <= difference <= self.half + slack
+        zeros = _trailing_zeros(self.written)
+        if zeros >= 2 and zeros > _trailing_zeros(seen.written) and _significant(self.written) >= 2 and not seen.hedge:
+            return bool(abs(difference) <= self.half * 10**zeros + slack)  # 27,800 for 27,816
+        # A unit converted by the writer is rounded twice.
+        converted = (
+            self.unit and self.half and abs(difference) <= 1.2 * self.half and self.written[-1:] != seen.written[-1:]
+        )
+        return abs(difference) <= self.half + slack or bool(converted)
+
+
+def fits(claimed: str, seen: str) -> bool:
+    """Whether two dimensions can be the same; a figure without a unit fits any but money by name."""
+    return claimed == seen or not claimed or not seen or {claimed, seen} == {"cny", "jpy"}
+
+
+def _trailing_zeros(written: str) -> int:
+    digits = re.sub(r"\D", "", (re.search(r"\d[\d,.]*", written) or [""])[0].partition(".")[0])
+    return len(digits) - len(digits.rstrip("0")) if "." not in written else 0
+
+
+def _significant(written: str) -> int:
+    return len(re.sub(r"\D", "", (re.search(r"\d[\d,.]*", written) or [""])[0]).strip("0"))
+
+
+def _same_date(claimed: Quantity, seen: Quantity) -> bool:
+    if claimed.kind == "date" and seen.kind == "date":
+        return all(not a or not b or a == b for a, b in zip(claimed.date, seen.date, strict=True)) and not (
+            claimed.date[2] and not seen.date[2] and seen.date[0] != claimed.date[0]
+        )
+    if claimed.kind == "year":
+        return claimed.value == seen.date[0]
+    return False
