@@ -293,7 +293,7 @@ class Citation(Struct, frozen=True, omit_defaults=True):
     claim: str
     status: Literal["supported", "partial", "unsupported", "dead"]
     quote: str = ""
-    """The seen line that supports the claim best."""
+    """The seen lines that the claim rests on, or the one that comes closest."""
     reason: str = ""
     """What does not stand in the source; empty when supported."""
 

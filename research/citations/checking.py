@@ -113,7 +113,10 @@ class _Checker:
         own = [line for line in finding.lines if line.n == n] or sorted(
             self.lines[n], key=lambda line: -closeness(sentence, line)
         )
-        quote = own[0].text if own else ""
+        figures = [q for q in sentence.quantities if q.kind == "number"]
+        # A claim with two figures may rest on two lines.
+        bearing = [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
+        quote = "\n".join(dict.fromkeys(line.text for line in bearing[:3])) or (own[0].text if own else "")
         if status == "supported" and not alone and not self._adds(n, sentence, finding):
             return Citation(n, claim, "partial", quote, "the other sources bear this out; this one adds nothing to it")
         return Citation(n, claim, status, quote, reason)

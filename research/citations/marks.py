@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from research.text import has_cjk
 
-MARK = re.compile(r"\[(\d+(?:\s*[,，、]\s*\d+)*)\]")
+MARK = re.compile(r"\[(\d{1,9}(?:\s*[,，、]\s*\d{1,9})*)\]")
 """A citation in text: `[3]` or `[1, 4]`."""
 
 LARGEST = 999
@@ -33,7 +33,7 @@ _ABBREVIATIONS = frozenset(
     "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
 )
 _STOP = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s*\[\d)")
-_TAIL = re.compile(r"\s*(?:\[\d+(?:\s*[,，、]\s*\d+)*\]\s*)+(?:[.。]\s*)?")
+_TAIL = re.compile(r"\s*(?:\[\d{1,9}(?:\s*[,，、]\s*\d{1,9})*\]\s*)+(?:[.。]\s*)?")
 _BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•·]|\(?\d{1,3}[.)、]|[（(]?[一二三四五六七八九十]{1,3}[）)、.])\s+|^\s*>\s*")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*\s*:?\s*$")
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
@@ -66,7 +66,7 @@ def _canonical(match: re.Match[str]) -> str:
     for piece in re.split(
         r"\s*(?:[,，、;；&]|and)\s*", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
     ):
-        ends = [int(n) for n in re.findall(r"\d+", piece)]
+        ends = [int(n) for n in re.findall(r"\d{1,9}", piece)]
         if len(ends) == 2 and ends[0] < ends[1] <= ends[0] + 20:
             found += range(ends[0], ends[1] + 1)
         else:
@@ -108,7 +108,8 @@ def cited(text: str) -> list[int]:
 
 
 def without_marks(text: str) -> str:
-    return re.sub(r"\s+([.,;:。，；])", r"\1", MARK.sub("", text)).strip()
+    bare = re.sub(r"(?<=\S) {2,}(?=\S)", " ", MARK.sub("", text))
+    return re.sub(r"\s+([.,;:。，；])", r"\1", bare).strip()
 
 
 def statements(text: str) -> list[Statement]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from research.citations import cited, doubtful, judge_messages, judged, normalised, statements, uncited
+from research.citations import cited, doubtful, judge_messages, judged, normalised, statements, uncited, without_marks
 from research.types import Citation, Source
 
 
@@ -127,3 +127,10 @@ def test_a_quote_cannot_close_its_fence() -> None:
 
 def test_only_doubtful_claims_go_to_the_judge() -> None:
     assert doubtful((Citation(1, "A", "supported"), *CITATIONS)) == CITATIONS[:2]
+
+
+def test_a_mark_of_thousands_of_digits_is_no_mark() -> None:
+    text = f"A claim [{'9' * 5_000}] and another 【{'8' * 5_000}】. It grew by 3 % [1]."
+    assert cited(text) == [1]
+    assert statements(normalised(text))
+    assert without_marks("from 3 [1] to 4 [2].") == "from 3 to 4."
