@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from pydantic import Field
 
+from research.guard import own
 from research.search import merge, web
 from research.text import clip
 from research.tools import spec_of
-from research.types import Passage, Searcher, ToolOutput, ToolSpec
+from research.types import Searcher, ToolOutput, ToolSpec
 
 LIMIT = 10
 SNIPPET = 200
 """Characters of a result's quote."""
-
-
-def of_own_files(passage: Passage) -> bool:
-    """Whether a passage comes from the user's folders: all of the library but the Factbook, which is public."""
-    return passage.url.startswith("library://") and not passage.url.startswith("library://factbook/")
 
 
 class SearchTool:
@@ -29,10 +25,8 @@ class SearchTool:
     timeout_s = 45.0
     """More than a service may take with all its attempts, so that its own message arrives."""
 
-    def __init__(self, searchers: Sequence[Searcher], is_private: Callable[[Passage], bool] = of_own_files) -> None:
-        """`is_private`: whether only the user can know of a passage."""
+    def __init__(self, searchers: Sequence[Searcher]) -> None:
         self._searchers = searchers
-        self._is_private = is_private
 
     @property
     def spec(self) -> ToolSpec:
@@ -58,7 +52,7 @@ class SearchTool:
         return ToolOutput(
             gathered.remarks,
             tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found),
-            private=any(map(self._is_private, found)),
+            private=any(own(passage.url) for passage in found),
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Reader = Callable[[str, "FetchPolicy"], "FetchedPage"]
 """Reads a web page instead of `fetch`, under the same policy."""
 
-READ = 400_000
+READ = 50_000
 """Characters of a page that are looked at."""
 SHOWN = 3_800
 """Characters that the model sees, the links included; with number, title and url about 4,000."""

@@ -108,7 +108,6 @@ def test_results_of_own_folders_are_private() -> None:
     assert not SearchTool([Shelf(public)])("plan").private
     assert SearchTool([Shelf(public, own)])("plan").private
     assert SearchTool([Shelf(lookalike)])("plan").private
-    assert SearchTool([Shelf(public)], is_private=lambda passage: True)("plan").private
 
 
 def test_at_most_ten_results_with_short_quotes(open_service: Open) -> None:
