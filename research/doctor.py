@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from research import registry
 from research.errors import ConfigError, ToolError, WorkbenchError
-from research.types import Completion, Message, Request, Served
+from research.types import Completion, Message, Model, Priced, Request, Served, Usage
 
 if TYPE_CHECKING:
     from research.workbench import Workbench
@@ -154,4 +154,18 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
     except WorkbenchError as error:
         hint = f"; the server has {', '.join(models[:8])}" if models and wanted not in models else ""
         return Check(kind, "broken", f"{error}{hint}", tuple(models))
-    return Check(kind, "ok", f"{name} answers, after {time.monotonic() - started:.1f} s", tuple(models))
+    took = f"{name} answers, after {time.monotonic() - started:.1f} s"
+    return Check(kind, "ok", f"{took}; {_price(model)}", tuple(models))
+
+
+def _price(model: Model) -> str:
+    """What a model costs, in words."""
+    if not isinstance(model, Priced):
+        return "price unknown"
+    # Of a short call: some prices rise with the size of the prompt.
+    read, written = model.price(Usage(1_000, 0)), model.price(Usage(0, 1_000))
+    if read is None or written is None:
+        return "price unknown"
+    if read == written == 0:
+        return "free"
+    return f"${read * 1_000:.2f} for a million tokens read, ${written * 1_000:.2f} written"

@@ -10,20 +10,11 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 from research.types import Usage
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider
-
-
-class Price(Struct, frozen=True):
-    """US dollars for a million tokens, as listed today; the lowest where they rise with the size of the prompt."""
-
-    prompt: float
-    completion: float
 
 
 def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
@@ -50,15 +41,6 @@ def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write_tokens,
     )
     return float(info.calc_price(counted, provider).total_price)
-
-
-def price_of(provider_or_url: str, model: str) -> Price | None:
-    """The listed price, to be shown; None when it is unknown.  Arguments as in `cost_usd`."""
-    found = _find(provider_or_url, model)
-    if found is None:
-        return None
-    _, _, price = found
-    return Price(0.0, 0.0) if price is None else Price(_listed(price, "input_mtok"), _listed(price, "output_mtok"))
 
 
 def _find(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo, ModelPrice | None] | None:
@@ -107,8 +89,3 @@ def _provider(table: DataSnapshot, provider_or_url: str) -> Provider | None:
 def _covers(matched: str, place: str) -> bool:
     rest = place[len(matched) :]
     return matched.startswith(place) or (matched.endswith(".") and "." not in rest)
-
-
-def _listed(price: ModelPrice, name: str) -> float:
-    value = vars(price)[name]
-    return float(getattr(value, "base", value))

@@ -32,6 +32,7 @@ def test_a_working_connection_fills_the_list_of_models(
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         app = tried(visit(home), "openai:fake")
         assert "openai:fake answers" in app.success[0].value
+        assert "price unknown" in app.success[0].value, "it is not OpenAI's server"
         assert {"openai:fake", "openai:other"} <= set(app.run().selectbox(key="model").options)
 
 
