@@ -82,7 +82,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         answer=text,
         report=report or text,
         citations=citations,
-        uncited=uncited(report or text, run.question) if sources else (),
+        uncited=uncited(report or text, run.question, run.computed) if sources else (),
         removed=removed,
         seconds=run.shared.meter.seconds,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -215,16 +215,18 @@ _REFERENCES = re.compile(
 )
 
 
-def uncited(text: str, question: str = "") -> tuple[str, ...]:
+def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
     """Statements with a figure or a name that cite nothing, in order.
 
     Not counted: headings, questions, code, quotations of the question, lines that only lead in (`:`), talk about the
-    report or its sources, hedges and refusals, and everything under a heading such as `References`.
+    report or its sources, hedges and refusals, figures that the python tool gave (`computed`: its outputs), and
+    everything under a heading such as `References`.
     """
     from research.citations.names import Names, is_country
     from research.citations.quantities import quantities
 
     known, found, listing = Names([text]), [], False
+    reckoned = [q for output in computed for q in quantities(output)]
     for statement in statements(text):
         plain = without_marks(statement.text).strip("*_ ")
         if statement.heading or _REFERENCES.match(plain):
@@ -234,8 +236,9 @@ def uncited(text: str, question: str = "") -> tuple[str, ...]:
             continue
         if plain and question and plain.casefold() in question.casefold():
             continue
-        figures = [q for q in quantities(plain) if not q.weak]
-        called = known.of(plain)
+        spoken = re.sub(r"`[^`]*`", " ", plain)
+        figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in reckoned)]
+        called = known.of(spoken)
         strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
         if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24)):
             found.append(plain)

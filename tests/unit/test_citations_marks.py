@@ -134,3 +134,9 @@ def test_a_mark_of_thousands_of_digits_is_no_mark() -> None:
     assert cited(text) == [1]
     assert statements(normalised(text))
     assert without_marks("from 3 [1] to 4 [2].") == "from 3 to 4."
+
+
+def test_a_figure_that_was_computed_needs_no_source() -> None:
+    text = "The python tool gives 1.1656 and 0.043. The rate was 7.5 % in May."
+    assert uncited(text, computed=["1.1656\n0.043\n"]) == ("The rate was 7.5 % in May.",)
+    assert len(uncited(text)) == 2
