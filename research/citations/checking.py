@@ -56,6 +56,8 @@ class Finding(Struct, frozen=True):
     """The highest cosine of the claim with a line, where an encoder was asked."""
     reckoned: bool = False
     """The claim speaks of a sum or a difference, which need not stand in the source."""
+    derived: bool = False
+    """None of its figures stands there: all were computed from those that do."""
 
 
 def check(
@@ -117,7 +119,7 @@ class _Checker:
         # A claim with two figures may rest on two lines.
         bearing = [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
         quote = "\n".join(dict.fromkeys(line.text for line in bearing[:3])) or (own[0].text if own else "")
-        if status == "supported" and not alone and not self._adds(n, sentence, finding):
+        if status == "supported" and not (alone or finding.derived or self._adds(n, sentence, finding)):
             return Citation(n, claim, "partial", quote, "the other sources bear this out; this one adds nothing to it")
         return Citation(n, claim, status, quote, reason)
 
@@ -178,12 +180,14 @@ class _Checker:
             problems += trouble
             held += 2 * (not trouble)
             used += pair
+        reckoned = bool(claim.figures) and not used
         if not used:
             used = cover(claim, rank)
         used = list({id(line): line for line in used}.values())
         extra = [line for line in cover(claim, rank) if line not in used]
         evidence = used + extra
-        problems += self._named(claim, used, evidence, lines)
+        # A computed figure stands on no line; those it is about are the sources that are cited together.
+        problems += self._named(claim, used, lines if reckoned else evidence, lines)
         if comparison is None:
             problems += directions(self.names, claim, evidence, weights)
             told = list({id(line): line for line in (*evidence, *rank[:5])}.values())
@@ -203,6 +207,7 @@ class _Checker:
             tuple(evidence),
             max(near.values(), default=0.0),
             cued(claim.text),
+            reckoned,
         )
 
     def _meaning(self, claim: Sentence, lines: Sequence[Sentence]) -> dict[int, float]:
@@ -271,6 +276,8 @@ def _status(finding: Finding) -> tuple[Status, str]:
         return "unsupported", reason
     if finding.problems:
         return ("unsupported" if nothing else "partial"), reason
+    if finding.reckoned and finding.derived:
+        return "supported", ""  # in words of its own: "a difference of" stands in no source
     if finding.share >= (SOME if finding.figures else ENOUGH):
         return "supported", ""
     return ("unsupported", "the source says nothing like it") if nothing else ("partial", _VAGUE)

@@ -226,7 +226,8 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
     from research.citations.quantities import quantities
 
     known, found, listing = Names([text]), [], False
-    reckoned = [q for output in computed for q in quantities(output)]
+    outputs = tuple(computed)
+    reckoned = [q for output in outputs for q in quantities(output)]
     for statement in statements(text):
         plain = without_marks(statement.text).strip("*_ ")
         if statement.heading or _REFERENCES.match(plain):
@@ -238,7 +239,7 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
             continue
         spoken = re.sub(r"`[^`]*`", " ", plain)
         figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in reckoned)]
-        called = known.of(spoken)
+        called = [name for name in known.of(spoken) if not any(name[1] in output for output in outputs)]
         strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
         if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24)):
             found.append(plain)

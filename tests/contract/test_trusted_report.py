@@ -117,3 +117,9 @@ def test_a_check_that_breaks_loses_no_word(bench: Workbench, script: Script, mon
     assert (view.status, view.outcome) == ("failed", "failed")
     assert "could not be checked" in view.error
     assert answer in view.report
+
+
+def test_what_was_calculated_from_two_sources_is_supported(bench: Workbench) -> None:
+    view = research.run("What is the difference in area between Spain and Portugal?", workbench=bench)
+    assert {each.status for each in view.citations} == {"supported"}
+    assert view.uncited == ()
