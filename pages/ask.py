@@ -21,7 +21,8 @@ RECENT = 10
 def _expected(bench: Workbench, chosen: dict[str, Any], question: str) -> None:
     """What the run may take, before it is started; nothing where the choices do not make a recipe."""
     try:
-        recipe = bench.recipe(**chosen)
+        # Without MCP servers: none is started before the run is.
+        recipe = bench.recipe(**{**chosen, "mcp": ()})
         expected = estimate(recipe, question, models=bench.model)
     except ConfigError:
         return  # said when the run is started
