@@ -46,7 +46,7 @@ def test_a_limit_is_waited_for_as_told(name: str, status: int, open_service: Ope
     ("value", "pause"),
     [
         ("120", 120), ("99999999999", 600), ("1e400", 600), ("-5", None), ("nan", None), ("soon", None), ("", None),
-        (format_datetime(datetime.now(UTC) + timedelta(days=3650), usegmt=True), 600),
+        pytest.param(format_datetime(datetime.now(UTC) + timedelta(days=3650), usegmt=True), 600, id="in ten years"),
         ("Wed, 21 Oct 9999 07:28:00 GMT", 600), ("Wed, 21 Oct 2015 07:28:00 GMT", None),
     ],
 )  # fmt: skip
