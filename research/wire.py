@@ -205,10 +205,11 @@ class Server:
             return ProviderError(f"too long for {self._model!r}: {said}", context_overflow=True)
         # A 429 that no waiting mends.
         spent = problem.code == "insufficient_quota" or problem.code.endswith("spend_limit_reached")
+        wait_s = retry_after(headers)
         return ProviderError(
             f"{self.host} answered {status}: {said}",
             retryable=not spent and (status in (408, 409, 429) or status >= 500),
-            retry_after_s=_retry_after(headers),
+            retry_after_s=None if wait_s is None else min(wait_s, _LONGEST_WAIT_S),
         )
 
     def _lost(self, error: httpx2.RequestError) -> ProviderError:
@@ -392,9 +393,9 @@ def _problem(body: bytes) -> _Problem:
     )
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from the header's number or date, at most 300; None if absent or senseless."""
-    value = headers.get("retry-after", "")
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from the header's number or date; None if absent or senseless.  However long: callers cap it."""
+    value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)
     except ValueError:
@@ -402,6 +403,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             # By the server's own clock where it tells it: ours may be off.
             now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
             seconds = (parsedate_to_datetime(value) - now).total_seconds()
-        except (ValueError, TypeError):  # not a date, or one without a time zone
+        except (ValueError, TypeError, OverflowError):  # not a date, or one without a time zone
             return None
-    return min(seconds, _LONGEST_WAIT_S) if seconds >= 0 else None
+    return seconds if seconds >= 0 else None

@@ -199,8 +199,7 @@ class Workbench:
         names = [each for name in search for each in (configured(self.settings) if name == "web" else [name])]
         remote = [name for name in names if name not in SEARCHERS]
         for name in remote:
-            if name not in registry.searcher.names() or registry.searcher.get(name).traits.get("scholar"):
-                raise ConfigError(f"unknown search source {name!r}; known: {', '.join(self.sources())}")
+            _known("search source", name, self.sources())
         services(remote, self.settings)
         return tuple(dict.fromkeys(names))
 

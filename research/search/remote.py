@@ -6,8 +6,6 @@ import html
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +17,7 @@ from research import cancel
 from research.errors import ConfigError, ToolError
 from research.search.pace import SYSTEM, Clock, Trouble, shared
 from research.text import clip
-from research.wire import base_url, disguises, hide_in_logs
+from research.wire import base_url, disguises, hide_in_logs, retry_after
 
 if TYPE_CHECKING:
     import httpx2
@@ -230,21 +228,6 @@ _ALIASES = {
     "application/json": ("text/json",),
     "application/atom+xml": ("application/xml", "text/xml"),
 }
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from the header's number or date; None if absent or senseless."""
-    value = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            # By the server's own clock where it tells it: ours may be off.
-            now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-            seconds = (parsedate_to_datetime(value) - now).total_seconds()
-        except (ValueError, TypeError, OverflowError):  # not a date, or one without a time zone
-            return None
-    return seconds if seconds >= 0 else None
 
 
 def _message(body: bytes) -> str:

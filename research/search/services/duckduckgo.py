@@ -15,9 +15,10 @@ from research.registry import searcher
 from research.search import csl, web
 from research.search.kept import Kept
 from research.search.pace import SYSTEM, Clock, Trouble
-from research.search.remote import MAX_BYTES, WAIT_S, Remote, retry_after
+from research.search.remote import MAX_BYTES, WAIT_S, Remote
 from research.settings import Settings
 from research.types import Passage
+from research.wire import retry_after
 
 if TYPE_CHECKING:
     from ddgs.engines.duckduckgo import Duckduckgo
