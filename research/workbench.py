@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from research import cells, prompts, registry
 from research.budget import Meter
+from research.desk import Desk
 from research.engine import ThreadEngine
 from research.errors import ConfigError
 from research.journal import Journal
@@ -42,6 +43,10 @@ class Workbench:
     @cached_property
     def store(self) -> SqliteStore:
         return SqliteStore(self.settings.home / "workbench.sqlite")
+
+    @cached_property
+    def desk(self) -> Desk:
+        return Desk(self.store)
 
     @cached_property
     def embedder(self) -> Embedder:

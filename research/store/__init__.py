@@ -11,7 +11,32 @@ from research.events import Event
 from research.recipe import Recipe
 from research.types import Outcome, Status
 
-Control = Literal["stop"]
+Control = Literal["stop", "pause"]
+
+
+class Origin(Struct, frozen=True):
+    """Where a run comes from, when it was not asked anew."""
+
+    run: str
+    how: Literal["fork", "follow_up", "rerun"]
+    round: int = 0
+    """Rounds that a fork has in common with its origin."""
+
+
+class Filters(Struct, frozen=True):
+    """What is wanted of a list of runs; an empty field wants nothing in particular."""
+
+    outcomes: tuple[str, ...] = ()
+    """Outcomes, or `running` for runs without one."""
+    frameworks: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """A run with any of them."""
+    since: float | None = None
+    """Created at this time or later, seconds since the epoch."""
+    origin: str = ""
+    """Id of the run they come from."""
 
 
 class RunRow(Struct, frozen=True):
@@ -28,12 +53,20 @@ class RunRow(Struct, frozen=True):
     beat: float
     """When its engine last said that it is at work on it."""
     answer: str = ""
+    origin: Origin | None = None
+    tags: tuple[str, ...] = ()
+
+
+NO_FILTERS = Filters()
 
 
 class Store(Protocol):
     """Append-only events of runs, and what is asked of them from outside.  Safe for threads and processes."""
 
-    def create(self, run_id: str, question: str, recipe: Recipe) -> None: ...
+    def create(
+        self, run_id: str, question: str, recipe: Recipe, *, origin: Origin | None = None, created: float | None = None
+    ) -> None:
+        """A new run without events.  Raises `ConfigError` when the id is taken."""
 
     def append(self, events: Sequence[Event]) -> None:
         """Keep the events of one run; when this returns they survive a power loss."""
@@ -44,8 +77,23 @@ class Store(Protocol):
     def run(self, run_id: str) -> RunRow:
         """The run of that id or of that unique beginning of one.  Raises `ConfigError`."""
 
-    def runs(self, query: str = "", limit: int = 100, offset: int = 0) -> list[RunRow]:
+    def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         """Newest first; those whose question or answer holds the query."""
+
+    def tag(self, run_id: str, tags: Sequence[str]) -> None:
+        """These tags and no others."""
+
+    def tags(self) -> list[str]:
+        """Every tag that a run has, sorted."""
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Take runs out of every list; until `purge` they can be restored."""
+
+    def restore(self, run_ids: Sequence[str]) -> None:
+        """Take back a `delete`."""
+
+    def purge(self, before: float) -> int:
+        """Remove for good what was deleted before that time, seconds since the epoch; returns how many runs."""
 
     def ask_for(self, run_id: str, control: Control) -> None:
         """Ask the engine that holds the run, wherever it is, to do something."""

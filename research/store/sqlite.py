@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from research.desk import Kind
 from research.errors import ConfigError
 from research.events import Event, RunFinished, UserReplied, WaitingForUser, decode, encode
 from research.recipe import Recipe
-from research.store import Control, RunRow
+from research.store import NO_FILTERS, Control, Filters, Origin, RunRow
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -49,16 +50,21 @@ class SqliteStore:
         with self._lock:
             self._db.conn.close()
 
-    def create(self, run_id: str, question: str, recipe: Recipe) -> None:
-        now = time.time()
+    def create(
+        self, run_id: str, question: str, recipe: Recipe, *, origin: Origin | None = None, created: float | None = None
+    ) -> None:
+        now = time.time() if created is None else created
+        row = {
+            "id": run_id, "question": question, "recipe": msgspec.json.encode(recipe).decode(),
+            "recipe_hash": recipe.hash, "status": "running", "outcome": None, "answer": "",
+            "created": now, "updated": now, "beat": now, "origin": origin.run if origin else "",
+            "origin_how": origin.how if origin else "", "origin_round": origin.round if origin else 0,
+        }  # fmt: skip
         with self._lock:
-            self._db["runs"].insert(  # type: ignore[union-attr]
-                {
-                    "id": run_id, "question": question, "recipe": msgspec.json.encode(recipe).decode(),
-                    "recipe_hash": recipe.hash, "status": "running", "outcome": None, "answer": "",
-                    "created": now, "updated": now, "beat": now,
-                }
-            )  # fmt: skip
+            try:
+                self._db.table("runs").insert(row)
+            except sqlite3.IntegrityError:
+                raise ConfigError(f"run {run_id!r} is there already, or was deleted a moment ago") from None
 
     def append(self, events: Sequence[Event]) -> None:
         rows = [(event.run, event.seq, encode(event).decode()) for event in events]
@@ -100,19 +106,70 @@ class SqliteStore:
             raise ConfigError(f"run {run_id!r} is not unique: {rows[0].id} and {rows[1].id} begin so; give more of it")
         return rows[0]
 
-    def runs(self, query: str = "", limit: int = 100, offset: int = 0) -> list[RunRow]:
+    def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         words = f"%{query}%"
-        where = "question LIKE ? OR answer LIKE ? ORDER BY created DESC LIMIT ? OFFSET ?"
-        return self._rows(where, (words, words, limit, offset))
+        conditions: list[str] = ["(question LIKE ? OR answer LIKE ?)"]
+        parameters: list[Any] = [words, words]
+        defaults = Recipe()
+        wanted = {
+            "COALESCE(outcome, 'running')": filters.outcomes,
+            f"COALESCE(recipe ->> '$.framework', '{defaults.framework}')": filters.frameworks,
+            f"COALESCE(recipe ->> '$.context', '{defaults.context}')": filters.contexts,
+            f"COALESCE(recipe ->> '$.model', '{defaults.model}')": filters.models,
+        }
+        for column, values in wanted.items():
+            if values:
+                conditions.append(f"{column} IN ({_marks(values)})")
+                parameters += values
+        if filters.tags:
+            conditions.append(f"id IN (SELECT run FROM tags WHERE tag IN ({_marks(filters.tags)}))")
+            parameters += filters.tags
+        if filters.since is not None:
+            conditions.append("created >= ?")
+            parameters.append(filters.since)
+        if filters.origin:
+            conditions.append("origin = ?")
+            parameters.append(filters.origin)
+        where = " AND ".join(conditions) + " ORDER BY created DESC, id DESC LIMIT ? OFFSET ?"
+        return self._rows(where, (*parameters, limit, offset))
+
+    def tag(self, run_id: str, tags: Sequence[str]) -> None:
+        wanted = dict.fromkeys(tag for each in tags if (tag := " ".join(each.split())))
+        with self._lock, self._db.conn:
+            self._db.conn.execute("BEGIN IMMEDIATE")
+            self._db.conn.execute("DELETE FROM tags WHERE run = ?", (run_id,))
+            self._db.conn.executemany("INSERT INTO tags (run, tag) VALUES (?, ?)", [(run_id, tag) for tag in wanted])
+
+    def tags(self) -> list[str]:
+        query = "SELECT DISTINCT tag FROM tags JOIN runs ON runs.id = tags.run WHERE deleted IS NULL ORDER BY tag"
+        with self._lock:
+            return [tag for (tag,) in self._db.conn.execute(query)]
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        self._set_deleted(run_ids, time.time())
+
+    def restore(self, run_ids: Sequence[str]) -> None:
+        self._set_deleted(run_ids, None)
+
+    def _set_deleted(self, run_ids: Sequence[str], when: float | None) -> None:
+        with self._lock:
+            self._db.conn.execute(f"UPDATE runs SET deleted = ? WHERE id IN ({_marks(run_ids)})", (when, *run_ids))
+
+    def purge(self, before: float) -> int:
+        with self._lock, self._db.conn:
+            self._db.conn.execute("BEGIN IMMEDIATE")
+            gone = self._db.conn.execute("SELECT id FROM runs WHERE deleted < ?", (before,)).fetchall()
+            for table, column in (("events", "run"), ("controls", "run"), ("tags", "run"), ("runs", "id")):
+                self._db.conn.executemany(f"DELETE FROM {table} WHERE {column} = ?", gone)
+            return len(gone)
 
     def ask_for(self, run_id: str, control: Control) -> None:
         with self._lock:
             self._db["controls"].insert({"run": run_id, "control": control, "time": time.time()})  # type: ignore[union-attr]
 
     def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
-        marks = ",".join("?" * len(run_ids))
         with self._lock:
-            rows = self._db.conn.execute(f"SELECT run, control FROM controls WHERE run IN ({marks})", run_ids)
+            rows = self._db.conn.execute(f"SELECT run, control FROM controls WHERE run IN ({_marks(run_ids)})", run_ids)
             return dict(rows.fetchall())
 
     def withdraw(self, run_id: str) -> None:
@@ -120,18 +177,44 @@ class SqliteStore:
             self._db.table("controls").delete_where("run = ?", [run_id])
 
     def beat(self, run_ids: Sequence[str]) -> None:
-        marks = ",".join("?" * len(run_ids))
         with self._lock:
-            self._db.conn.execute(f"UPDATE runs SET beat = ? WHERE id IN ({marks})", (time.time(), *run_ids))
+            self._db.conn.execute(f"UPDATE runs SET beat = ? WHERE id IN ({_marks(run_ids)})", (time.time(), *run_ids))
+
+    def keep(self, kind: Kind, key: str, body: bytes) -> None:
+        row = {"kind": kind, "key": key, "body": body.decode(), "time": time.time()}
+        with self._lock:
+            self._db.table("kept").upsert(row, pk=("kind", "key"))
+
+    def kept(self, kind: Kind, prefix: str = "") -> list[bytes]:
+        query = "SELECT body FROM kept WHERE kind = ? AND substr(key, 1, ?) = ? ORDER BY time DESC, key"
+        with self._lock:
+            return [body.encode() for (body,) in self._db.conn.execute(query, (kind, len(prefix), prefix))]
+
+    def drop(self, kind: Kind, key: str) -> None:
+        with self._lock:
+            self._db.conn.execute("DELETE FROM kept WHERE kind = ? AND key = ?", (kind, key))
 
     def _rows(self, where: str, parameters: tuple[Any, ...]) -> list[RunRow]:
-        query = f"SELECT id, question, recipe, status, outcome, created, updated, beat, answer FROM runs WHERE {where}"
+        query = (
+            "SELECT id, question, recipe, status, outcome, created, updated, beat, answer, origin, origin_how, "
+            "origin_round, (SELECT json_group_array(tag) FROM tags WHERE tags.run = runs.id) "
+            f"FROM runs WHERE deleted IS NULL AND {where}"
+        )
         with self._lock:
             rows = self._db.conn.execute(query, parameters).fetchall()
-        return [
-            RunRow(id_, question, msgspec.json.decode(recipe, type=Recipe), *rest)
-            for id_, question, recipe, *rest in rows
-        ]
+        return [self._row(*row) for row in rows]
+
+    @staticmethod
+    def _row(id_: str, question: str, recipe: str, *rest: Any) -> RunRow:
+        status, outcome, created, updated, beat, answer, run, how, number, tags = rest
+        return RunRow(
+            id_, question, msgspec.json.decode(recipe, type=Recipe), status, outcome, created, updated, beat, answer,
+            Origin(run, how, number) if run else None, tuple(msgspec.json.decode(tags, type=list[str])),
+        )  # fmt: skip
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ",".join("?" * len(values))
 
 
 def _migrations() -> Migrations:
@@ -154,5 +237,20 @@ def _migrations() -> Migrations:
         db.create_table("events", {"run": str, "seq": int, "body": str}, pk=("run", "seq"))
         db.create_table("controls", {"run": str, "control": str, "time": float})
         db.table("controls").create_index(["run"])
+
+    @migration()
+    def origins_tags_and_deletion(db: Database) -> None:
+        runs = db.table("runs")
+        runs.add_column("origin", str, not_null_default="")
+        runs.add_column("origin_how", str, not_null_default="")
+        runs.add_column("origin_round", int, not_null_default=0)
+        runs.add_column("deleted", float)
+        runs.create_index(["origin"])
+        db.create_table("tags", {"run": str, "tag": str}, pk=("run", "tag"))
+        db.table("tags").create_index(["tag"])
+
+    @migration()
+    def things_kept_beside_runs(db: Database) -> None:
+        db.create_table("kept", {"kind": str, "key": str, "body": str, "time": float}, pk=("kind", "key"))
 
     return migration

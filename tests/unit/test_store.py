@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from research.desk import Comparison, Desk, Opinion, Preset
 from research.errors import ConfigError
 from research.events import Event, RunFinished, RunStarted, Streamed, UserReplied, WaitingForUser
 from research.recipe import Recipe
-from research.store import Store
+from research.store import Filters, Origin, Store
 from research.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -191,3 +194,90 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
     assert path.read_bytes() == before
     beside = {entry.name for entry in tmp_path.iterdir()} - {"workbench.sqlite.lock"}
     assert beside == {"workbench.sqlite"}, "nothing was made beside it but the lock of its opening"
+
+
+def test_filters_narrow_a_list_and_go_together(store: Store) -> None:
+    store.create("a", "Why?", Recipe(), created=10.0)
+    store.create("b", "How?", RECIPE, created=20.0)
+    store.create("c", "How much?", Recipe(model="openai:x"), created=30.0)
+    store.append([RunFinished(run="b", seq=0, status="completed", outcome="answered", answer="So.", report="So.")])
+
+    def found(query: str = "", **wanted: Any) -> list[str]:
+        return [row.id for row in store.runs(query, filters=Filters(**wanted))]
+
+    assert found() == ["c", "b", "a"]
+    assert found(contexts=("full",)) == ["c", "a"]
+    assert found(frameworks=("react",), models=("extractive",)) == ["b", "a"]
+    assert found(outcomes=("answered",)) == ["b"]
+    assert found(outcomes=("running", "answered")) == ["c", "b", "a"]
+    assert found(since=20.0) == ["c", "b"]
+    assert found("How", models=("openai:x",)) == ["c"]
+
+
+def test_tags_are_set_listed_and_filtered_by(store: Store) -> None:
+    store.create("a", "Why?", RECIPE)
+    store.create("b", "How?", RECIPE)
+    store.tag("a", ["to read", " to  read ", "", "经济"])
+    store.tag("b", ["old"])
+    store.tag("b", [])
+    assert store.run("a").tags == ("to read", "经济")
+    assert store.run("b").tags == ()
+    assert store.tags() == ["to read", "经济"]
+    assert [row.id for row in store.runs(filters=Filters(tags=("经济", "old")))] == ["a"]
+
+
+def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
+    store.create("a", "Why?", RECIPE)
+    store.append([streamed("a", 0)])
+    store.tag("a", ["mine"])
+    store.delete(["a"])
+    assert store.runs() == [] == store.tags()
+    with pytest.raises(ConfigError, match="unknown run 'a'"):
+        store.run("a")
+    with pytest.raises(ConfigError, match="deleted a moment ago"):
+        store.create("a", "Again?", RECIPE)
+    store.restore(["a"])
+    assert store.run("a").tags == ("mine",)
+    assert store.events("a") == [streamed("a", 0)]
+
+
+def test_purge_removes_for_good_only_what_was_deleted_before(store: Store) -> None:
+    for run in ("a", "b"):
+        store.create(run, "Why?", RECIPE)
+        store.append([streamed(run, 0)])
+    store.delete(["a"])
+    assert store.purge(0.0) == 0
+    assert store.purge(time.time() + 1) == 1
+    store.restore(["a"])
+    assert [row.id for row in store.runs()] == ["b"]
+    assert store.events("a") == []
+    assert store.events("b") == [streamed("b", 0)]
+
+
+def test_a_run_knows_where_it_comes_from(store: Store) -> None:
+    store.create("a", "Why?", RECIPE)
+    store.create("b", "Why?", RECIPE, origin=Origin("a", "fork", 2))
+    assert store.run("a").origin is None
+    assert store.run("b").origin == Origin("a", "fork", 2)
+    assert [row.id for row in store.runs(filters=Filters(origin="a"))] == ["b"]
+
+
+def test_the_desk_keeps_presets_comparisons_and_opinions(open_store: Callable[[], SqliteStore]) -> None:
+    desk = Desk(open_store())
+    desk.keep_preset(Preset(" My  way ", {"framework": "react", "tools": ["search"]}))
+    desk.keep_preset(Preset("A", {}))
+    desk.keep_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
+    desk.keep_opinion(Opinion("x", "a", 1, "better"))
+    desk.keep_opinion(Opinion("x", "a", -1, "worse 《》"))
+    desk.keep_opinion(Opinion("xy", "b"))
+    again = Desk(open_store())
+    assert again.presets() == [Preset("A", {}), Preset("My way", {"framework": "react", "tools": ["search"]})]
+    assert again.comparison("x").runs == ("a", "b")
+    assert again.opinions("x") == {"a": Opinion("x", "a", -1, "worse 《》")}
+    again.forget_preset("A")
+    again.forget_comparison("x")
+    assert [preset.name for preset in desk.presets()] == ["My way"]
+    with pytest.raises(ConfigError, match="unknown comparison 'x'"):
+        desk.comparison("x")
+    with pytest.raises(ConfigError, match="1 to 40 characters"):
+        desk.keep_preset(Preset("  ", {}))

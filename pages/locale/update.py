@@ -1,0 +1,55 @@
+"""Bring `zh.po` up to date with the words that the pages say: `make words`.
+
+New words come in without a translation, those that nobody says any more go out; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.extract import extract_from_dir, extract_from_file
+from babel.messages.pofile import read_po, write_po
+
+from research import cells, registry
+from research.progress import OUTCOMES
+
+ROOT = Path(__file__).parents[2]
+FILE = Path(__file__).parent / "zh.po"
+KEYWORDS = {"t": None, "count": (2,)}
+"""`t("…")`, and the noun of `count(number, "…")`."""
+
+
+def said() -> Iterator[tuple[str, str]]:
+    """Each word that the pages may say, with the file it stands in."""
+    for name, _, text, *_ in extract_from_dir(str(ROOT / "pages"), keywords=KEYWORDS):
+        yield str(text), f"pages/{name}"
+    for _, text, *_ in extract_from_file("python", str(ROOT / "app.py"), keywords=KEYWORDS):
+        yield str(text), "app.py"
+    for words in OUTCOMES.values():
+        yield words, "research/progress.py"
+    for note in [*cells.NOTES.values(), *cells.OFF.values()]:
+        yield note, "research/cells.py"
+    for entry in [*registry.framework.all(), *registry.context.all()]:
+        place = f"{entry.function.__module__.replace('.', '/')}.py"
+        yield entry.title, place
+        yield entry.summary, place
+        for option in entry.options:
+            yield option.help, place
+            yield option.name.replace("_", " ").capitalize(), place
+
+
+def main() -> None:
+    """Rewrite the catalogue in place."""
+    with FILE.open("rb") as file:
+        known = {each.id: each.string for each in read_po(file, locale="zh")}
+    catalog = Catalog(locale="zh", project="Research Workbench", fuzzy=False)
+    for text, place in sorted(filter(lambda pair: pair[0], said()), key=lambda pair: (pair[1], pair[0])):
+        catalog.add(text, known.get(text, ""), locations=[(place, None)])
+    with FILE.open("wb") as file:
+        write_po(file, catalog, width=0, omit_header=True, include_lineno=False, sort_by_file=False)
+
+
+if __name__ == "__main__":
+    main()
