@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: setup run test check format clean
+.PHONY: setup run test check format words clean
 
 setup: $(VENV)/.ready
 
@@ -38,6 +38,10 @@ check: $(VENV)/.ready-dev
 format: $(VENV)/.ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Bring the Chinese catalogue up to date with the words of the pages.
+words: $(VENV)/.ready
+	$(BIN)/python -m pages.locale.update
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache tests/output

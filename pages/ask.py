@@ -2,68 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from pages.parts import form, head, home, run
+from pages.parts import asked, cards, choices, form, home, presets, run
+from pages.parts.language import t
 from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
-from research.estimate import estimate
-from research.text import clip
-from research.workbench import Workbench
-
-RECENT = 10
-"""Runs among which those at work are looked for."""
-
-
-def _expected(bench: Workbench, chosen: dict[str, Any], question: str) -> None:
-    """What the run may take, before it is started; nothing where the choices do not make a recipe."""
-    try:
-        # Without MCP servers: none is started before the run is.
-        recipe = bench.recipe(**{**chosen, "mcp": ()})
-        expected = estimate(recipe, question, models=bench.model)
-    except ConfigError:
-        return  # said when the run is started
-    st.caption(f"Expected: {plain(expected.line())}", help=plain(expected.basis))
-
 
 home.start_with_app()
-run_id = st.query_params.get("run")
+asked.address()
+if shown := st.query_params.get("run"):
+    # The question stands over its run: no box holds another one beside it.
+    asked.links(shown)
+    run.show(home.bench(), shown)
+    st.stop()
 
-with st.form("ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+again = asked.arrive()
+st.session_state.setdefault("question", EXAMPLE)
+st.html(cards.STYLE)
+with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
     question = st.text_area(
-        "Question", EXAMPLE, key="question", height="content", persist_state="session", label_visibility="collapsed",
-        placeholder="What do you want to know?",
+        t("Question"), key="question", height="content", persist_state="session", label_visibility="collapsed",
+        placeholder=t("What do you want to know?"),
     )  # fmt: skip
-    asked = st.form_submit_button("Start", type="primary", icon=":material/play_arrow:")
+    started = st.button(t("Start"), key="start", type="primary", icon=":material/play_arrow:", shortcut="Mod+Enter")
+below = st.container()  # what is wrong stands where the eye is
+with below:
+    told = asked.refused()
+choices.begin()
 bench = home.bench()  # after the box and the button: opening takes longer than drawing them
-with st.expander("Options", type="compact", icon=":material/tune:"):
+with st.container(gap="xsmall"):
+    presets.row(bench)
+    said = st.container()
+with st.expander(
+    t("Options"), type="compact", icon=":material/tune:", expanded=st.session_state.setdefault("options-open", False)
+):
+    st.session_state["options-wrong"] = False
     chosen = form.options(bench)
+choices.done()
+presets.keep_current(chosen)
 
-if not run_id:
-    _expected(bench, chosen, question or "")
-
-if asked:
-    try:
-        # Checked before the wait for the library, and again by the engine.
-        recipe = bench.recipe(**chosen)
-        home.until_ready()
-        run_id = bench.engine.start(question or "", recipe)
-        st.query_params.from_dict({"run": run_id})
-    except ConfigError as error:
-        st.error(plain(str(error)), title="The run was not started")
-        st.stop()
-
-if run_id:
-    run.show(bench, run_id, question or "")
+try:
+    # Without MCP servers: none is started before the run is.
+    recipe = bench.recipe(**{**chosen, "mcp": ()})
+except ConfigError as error:
+    if not told:
+        said.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
-    st.caption(
-        "The example works offline: every answer cites what was read, in the CIA World Factbook or in your own "
-        "documents. Saved runs are under Runs."
-    )
-    for row in bench.store.runs(limit=RECENT):
-        if row.status == "running" and not head.lost(row):
-            label = f"At work: {plain(clip(row.question, 100))}"
-            st.page_link("pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})
+    line, basis = choices.expected(bench, recipe, question or "")
+    said.caption("  \n".join(filter(None, (choices.line(recipe), line))), help=basis or None)
+
+if started:
+    with below:
+        try:
+            # Checked before the wait for the library, and again by the engine.
+            recipe = bench.recipe(**chosen)
+            home.until_ready()
+            if again is not None and (question or "").strip() == again.question:
+                run_id = bench.engine.rerun(again.id, recipe)
+            else:
+                run_id = bench.engine.start(question or "", recipe)
+        except ConfigError as error:
+            asked.refuse(str(error))
+        else:
+            st.session_state["options-open"] = False
+            st.query_params.from_dict({"run": run_id})
+            st.rerun()
+asked.at_work(bench)

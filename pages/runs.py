@@ -1,66 +1,67 @@
-"""Runs: every saved run, found again, opened and replayed."""
+"""Runs: every saved run, found again, opened and replayed, compared, kept or thrown away."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from pages.parts import head, home, run
-from pages.parts.safe import plain
-from pages.parts.words import lasted, when
-from research.progress import OUTCOMES
-from research.store import RunRow
+from pages.parts import (
+    address,
+    home,
+    run,
+    runs_actions,
+    runs_figures,
+    runs_filters,
+    runs_import,
+    runs_live,
+    runs_table,
+    runs_tree,
+)
+from pages.parts.language import t
 
 home.start_with_app()
+PAGE = 200
+
+top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")
+messages = st.container(gap="xsmall")
 bench = home.bench()
-PAGE, SHORT = 200, 6
+with top:
+    runs_filters.draw(bench)
+    runs_import.draw(bench)
+with messages:
+    runs_import.said()
 
-
-def ending(row: RunRow) -> str:
-    """How the run stands, in a few words."""
-    if row.outcome:
-        return OUTCOMES[row.outcome].partition(";")[0]
-    return "Interrupted" if head.lost(row) else "Running"
-
-
-def opened() -> None:
-    """The row that was clicked becomes the run in the address."""
-    rows = st.session_state["runs-table"]["selection"]["rows"]
-    st.query_params.from_dict({"run": st.session_state["runs-listed"][rows[0]]} if rows else {})
-
-
-query = st.text_input(
-    "Search runs", type="search", placeholder="Search questions and answers", label_visibility="collapsed", live=True
-)
-found = bench.store.runs(query or "", limit=PAGE)
-if not found and query:
-    st.caption(f"No run holds {plain(repr(query))}.")
-elif not found:
-    st.subheader("No runs yet", anchor=False)
-    st.markdown("Every question you ask is kept here with all its rounds, to be read, replayed and exported.")
-    st.page_link("pages/ask.py", label="Ask the first question", icon=":material/arrow_forward:")
+number = address.number("page")
+found = bench.store.runs(runs_filters.query(), PAGE + 1, number * PAGE, runs_filters.filters())
+rows, more = found[:PAGE], len(found) > PAGE
+run_id = st.query_params.get("run", "")
+if rows:
+    runs_live.draw(bench, rows)
+    runs_table.draw(rows, bool(run_id))
+    with st.container(key="runs-foot", horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch"):
+            runs_figures.draw(bench, rows, more)
+        if number or more:
+            st.button(t("Newer"), key="runs-newer", icon=":material/chevron_left:", disabled=not number,
+                      on_click=runs_filters.turn, args=(number - 1,))  # fmt: skip
+            st.button(t("Older"), key="runs-older", icon=":material/chevron_right:", disabled=not more,
+                      on_click=runs_filters.turn, args=(number + 1,))  # fmt: skip
+elif number:
+    st.caption(t("There are no older runs."))
+    st.button(t("Back to the newest"), on_click=runs_filters.turn, args=(0,))
+elif runs_filters.active():
+    st.markdown(t("No run holds {what}.", what=runs_filters.told()))
+    st.button(t("Show all runs"), on_click=runs_filters.clear, icon=":material/filter_list_off:")
 else:
-    st.session_state["runs-listed"] = [row.id for row in found]
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "Question": [" ".join(row.question.split()) for row in found],
-                "Outcome": [ending(row) for row in found],
-                "Framework": [row.recipe.framework for row in found],
-                "Context": [row.recipe.context for row in found],
-                "Model": [row.recipe.model for row in found],
-                "When": [when(row.created) for row in found],
-                "Took": [lasted(row.updated - row.created) if row.outcome else "" for row in found],
-            }
-        ),
-        column_config={"Question": st.column_config.TextColumn(width="large")},
-        hide_index=True, key="runs-table", on_select=opened, selection_mode="single-row",
-        height="auto" if len(found) <= SHORT else 230, alt="Saved runs, newest first",
-    )  # fmt: skip
-    if len(found) == PAGE:
-        st.caption(f"The newest {PAGE} are listed; search for older ones.")
+    st.subheader(t("No runs yet"), anchor=False)
+    st.markdown(t("Every question you ask is kept here with all its rounds, to be read, replayed and exported."))
+    st.page_link("pages/ask.py", label=t("Ask the first question"), icon=":material/arrow_forward:")
 
-if run_id := st.query_params.get("run"):
+checked = runs_table.selected(rows)
+opened = [row for row in rows if row.id == run_id]
+if checked or opened:
+    runs_actions.draw(bench, checked or opened, bool(checked))
+if run_id:
+    runs_tree.draw(bench, run_id)
     run.show(bench, run_id)
-elif found:
-    st.caption("Select a row to open and replay the run.")
+elif rows:
+    st.caption(t("Select a row to open and replay the run. Check several to compare, tag, export or delete them."))

@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--budget-tokens", type=_positive(int), metavar="N")
     run.add_argument("--budget-usd", type=_positive(float), metavar="X")
     run.add_argument("--budget-seconds", type=_positive(float), metavar="S")
+    run.add_argument("--follow", metavar="RUN", help="go on from what that run found; its sources keep their numbers")
     run.add_argument("--export", metavar="FILE.md", help="write the report there")
     run.add_argument("--detach", action="store_true", help="print the run's id and go on in the background")
     run.add_argument("--json", action="store_true")
@@ -97,16 +98,29 @@ def _parser() -> argparse.ArgumentParser:
 
     export = add("export", "saved.export", "write a run to a file")
     export.add_argument("run")
-    export.add_argument("--format", default="md", choices=["md", "json", "jsonl", "bib", "csl"])
+    export.add_argument("--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "csl", "json", "jsonl"])
     export.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
     stop = add("stop", "running.stop", "ask a run to stop")
     stop.add_argument("run")
 
-    resume = add("resume", "running.resume", "go on with a run that waits or was interrupted")
+    pause = add("pause", "running.pause", "let a run rest after the call in flight")
+    pause.add_argument("run")
+
+    resume = add("resume", "running.resume", "go on with a run that rests, waits or was interrupted")
     resume.add_argument("run")
     resume.add_argument("--reply", metavar="TEXT", help="the reply to its question")
     resume.add_argument("--json", action="store_true")
+
+    fork = add("fork", "running.fork", "a new run with the same first rounds, which goes on by itself")
+    fork.add_argument("run")
+    fork.add_argument(
+        "--round", type=_positive(int), required=True, metavar="K", help="rounds that both have in common"
+    )
+    fork.add_argument("--framework", help="go on with another framework: react, tool_rounds or iter_research")
+    fork.add_argument("--context", help="go on with another context strategy")
+    fork.add_argument("--model", help="go on with another model")
+    fork.add_argument("--json", action="store_true")
 
     library = add("library", "parts.library", "the documents that `search` looks through")
     actions = library.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=_Parser)

@@ -23,6 +23,8 @@ Local = Callable[[dict[str, Any]], str]
 def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
     journal, tools = run.shared.journal, run.shared.tools
     fresh = [call for call in calls if journal.observation(call.id) is None]
+    if fresh:
+        run.check_rest()
     if fresh or not all(journal.started(call.id) for call in calls):  # new, or refused before
         run.shared.meter.admit()
     run.shared.meter.spend_tool_calls(len(calls))

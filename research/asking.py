@@ -42,14 +42,15 @@ def converse(
     model = run.shared.models(run.recipe.model_for(purpose))
     base = messages = request.messages
     for _attempt in range(REASKS + 1):
-        run.check_stop()
+        run.check_rest()
         request = msgspec.structs.replace(request, messages=messages)
         keep = _common(run.sent, messages)
         run.sent, run.prompt_tokens = messages, tokens.count_messages(messages, model.name)
         yield Asked(
             agent=run.agent, ask=ask, round=run.transcript.length + 1, purpose=purpose, model=model.name,
             keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in offered),
-            prompt_tokens=run.prompt_tokens,
+            prompt_tokens=run.prompt_tokens, rounds_shown=0 if last is None else len(run.shown),
+            rounds_so_far=run.transcript.length, window=run.window(model.name, composed=last is not None),
         )  # fmt: skip
         started = time.monotonic()
         try:
@@ -105,8 +106,7 @@ def _call(run: Run, model: Model, request: Request, ask: int) -> Steps[Completio
             backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
             wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
             yield Withdrawn(agent=run.agent, ask=ask, error=str(error), wait_s=wait_s)
-            run.shared.stop.wait(wait_s)
-            run.check_stop()
+            run.wait(wait_s)
     raise AssertionError("unreachable: the last try returns or raises")
 
 

@@ -22,6 +22,8 @@ class Meter:
         self.budget = budget
         self._clock = clock
         self._started = clock()
+        self.before = 0.0
+        """Seconds that were worked before this meter began to run, for a run that goes on."""
         self._lock = threading.Lock()
         self.tokens = 0
         self.usd = 0.0
@@ -50,5 +52,5 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Since the run started."""
-        return self._clock() - self._started
+        """Worked so far; rests do not count."""
+        return self.before + self._clock() - self._started

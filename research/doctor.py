@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from research import registry
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.settings import SAVED_FILE, Settings, variable
 from research.types import Completion, Message, Model, Priced, Request, Served, Usage
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ def examine(bench: Workbench) -> list[Check]:
     """Try every part a run may need.  Takes a few seconds; reaches only the servers that are configured."""
     return [
         *_home(bench),
+        *examine_settings(bench),
         *_library(bench),
-        *_encoder(bench),
-        *_sandbox(bench),
+        encoder(bench),
+        python_tool(bench),
         *_models(bench),
         *_services(bench),
         *_mcp(bench),
@@ -58,6 +60,21 @@ def _home(bench: Workbench) -> Iterator[Check]:
         yield Check("home", "broken", f"{home}: {error}; name another folder with WORKBENCH_HOME")
 
 
+def examine_settings(bench: Workbench) -> Iterator[Check]:
+    """The file of the settings page, and what in it does not count."""
+    settings, path = bench.settings, bench.settings.home / SAVED_FILE
+    if not path.exists():
+        yield Check("settings", "off", f"none saved on the settings page; {path} would hold them")
+        return
+    saved = [variable(field) for field in Settings.model_fields if settings.origin(field) == "saved"]
+    yield Check("settings", "ok", f"{path} sets {', '.join(saved) or 'nothing that counts'}")
+    for field in sorted(settings.withheld):
+        why = "the key it would go with is set elsewhere" if field.endswith("_url") else "entered for another address"
+        yield Check("settings", "broken", f"{variable(field)} in {path.name} does not count: {why}")
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        yield Check("settings", "broken", f"others may read {path}, which may hold keys: chmod 600 it")
+
+
 def _library(bench: Workbench) -> Iterator[Check]:
     collections = bench.library.collections()
     if not collections:
@@ -67,24 +84,26 @@ def _library(bench: Workbench) -> Iterator[Check]:
         yield Check("library", "ok", f"{info.name}: {info.documents:,} documents, {vectors}")
 
 
-def _encoder(bench: Workbench) -> Iterator[Check]:
+def encoder(bench: Workbench) -> Check:
+    """Encode a text.  The first time loads the weights."""
     try:
         shape = bench.embedder.encode(["a test"]).shape
-        yield Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
+        return Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
     except WorkbenchError as error:
-        yield Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
+        return Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
 
 
-def _sandbox(bench: Workbench) -> Iterator[Check]:
+def python_tool(bench: Workbench) -> Check:
+    """Where a model's code runs.  The first time, it has to fail at what it must not do; that takes some seconds."""
     from research.sandbox import state
 
     found = state(bench.settings.python_tool)
     if found.backend is None:
-        yield Check("python tool", "broken", f"off: {found.why}")
+        return Check("python tool", "broken", f"off: {found.why}")
     elif found.backend == "monty":
-        yield Check("python tool", "ok", f"Monty, no numpy and no plots: {found.why or 'WORKBENCH_PYTHON=monty'}")
+        return Check("python tool", "ok", f"Monty, no numpy and no plots: {found.why or 'WORKBENCH_PYTHON=monty'}")
     else:
-        yield Check("python tool", "ok", "CPython with numpy and matplotlib, sealed: no files, network or processes")
+        return Check("python tool", "ok", "CPython with numpy and matplotlib, sealed: no files, network or processes")
 
 
 def _services(bench: Workbench) -> Iterator[Check]:
@@ -94,26 +113,53 @@ def _services(bench: Workbench) -> Iterator[Check]:
         if field is None:
             yield Check(entry.id, "ok", "needs no key; not tried, to keep its allowance for you")
             continue
-        try:
-            entry.function(bench.settings).search("test", 1)
-            yield Check(entry.id, "ok", "answers")
-        except ConfigError as error:
-            yield Check(entry.id, "off" if not getattr(bench.settings, field) else "broken", str(error))
-        except ToolError as error:
-            yield Check(entry.id, "broken", str(error))
+        yield service(bench, entry.id)
+
+
+def service(bench: Workbench, name: str) -> Check:
+    """Ask a search service one thing; this counts against its allowance."""
+    settings = bench.settings
+    entry = registry.searcher.get(name)
+    try:
+        entry.function(settings).search("test", 1)
+        return Check(name, "ok", "answers")
+    except ConfigError as error:
+        needed = entry.traits.get("needs")
+        return Check(name, "off" if needed and not getattr(settings, needed) else "broken", str(error))
+    except ToolError as error:
+        return Check(name, "broken", str(error))
+
+
+def reader(bench: Workbench) -> Check:
+    """Let Jina Reader open one page; this counts against its allowance."""
+    from research.fetch import FetchPolicy
+    from research.tools.jina import JinaReader
+
+    settings = bench.settings
+    key = settings.jina_api_key
+    try:
+        JinaReader(settings.jina_url, key.get_secret_value() if key else "")("https://example.com", FetchPolicy())
+        return Check("jina", "ok", "answers")
+    except (ConfigError, ToolError) as error:
+        return Check("jina", "broken", str(error))
 
 
 def _mcp(bench: Workbench) -> Iterator[Check]:
     try:
-        for name, _ in bench.mcp.configured():
-            found = bench.mcp.check(name)
-            said = found.problem or f"{len(found.tools)} tools: {', '.join(found.tools[:5])}"
-            if found.withheld:
-                said += "; " + "; ".join(map(str, found.withheld))
-            broken = bool(found.problem or found.withheld)
-            yield Check(f"mcp {name}", "broken" if broken else "ok", f"{found.how}: {said}")
+        for name, how in bench.mcp.configured():
+            found = mcp_server(bench, name)
+            yield Check(f"mcp {name}", found.state, f"{how}: {found.text}")
     except ConfigError as error:
         yield Check("mcp", "broken", str(error))
+
+
+def mcp_server(bench: Workbench, name: str) -> Check:
+    """Connect to a server of `mcp.json`, which may start its program.  Raises `ConfigError` for an unknown name."""
+    found = bench.mcp.check(name)
+    said = found.problem or f"{len(found.tools)} tools: {', '.join(found.tools[:5])}"
+    if found.withheld:
+        said += "; " + "; ".join(map(str, found.withheld))
+    return Check(name, "broken" if found.problem or found.withheld else "ok", said)
 
 
 def _models(bench: Workbench) -> Iterator[Check]:

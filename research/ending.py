@@ -11,8 +11,8 @@ import msgspec
 from research import prompts
 from research.citations import check, cited, clean, uncited
 from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
-from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Stopped
-from research.events import Event, RunFailed, RunFinished, RunStarted, Warned
+from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Rests, Stopped
+from research.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
 from research.run import Run, Steps
 from research.text import clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
@@ -22,7 +22,7 @@ TRIED = 20
 
 
 def execute(run: Run, run_id: str) -> Iterator[Event]:
-    """Drive a run to its one terminal event; the events come stamped with run, seq and time."""
+    """Drive a run to its one terminal event, or to a rest; the events come stamped with run, seq and time."""
     seq = run.shared.journal.next_seq
     for event in _life(run):
         yield msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
@@ -30,12 +30,15 @@ def execute(run: Run, run_id: str) -> Iterator[Event]:
 
 
 def _life(run: Run) -> Iterator[Event]:
-    yield from run.mark(RunStarted(question=run.question, recipe=run.recipe))
+    yield from run.mark(RunStarted(question=run.question, recipe=run.recipe, earlier=run.shared.journal.earlier))
     for text in run.shared.notices:
         yield from run.mark(Warned(kind="tool", text=text))
     try:
         answer = yield from run.work()
     except NeedsInput:
+        return
+    except Rests:
+        yield Paused()
         return
     except Stopped:
         answer = Answer(run.known(), "stopped")
@@ -47,6 +50,9 @@ def _life(run: Run) -> Iterator[Event]:
         answer = Answer(run.known(), "failed")
     try:
         finished = yield from _finish(run, answer)
+    except Rests:
+        yield Paused()
+        return
     except Exception as error:  # noqa: BLE001 - the words are kept whatever goes wrong while they are judged
         yield RunFailed(error=f"the report could not be checked: {error}", traceback=traceback.format_exc())
         report = answer.report or answer.text

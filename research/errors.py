@@ -7,6 +7,7 @@
     ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
     ├── LimitReached    the run: a budget is spent; the run concludes with what is known
     ├── NeedsInput      the user: the agent asks something before it can go on
+    ├── Rests           the run: the user asked it to pause
     └── Stopped         the run: the user asked it to stop
 
 Anything else ends the run as `failed`, with its traceback among the events.
@@ -66,6 +67,10 @@ class LimitReached(WorkbenchError):
 
 class NeedsInput(WorkbenchError):
     """The run waits for the user's reply; it goes on from its journal when the reply is there."""
+
+
+class Rests(WorkbenchError):
+    """The user asked the run to pause; it goes on from its journal when the user wants."""
 
 
 class Stopped(WorkbenchError):

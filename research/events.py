@@ -20,6 +20,7 @@ from research.types import (
     Observation,
     Outcome,
     Reply,
+    Source,
     Status,
     ToolCall,
     Usage,
@@ -36,9 +37,31 @@ class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ
     agent: str = "main"
 
 
+class Exchange(Struct, frozen=True):
+    """A question that was asked before, and what came of it."""
+
+    question: str
+    report: str
+
+
+class Earlier(Struct, frozen=True, omit_defaults=True):
+    """What a follow-up knows of the runs before it: enough to go on without them."""
+
+    exchanges: tuple[Exchange, ...]
+    """Oldest first."""
+    sources: tuple[Source, ...] = ()
+    """Passages that were seen, with their numbers; new ones are numbered on."""
+    computed: tuple[str, ...] = ()
+    """What the python tool printed."""
+    private: bool = False
+    """Something private was seen there: from the start urls are not free."""
+
+
 class RunStarted(Base, frozen=True):
     question: str
     recipe: Recipe
+    earlier: Earlier | None = None
+    """For a follow-up."""
 
 
 class Asked(Base, frozen=True):
@@ -58,6 +81,12 @@ class Asked(Base, frozen=True):
     tools: tuple[str, ...] = ()
     prompt_tokens: int = 0
     """Estimate; the provider's count comes with `Replied`."""
+    rounds_shown: int = 0
+    """Rounds of this agent whose observations stand in the prompt."""
+    rounds_so_far: int = 0
+    """Rounds it has completed; those not shown were dropped, or stand in a summary or report."""
+    window: int = 0
+    """Largest prompt that the strategy or the model allows, in tokens; 0: unknown."""
 
 
 class Streamed(Base, frozen=True):
@@ -142,6 +171,18 @@ class UserReplied(Base, frozen=True):
     text: str
 
 
+class Paused(Base, frozen=True):
+    """The user lets the run rest until `Resumed`; nothing is in flight."""
+
+
+class Resumed(Base, frozen=True):
+    """The run is taken up again: after a pause, after its process ended, or as a fork that begins here."""
+
+    adopts: bool = False
+    """The rounds before were made under another recipe: they are this run's transcript, and none of their requests is
+    its own."""
+
+
 class RunFailed(Base, frozen=True):
     """Something that should not happen did.  Always followed by `RunFinished`."""
 
@@ -180,6 +221,8 @@ Event = (
     | ChildFinished
     | WaitingForUser
     | UserReplied
+    | Paused
+    | Resumed
     | RunFailed
     | RunFinished
 )

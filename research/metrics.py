@@ -6,7 +6,7 @@ rate, latency.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import mean, quantiles
 
 from msgspec import Struct
@@ -26,21 +26,43 @@ class Metrics(Struct, frozen=True):
     seconds_p95: float
 
 
+class Figures(Struct, frozen=True):
+    """Of one run that has ended."""
+
+    rounds: int
+    """Those in which a tool was called."""
+    calls: int
+    failed: int
+    """Calls whose tool said that it could not."""
+    seconds: float
+
+
+def figures(view: RunView) -> Figures | None:
+    """None for a run that has not ended."""
+    if view.outcome is None:
+        return None
+    calls = [call.observation for r in view.rounds for call in r.calls if call.observation]
+    return Figures(sum(bool(r.calls) for r in view.rounds), len(calls), sum(not c.ok for c in calls), view.seconds)
+
+
 def measure(views: Iterable[RunView]) -> Metrics | None:
     """The figures of these runs; None when none of them has ended."""
-    ended = [view for view in views if view.outcome is not None]
+    return together(list(filter(None, map(figures, views))))
+
+
+def together(ended: Sequence[Figures]) -> Metrics | None:
+    """The figures of several runs as one; None when there are none."""
     if not ended:
         return None
-    rounds = [len([r for r in view.rounds if r.calls]) for view in ended]
-    calls = [call.observation for view in ended for r in view.rounds for call in r.calls if call.observation]
-    seconds = [view.seconds for view in ended]
+    seconds = [each.seconds for each in ended]
     cuts = quantiles(seconds, n=20, method="inclusive") if len(seconds) > 1 else seconds * 19
+    calls = sum(each.calls for each in ended)
     return Metrics(
         runs=len(ended),
-        average_rounds=mean(rounds),
-        multi_round_share=sum(count >= 2 for count in rounds) / len(rounds),
-        tool_calls=len(calls),
-        tool_failure_rate=sum(not seen.ok for seen in calls) / len(calls) if calls else 0.0,
+        average_rounds=mean(each.rounds for each in ended),
+        multi_round_share=sum(each.rounds >= 2 for each in ended) / len(ended),
+        tool_calls=calls,
+        tool_failure_rate=sum(each.failed for each in ended) / calls if calls else 0.0,
         seconds_p50=cuts[9],
         seconds_p95=cuts[18],
     )

@@ -43,10 +43,14 @@ def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
     return float(info.calc_price(counted, provider).total_price)
 
 
-def _find(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo, ModelPrice | None] | None:
-    """The model as the table knows it, with its price today (None: free); None when it cannot be priced by tokens."""
-    from datetime import UTC, datetime
+def window(provider_or_url: str, model: str) -> int:
+    """Tokens of prompt and reply together that the model takes, by the same table; 0: unknown."""
+    found = _listed(provider_or_url, model)
+    return (found[1].context_window or 0) if found else 0
 
+
+def _listed(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo] | None:
+    """The model as the table knows it."""
     from genai_prices.data_snapshot import get_snapshot
 
     table = get_snapshot()
@@ -57,6 +61,17 @@ def _find(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo, ModelP
         _, info = table.find_provider_model(model, provider, None, None)
     except LookupError:
         return None
+    return provider, info
+
+
+def _find(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo, ModelPrice | None] | None:
+    """The model with its price today (None: free); None when it cannot be priced by tokens."""
+    from datetime import UTC, datetime
+
+    listed = _listed(provider_or_url, model)
+    if listed is None:
+        return None
+    provider, info = listed
     price = info.get_prices(datetime.now(tz=UTC))
     known = {name for name, value in vars(price).items() if value is not None}
     if not known and model.endswith(":free"):

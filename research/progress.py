@@ -55,6 +55,10 @@ def lines(event: e.Event) -> Iterator[str]:
             yield f"  {where}concluding: {reason}"
         case e.WaitingForUser(prompt=prompt):
             yield f"  {where}asks: {prompt}"
+        case e.Paused():
+            yield f"  {where}paused"
+        case e.Resumed():
+            yield f"  {where}goes on"
         case e.RunFailed(error=error):
             yield f"  {error}"
         case _:
@@ -66,7 +70,7 @@ def summary(view: RunView) -> str:
     references = [f"[{source.n}] {source.title} <{source.url}>" for source in view.cited_sources]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
-    end = OUTCOMES.get(view.outcome or "", "Still running")
+    end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
     spent = (
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
         f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"

@@ -7,8 +7,8 @@ budget, journal and the loop detector are in here, so that a framework reads lik
 from __future__ import annotations
 
 import queue
-import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -17,9 +17,8 @@ import msgspec
 from research import prompts, protocols, registry
 from research.acting import Local, observe, refuse, watch_for_loops
 from research.asking import Reads, converse
-from research.budget import Meter
-from research.citations import Ledger, cited
-from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Stopped
+from research.citations import cited
+from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Rests, Stopped
 from research.events import (
     Base,
     ChildFinished,
@@ -30,75 +29,32 @@ from research.events import (
     WaitingForUser,
     Warned,
 )
-from research.guard import Guard
-from research.journal import Journal
+from research.inherited import SHOWN, retold, told
 from research.protocols.tagged import write_call
 from research.recipe import Recipe
+from research.shared import Shared as Shared  # what makes a run takes both from here
 from research.text import clip, language_of
-from research.toolbox import Toolbox
 from research.transcript import Interaction, Transcript
 from research.types import (
     Answer,
-    Embedder,
     Message,
-    Model,
     Observation,
     Outcome,
     Reply,
     Request,
     ToolCall,
     ToolSpec,
+    Windowed,
 )
 
 T = TypeVar("T")
 Steps = Generator[Event, None, T]
 """Emits events, returns a T."""
 
+WAKE_EVERY_S = 0.25
+"""How often a waiting run looks whether it is to rest."""
 MAIN = "main"
 """The agent that answers the user; its children are `main/…`."""
-
-
-class Shared:
-    """What a run and its children have in common."""
-
-    def __init__(
-        self,
-        models: Callable[[str], Model],
-        tools: Toolbox,
-        *,
-        meter: Meter,
-        journal: Journal | None = None,
-        stop: threading.Event | None = None,
-        notices: Sequence[str] = (),
-        embedder: Callable[[], Embedder] | None = None,
-    ) -> None:
-        self.models = models
-        """Gives the model of a name such as `extractive` or `openai:NAME`."""
-        self.tools = tools
-        self.meter = meter
-        self.journal = journal or Journal()
-        self.stop = stop or threading.Event()
-        """Set from outside to stop the run within one call in flight."""
-        self.notices = notices
-        """What the user should know of the parts before the first round, e.g. a tool that is withheld."""
-        self.ledger = Ledger(self.journal.sources)
-        self.guard = Guard(self.journal.observations)
-        """Knows which urls may be visited once something private was seen."""
-        self.embedder = embedder
-        """Gives the encoder that helps to judge whether a source says what is cited from it."""
-        self.words: list[str] = []
-        """What the user said: the question and the replies."""
-        self.left_out: set[tuple[str, str]] = set()
-        """Models and parameters of which the user was told that they do not go together."""
-        self.tried: list[tuple[ToolCall, Observation]] = []
-        """Every tool call with its result: what a run that saw nothing has to show."""
-        self.computed: list[str] = []
-        """What the python tool printed: numbers that an answer may state without a source saying them."""
-
-    def hear(self, words: str) -> None:
-        """Take note of what the user said."""
-        self.words.append(words)
-        self.guard.heard(words)
 
 
 class Run:
@@ -124,6 +80,10 @@ class Run:
         """What the agent knows of: the recipe's tools, and those that a framework adds for itself."""
         self.prompt_tokens = 0
         """Estimated size of the last request."""
+        self.bound = 0
+        """Largest prompt that the context strategy allows, in tokens; 0: it names none."""
+        self.shown: set[int] = set()
+        """Rounds whose observations stand in the conversation as it was composed last."""
         self.scribed = 0
         """Rounds that a scribe has merged into the report."""
         self.forgotten = 0
@@ -132,6 +92,11 @@ class Run:
         self.sent: tuple[Message, ...] = ()
         self.actions: list[str] = []
         self.hinted = False
+        if agent == MAIN and shared.journal.adopted:
+            rounds = tuple(retold(each, self.protocol.name) for each in shared.journal.adopted)
+            self.transcript = Transcript(question, rounds, shared.journal.report)
+            self.scribed = len(rounds) - 1 if self.transcript.report else 0
+            self._asks = shared.journal.asks
 
     @property
     def computed(self) -> list[str]:
@@ -166,7 +131,7 @@ class Run:
         ask = self._asks
         recorded = self.shared.journal.reply(self.agent, ask)
         if recorded is not None:
-            self.sent = messages
+            # `sent` stays empty: what was sent then stands in the log, and may have told another date.
             self.shared.meter.spend(recorded.usage)
             return recorded.reply
         if limits:
@@ -224,6 +189,7 @@ class Run:
         yield from self.mark(WaitingForUser(agent=self.agent, prompt=reply.answer))
         text = self.shared.journal.user_reply(self.agent)
         if text is None:
+            self.check_stop()
             raise NeedsInput(reply.answer)
         self.shared.hear(text)
         self.transcript = self.transcript.add(Interaction(reply, hint=text))
@@ -237,6 +203,8 @@ class Run:
 
     def brief(self, prompt: str, **values: str) -> list[Message]:
         """A conversation of its own for one question: the named prompt as system, the filled `…_task` as user."""
+        if "question" in values:
+            values["question"] = self._with_earlier(values["question"])
         return [
             Message("system", prompts.text(prompt, self.language, date=prompts.today())),
             Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
@@ -309,13 +277,28 @@ class Run:
     # -- what context strategies call -------------------------------------------------------------------------------
 
     def head(self) -> list[Message]:
-        """System prompt and question: they stay whatever a strategy drops."""
+        """System prompt and question, with what a follow-up goes on from: they stay whatever a strategy drops."""
+        self.shown.clear()
         tools = self.protocol.instructions(self.tools, self.language)
         system = prompts.system(self.prompt, self.protocol.name, self.language, tools=tools)
         if self.transcript.reflections:
             notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
             system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
-        return [Message("system", system), Message("user", self.question)]
+        return [Message("system", system), Message("user", self._with_earlier(self.question))]
+
+    def _with_earlier(self, question: str) -> str:
+        """A question and, in a follow-up, what was found before it: at most a part of what a prompt can hold."""
+        earlier = self.shared.journal.earlier
+        if earlier is None:
+            return question
+        window = self.window(self.recipe.model)
+        return f"{question}\n\n{told(earlier, self.language, min(SHOWN, window // 2) if window else SHOWN)}"
+
+    def window(self, model: str, *, composed: bool = True) -> int:
+        """Largest prompt for that model, in tokens, as far as it or the strategy (of what it composed) says; 0: unknown."""
+        asked = self.shared.models(model)
+        known = (self.bound if composed else 0, asked.window if isinstance(asked, Windowed) else 0)
+        return min(filter(None, known), default=0)
 
     def turns(self, first: int = 0) -> list[Message]:
         """The rounds from the `first` on, as the protocol writes them."""
@@ -326,6 +309,7 @@ class Run:
         """A round, without the bodies of its observations where they no longer fit into the model's context."""
         interaction = self.transcript.interactions[index]
         if index >= self.forgotten:
+            self.shown.add(index)
             return interaction
         short = tuple(msgspec.structs.replace(seen, text="(dropped: no room)") for seen in interaction.observations)
         return msgspec.structs.replace(interaction, observations=short)
@@ -352,3 +336,17 @@ class Run:
     def check_stop(self) -> None:
         if self.shared.stop.is_set():
             raise Stopped("stopped by the user")
+
+    def check_rest(self) -> None:
+        """Before anything new is begun.  What is in flight goes on to its end: it would have to be paid again."""
+        self.check_stop()
+        if self.shared.rest.is_set():
+            raise Rests("paused by the user")
+
+    def wait(self, seconds: float) -> None:
+        """Wait, unless the run is to stop or rest."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self.shared.rest.is_set():
+            if self.shared.stop.wait(min(left, WAKE_EVERY_S)):
+                break
+        self.check_rest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from research import wire
@@ -43,6 +44,13 @@ class ServedModel(ABC):
         from research.prices import cost_usd
 
         return cost_usd(self._server.url, self._model, usage)
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens of prompt and reply together, as far as the table of prices knows; 0: unknown."""
+        from research.prices import window
+
+        return window(self._server.url, self._model)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -1,22 +1,38 @@
-"""The only reader of the environment.
+"""The only reader of the environment, and of what was entered on the settings page.
 
-Order: the environment, `.env`, `.streamlit/secrets.toml`.  Keys are `SecretStr`: they are taken out where a client is
-made and nowhere else.
+Order: the environment, `.env`, `.streamlit/secrets.toml`, then `settings.toml` in the home folder.  Keys are
+`SecretStr`: they are taken out where a client is made and nowhere else.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from research.errors import ConfigError
 
 SECRETS_FILE = Path(".streamlit/secrets.toml")
+SAVED_FILE: Final = "settings.toml"
+"""In the home folder; written by `research.keys`."""
+OUTSIDE: Final = frozenset({"home", "allow_hosts", "lock_settings"})
+"""The administrator's alone: never in `settings.toml`."""
+
+Origin = Literal["argument", "environment", ".env", "secrets.toml", "saved", "default"]
+"""Where a value comes from, first come first served."""
 
 
 def default_home() -> Path:
@@ -27,12 +43,15 @@ def default_home() -> Path:
 
 
 class Settings(BaseSettings):
-    """What the workbench was told from outside."""
+    """What the workbench was told from outside.  Made by `load`, which also knows where each value comes from."""
 
-    model_config = SettingsConfigDict(env_file=".env", toml_file=SECRETS_FILE, extra="ignore")
+    # A value that is refused may be a key: it must not stand in the error.
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", hide_input_in_errors=True, env_ignore_empty=True)
 
     home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
     """Everything is kept under this folder."""
+    lock_settings: bool = Field(False, validation_alias="WORKBENCH_LOCK_SETTINGS")
+    """Nothing can be changed on the settings page: for a server that several people use."""
     model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")
     """The model a new run starts with."""
     embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
@@ -70,6 +89,9 @@ class Settings(BaseSettings):
     search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
     """Seconds that results of web and scholar services are kept; 0 keeps none."""
 
+    _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
+    _withheld: frozenset[str] = PrivateAttr(default=frozenset())
+
     @field_validator("home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
@@ -79,13 +101,38 @@ class Settings(BaseSettings):
     def allowed_hosts(self) -> tuple[str, ...]:
         return tuple(host.strip() for host in self.allow_hosts.split(",") if host.strip())
 
+    def origin(self, field: str) -> Origin:
+        """Where the value of a field comes from."""
+        return self._origins.get(field, "default")
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """Saved fields that do not count, so that no key goes to an address it was not given for; see `_together`."""
+        return self._withheld
+
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
-        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+        return (init_settings,)  # `load` asks the others itself: it has to know which one answered
+
+
+def variable(field: str) -> str:
+    """The name under which the user knows a field, e.g. `OPENAI_API_KEY`; "" where there is none."""
+    known = Settings.model_fields.get(field)
+    return str(known.validation_alias) if known else ""
+
+
+FIELDS: Final[Mapping[str, str]] = {variable(field): field for field in Settings.model_fields}
+"""Field by variable."""
+ADDRESSES: Final[Mapping[str, str]] = {
+    key: next(url for url in (f"{service}_base_url", f"{service}_url") if url in Settings.model_fields)
+    for key in Settings.model_fields
+    if (service := key.removesuffix("_api_key")) != key
+}
+"""The field with the address that a key is sent to, by the key's field."""
 
 
 def environment() -> Mapping[str, str]:
@@ -99,17 +146,117 @@ def environment() -> Mapping[str, str]:
 
 def load(**overrides: Any) -> Settings:
     """The settings; an override replaces what was found.  Raises `ConfigError` that names the setting."""
-    names = {name: str(field.validation_alias) for name, field in Settings.model_fields.items()}
+    found: dict[Origin, dict[str, Any]] = {
+        "argument": {
+            str(Settings.model_fields[field].validation_alias): value
+            for field, value in overrides.items()
+            if value is not None
+        },
+        "environment": EnvSettingsSource(Settings)(),
+        ".env": DotEnvSettingsSource(Settings)(),
+        "secrets.toml": _secrets(),
+    }
+    values, origins = _first(found)
     try:
-        settings = Settings(**{names[key]: value for key, value in overrides.items() if value is not None})
+        home = Settings(**{name: values[name] for name in ("WORKBENCH_HOME",) if name in values}).home
+        entries = read_saved(home)
+        found["saved"] = {
+            name: entry["key"] if isinstance(entry, Mapping) else entry for name, entry in entries.items()
+        }
+        values, origins = _first(found)
+        withheld = {FIELDS[name] for name in _together(values, origins, entries)}
+        values, origins = _first(
+            {**found, "saved": {n: v for n, v in found["saved"].items() if FIELDS[n] not in withheld}}
+        )
+        settings = Settings(**values)
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)  # runs and documents are the user's alone
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigError(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        name = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"setting {name}{_whence(origins.get(name))}: {first['msg']}") from error
     except OSError as error:
         raise ConfigError(
             f"WORKBENCH_HOME {error.filename}: {error.strerror}; name a folder that can be written"
         ) from error
     if not os.access(settings.home, os.W_OK):
         raise ConfigError(f"WORKBENCH_HOME {settings.home}: not writable; name a folder that can be written")
+    settings._origins = {FIELDS[name]: origin for name, origin in origins.items()}
+    settings._withheld = frozenset(withheld)
     return settings
+
+
+def again(settings: Settings) -> Settings:
+    """The same as `settings`, read anew.  Raises `ConfigError`."""
+    return load(**{field: getattr(settings, field) for field, each in settings._origins.items() if each == "argument"})
+
+
+def read_saved(home: Path) -> dict[str, Any]:
+    """What `settings.toml` holds: a value by its variable, for a key `{key, for}`.  Raises `ConfigError`."""
+    path = home / SAVED_FILE
+    mend = "mend it, or remove it and enter the settings again"
+    try:
+        with path.open("rb") as file:
+            entries = tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"the settings file {path} cannot be read ({error.strerror}); {mend}") from error
+    except ValueError as error:  # TOML or UTF-8; the words of both say where, and quote no value
+        raise ConfigError(f"the settings file {path} is damaged ({error}); {mend}") from error
+    for name, entry in entries.items():
+        if FIELDS.get(name, "home") in OUTSIDE:
+            raise ConfigError(f"the settings file {path} holds {name}, which is no setting to be kept there; {mend}")
+        key = FIELDS[name] in ADDRESSES
+        if isinstance(entry, dict) and not (key and isinstance(entry.get("key"), str) and set(entry) <= {"key", "for"}):
+            raise ConfigError(f'the settings file {path}: {name} is not written as NAME = "value"; {mend}')
+    return entries
+
+
+def host_of(url: str | None) -> str:
+    """What a key is given for: scheme, host and port of an address; "" for that of the service itself."""
+    if not url:
+        return ""
+    parts = urlsplit(url.strip().lower())
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _secrets() -> dict[str, Any]:
+    try:
+        return {
+            name: value for name, value in TomlConfigSettingsSource(Settings, SECRETS_FILE)().items() if name in FIELDS
+        }
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{SECRETS_FILE} is damaged ({error}); mend it or remove it") from error
+
+
+def _first(found: Mapping[Origin, Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Origin]]:
+    """Each value from the first source that has it, and which one that was; by variable."""
+    values: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
+    for origin, source in found.items():
+        for name in source.keys() & FIELDS.keys() - values.keys():
+            values[name], origins[name] = source[name], origin
+    # Streamlit copies secrets.toml into the environment.
+    for name, value in found.get("secrets.toml", {}).items():
+        if origins[name] == "environment" and values[name] == str(value):
+            origins[name] = "secrets.toml"
+    return values, origins
+
+
+def _together(values: Mapping[str, Any], origins: Mapping[str, Origin], entries: Mapping[str, Any]) -> Iterator[str]:
+    """Saved variables that must not count.
+
+    Whoever may open the page may enter an address; no key that he does not know may go there.  So a saved key counts
+    for the address only that it was entered for, and a saved address counts only for a key that is saved, too.
+    """
+    for key, url in ((variable(key), variable(url)) for key, url in ADDRESSES.items()):
+        if origins.get(url) == "saved" and values.get(key) and origins.get(key) != "saved":
+            yield url
+        elif origins.get(key) == "saved" and isinstance(entries[key], dict) and "for" in entries[key]:
+            goes_to = values.get(url, Settings.model_fields[FIELDS[url]].default)
+            if host_of(goes_to) != entries[key]["for"]:
+                yield key
+
+
+def _whence(origin: Origin | None) -> str:
+    return {"saved": f" in {SAVED_FILE} of the home folder", ".env": " in .env"}.get(origin or "", "")

@@ -216,6 +216,15 @@ class Priced(Protocol):
 
 
 @runtime_checkable
+class Windowed(Protocol):
+    """A model of which it may be known how long a prompt can be."""
+
+    @property
+    def window(self) -> int:
+        """Tokens of prompt and reply together; 0: unknown."""
+
+
+@runtime_checkable
 class Yielding(Protocol):
     """A model whose service does not accept every parameter."""
 

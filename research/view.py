@@ -36,6 +36,7 @@ class RoundView:
     model: str
     started: float
     prompt_tokens: int
+    """Estimate; the provider's count is in `usage`."""
     sent: list[tuple[int, tuple[Message, ...]]]
     """Each request of the round: how many leading messages of the one before it were kept, and what was added."""
     draft: str = ""
@@ -47,15 +48,48 @@ class RoundView:
     calls: list[CallView] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Withdrawn attempts, rejected replies and warnings, in words."""
+    rounds_shown: int = 0
+    rounds_so_far: int = 0
+    window: int = 0
+    """All three as in `Asked`."""
 
     @property
     def thinking(self) -> str:
         return self.reply.thinking if self.reply else self.draft_reasoning
 
     @property
+    def full(self) -> float | None:
+        """How full the prompt is, from 0 to 1; None where nothing is known to bound it."""
+        counted = self.usage.prompt_tokens if self.usage and not self.usage.estimated else self.prompt_tokens
+        return min(1.0, counted / self.window) if self.window else None
+
+    @property
     def done(self) -> bool:
         """Nothing of this round is still to come."""
         return (self.reply is not None or self.ask == 0) and all(call.observation for call in self.calls)
+
+
+@dataclass
+class Worktime:
+    """The time a run was worked on, from its events: rests, waits and the time after a crash do not count."""
+
+    seconds: float = 0.0
+    rests: list[tuple[float, float]] = field(default_factory=list)
+    """When nobody worked on it: from, until; seconds since the epoch."""
+    last: float | None = None
+
+    def apply(self, event: e.Event) -> None:
+        """Take one more event in."""
+        if self.last is not None:
+            if isinstance(event, e.Resumed | e.UserReplied):
+                self.rests.append((self.last, max(self.last, event.time)))
+            else:  # clocks are set back
+                self.seconds += max(0.0, event.time - self.last)
+        self.last = event.time
+
+
+STEPS = ("act", "research", "outline", "plan", "solve")
+"""Purposes that take an agent a step further; the others sum up, judge or frame."""
 
 
 @dataclass
@@ -92,6 +126,9 @@ class RunView:
     """None as soon as one call's price is unknown."""
     seq: int = -1
     agents: list[str] = field(default_factory=list)
+    earlier: e.Earlier | None = None
+    """What a follow-up goes on from; its sources are among `sources`."""
+    worktime: Worktime = field(default_factory=Worktime)
 
     @property
     def running(self) -> bool:
@@ -113,18 +150,44 @@ class RunView:
         seen = (call.observation for current in self.rounds for call in current.calls if call.observation)
         return list(dict.fromkeys(image for observation in seen for image in observation.images))
 
-    def round_count(self, agent: str = "main") -> int:
-        return max((r.number for r in self.rounds if r.agent == agent and r.purpose == "act"), default=0)
+    def round_count(self, agent: str | None = None) -> int:
+        """Rounds in which an agent took a step, of all agents together or of one: work that others do counts."""
+        last: dict[str, int] = {}
+        for current in self.rounds:
+            if current.purpose in STEPS and agent in (None, current.agent):
+                last[current.agent] = max(last.get(current.agent, 0), current.number)
+        return sum(last.values())
+
+    @property
+    def forkable(self) -> int:
+        """Complete rounds of the main agent: a fork can have the first 1 to so many in common.  0: it made none."""
+        own = [r for r in self.rounds if r.agent == "main"]
+        last = max((r.number for r in own), default=0)
+        # Of the last one it is not known whether another follows, unless its calls are all answered.
+        return max([last - 1, *(r.number for r in own if r.calls and r.done)], default=0) if last else 0
+
+    @property
+    def rests(self) -> list[tuple[float, float]]:
+        """When nobody worked on the run: from, until; seconds since the epoch."""
+        return self.worktime.rests
+
+    def elapsed(self, now: float) -> float:
+        """Seconds of work until `now`, seconds since the epoch; rests do not count."""
+        if self.outcome not in (None, "needs_input"):
+            return self.seconds
+        return self.worktime.seconds + (max(0.0, now - self.updated) if self.running and self.started else 0.0)
 
     def apply(self, event: e.Event) -> None:
         """Take one more event in.  Events must come in the order of `seq`."""
         self.seq, self.updated = event.seq, event.time
         self.run = event.run
+        self.worktime.apply(event)
         if event.agent not in self.agents:
             self.agents.append(event.agent)
         match event:
             case e.RunStarted():
                 self.question, self.recipe, self.started = event.question, event.recipe, event.time
+                self._inherit(event.earlier)
             case e.Asked():
                 self._asked(event)
             case e.Streamed(kind="text"):
@@ -160,6 +223,10 @@ class RunView:
             case e.UserReplied():
                 self.status, self.outcome, self.answer = "running", None, ""
                 self._last(event.agent).notes.append(f"Your reply: {event.text}")
+            case e.Paused():
+                self.status, self.seconds = "paused", self.worktime.seconds
+            case e.Resumed():
+                self.status, self.outcome, self.answer = "running", None, ""
             case e.RunFailed():
                 self.error, self.traceback = event.error, event.traceback
             case e.RunFinished():
@@ -168,6 +235,11 @@ class RunView:
                 self.uncited, self.removed = event.uncited, event.removed
             case e.ChildStarted() | e.ChildFinished():
                 pass
+
+    def _inherit(self, earlier: e.Earlier | None) -> None:
+        self.earlier = earlier
+        for source in earlier.sources if earlier else ():
+            self.sources.setdefault(source.n, []).append(source)
 
     def _source(self, n: int) -> Source:
         """All that is known of one source: the best of its quotes, and what any of its passages told of it."""
@@ -182,13 +254,16 @@ class RunView:
             self.rounds.append(
                 RoundView(
                     event.agent, event.ask, event.round, event.purpose, event.model, event.time,
-                    event.prompt_tokens, [(event.keep, event.messages)],
+                    event.prompt_tokens, [(event.keep, event.messages)], rounds_shown=event.rounds_shown,
+                    rounds_so_far=event.rounds_so_far, window=event.window,
                 )
             )  # fmt: skip
             return
         # Asked again within the round: what was streamed of the refused reply does not count.
         current.sent.append((event.keep, event.messages))
         current.draft = current.draft_reasoning = ""
+        current.prompt_tokens, current.window = event.prompt_tokens, event.window
+        current.rounds_shown, current.rounds_so_far = event.rounds_shown, event.rounds_so_far
 
     def _round(self, event: e.Streamed | e.Withdrawn | e.Rejected | e.Replied) -> RoundView:
         return next(r for r in reversed(self.rounds) if r.agent == event.agent and r.ask == event.ask)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,13 +19,14 @@ from research.recipe import ROLES, Budget, Recipe
 from research.run import Shared
 from research.search.library import Library, Progress
 from research.search.web import configured, services
-from research.settings import Settings, environment, load
+from research.settings import Settings, again, environment, load
 from research.store.sqlite import SqliteStore
 from research.toolbox import Toolbox
 from research.types import Embedder, Model, Passage, Scripted, Tool
 
 if TYPE_CHECKING:
     from research.mcp.client import McpServers
+    from research.memory.memory import Memory
     from research.tools.jina import JinaReader
 
 TOOLS = ("search", "visit", "python")
@@ -39,6 +41,19 @@ class Workbench:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or load()
         self.engine = ThreadEngine(self.store, self.shared)
+
+    def reload(self) -> None:
+        """Read the settings anew: what is asked for from now on follows them, runs at work keep what they began with.
+
+        Another encoder opens the library anew; MCP servers stay connected.  Raises `ConfigError`, and changes nothing.
+        """
+        before, self.settings = self.settings, again(self.settings)
+        if self.settings.embedder != before.embedder:
+            library = self.__dict__.get("library")
+            for name in ("embedder", "library", "memory"):
+                self.__dict__.pop(name, None)
+            if library is not None:
+                library.close()
 
     @cached_property
     def store(self) -> SqliteStore:
@@ -57,6 +72,13 @@ class Workbench:
     @cached_property
     def library(self) -> Library:
         return Library(self.settings.home, self.embedder)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What was learned in earlier runs, and what the user noted."""
+        from research.memory.memory import Memory
+
+        return Memory(self.settings.home / "memory.sqlite", self.embedder)
 
     @cached_property
     def mcp(self) -> McpServers:
@@ -149,10 +171,12 @@ class Workbench:
     def shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> Shared:
         """What a run of this recipe works with."""
         cache: dict[str, Model] = {}
+        tools, notices = list(self._tools(recipe, stop)), []
+        kept = copy.copy(self)  # models are made when they are asked: as the settings are now, also after a reload
 
         def models(name: str) -> Model:
             if name not in cache:
-                cache[name] = model = self.model(name)
+                cache[name] = model = kept.model(name)
                 if isinstance(model, Scripted):
                     # A script goes on where the recorded run broke off.
                     for done in journal.replied:
@@ -160,14 +184,13 @@ class Workbench:
                             model.take(done.purpose, done.agent)
             return cache[name]
 
-        tools, notices = list(self._tools(recipe, stop)), []
         if recipe.mcp:
             offer = self.mcp.offer(recipe.mcp)
             tools += offer.tools
             notices = [str(each) for each in offer.withheld]
         return Shared(
             models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices,
-            embedder=lambda: self.embedder,
+            embedder=lambda: kept.embedder,
         )  # fmt: skip
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:

@@ -12,13 +12,14 @@ from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from research import cells, registry
+from research import cells, embedders, registry, space
+from research.exports import FORMATS
 from research.progress import OUTCOMES
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).parent / "zh.po"
-KEYWORDS = {"t": None, "count": (2,)}
-"""`t("…")`, and the noun of `count(number, "…")`."""
+KEYWORDS = {"t": None, "later": None, "count": (2,)}
+"""`t("…")`, `later("…")`, and the noun of `count(number, "…")`."""
 
 
 def said() -> Iterator[tuple[str, str]]:
@@ -31,6 +32,14 @@ def said() -> Iterator[tuple[str, str]]:
         yield words, "research/progress.py"
     for note in [*cells.NOTES.values(), *cells.OFF.values()]:
         yield note, "research/cells.py"
+    for kind in FORMATS.values():
+        yield kind.title, "research/exports/__init__.py"
+    for part in [*space.PARTS, "Other"]:
+        yield part, "research/space.py"
+    for words in embedders.known().values():
+        yield words, "research/embedders/__init__.py"
+    for entry in [*registry.provider.all(), *registry.searcher.all()]:
+        yield from ((text, f"{entry.function.__module__.replace('.', '/')}.py") for text in (entry.title, entry.summary))
     for entry in [*registry.framework.all(), *registry.context.all()]:
         place = f"{entry.function.__module__.replace('.', '/')}.py"
         yield entry.title, place

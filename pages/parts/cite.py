@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import VERDICTS
 from research.exports.csl import web
+from research.text import clip
 from research.types import Citation, Source
 
 LIBRARY = "pages/library.py"
+TITLE, QUOTE = 300, 1_500
+"""Characters of a title and of a quote or a reason."""
 
 
 def chip(source: Source, citation: Citation | None = None) -> None:
@@ -18,9 +22,10 @@ def chip(source: Source, citation: Citation | None = None) -> None:
     if citation:
         colour, icon, _ = VERDICTS[citation.status]
         label, quote = f":{colour}[:material/{icon}:] {source.n}", citation.quote or source.quote
-    with st.popover(label, type="tertiary", help=plain(source.title)):
-        st.markdown(f"**\\[{source.n}\\] {plain(source.title)}**")
-        quoted(quote)
+    title = plain(clip(source.title, TITLE))
+    with st.popover(label, type="tertiary", help=title):
+        st.markdown(f"**\\[{source.n}\\] {title}**")
+        quoted(clip(quote, QUOTE))
         if citation:
             verdict(citation)
         link(source, quote)
@@ -40,14 +45,14 @@ def quoted(text: str) -> None:
 
 def verdict(citation: Citation) -> None:
     colour, icon, words = VERDICTS[citation.status]
-    st.caption(f":{colour}[:material/{icon}:] {words} {plain(citation.reason)}".strip())
+    st.caption(f":{colour}[:material/{icon}:] {t(words)} {plain(clip(citation.reason, QUOTE))}".strip())
 
 
 def link(source: Source, quote: str = "") -> None:
     """Where the source is: a page of this app for the library, a web address for the rest."""
     if source.url.startswith("library://"):
         parameters = {"doc": source.url, "quote": quote or source.quote}
-        st.page_link(LIBRARY, label="Open in the library", icon=":material/menu_book:", query_params=parameters)
+        st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
     elif web(source.url):
         st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
     else:

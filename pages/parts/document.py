@@ -4,49 +4,80 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import cite
+from pages.parts import address, cite, library_collections
+from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
 from research.errors import ToolError
 from research.search.library import Library
-from research.types import Passage, Source
 
-SHOWN = 60_000
-"""Characters drawn of one document."""
-
-
-def result(passage: Passage) -> None:
-    """One hit of a search."""
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{plain(passage.title)}**")
-        cite.quoted(passage.quote)
-        cite.link(Source(0, passage.url, passage.title, passage.quote))
+PART = 30_000
+"""Characters of a document that are drawn at a time."""
 
 
 def draw(library: Library, url: str, quote: str = "") -> None:
-    """The whole text, the quoted lines marked."""
-    st.page_link(cite.LIBRARY, label="All of the library", icon=":material/arrow_back:")
+    """The text part by part, the quoted lines marked; at first the part that holds them."""
+    back = address.without("doc", "quote", "part")
+    st.page_link(cite.LIBRARY, label=t("Back to the library"), icon=":material/arrow_back:", query_params=back)
     try:
         document = library.open(url)
     except ToolError as error:
-        st.error(plain(str(error)), title="No such document")
+        st.error(plain(str(error)), title=t("No such document"))
         return
     st.header(plain(document.title), anchor=False)
-    st.caption(plain(document.url))
+    collection = library_collections.title(library.collection_of(url))
+    st.caption(f"{plain(collection)} · {plain(document.url)}")
+    lines = [piece for line in document.text.splitlines() for piece in _pieces(" ".join(line.split()))]
     wanted = [" ".join(line.split()) for line in quote.splitlines() if line.strip()]
-    lines = [" ".join(line.split()) for line in document.text[:SHOWN].splitlines()]
     marked = {index for index, line in enumerate(lines) for want in wanted if _holds(line, want)}
+    parts = _parts(lines)
+    of_quote = next((place for place, part in enumerate(parts) if marked.intersection(part)), 0)
+    chosen = min(address.number("part"), len(parts) - 1) if "part" in st.query_params else of_quote
     if wanted and marked:
-        st.caption(f"The quoted passage is marked: {count(len(marked), 'line')} of {len(lines):,}.")
+        said = t(
+            "The quoted passage is marked: {marked} of {n}.", marked=count(len(marked), "line"), n=f"{len(lines):,}"
+        )
+        st.caption(said if chosen == of_quote else f"{said} {t('It begins in part {part}.', part=of_quote + 1)}")
     elif wanted:
-        st.caption("The quoted passage is:")
+        st.caption(t("The quoted passage is:"))
         cite.quoted(quote)
-    with st.container(width=760):
+    _turn(chosen, len(parts), "top")
+    with st.container(key="document", width=760):
         # Two spaces keep the lines of the source; an empty one still parts two paragraphs.
-        text = (f":primary-background[{plain(line)}]" if i in marked else plain(line) for i, line in enumerate(lines))
+        text = (_line(lines[index], index in marked) for index in parts[chosen])
         st.markdown("  \n".join(text))
-    if len(document.text) > SHOWN:
-        st.caption(f"The first {SHOWN:,} of {len(document.text):,} characters are shown.")
+    _turn(chosen, len(parts), "bottom")
+
+
+def _line(line: str, marked: bool) -> str:
+    return f":primary-background[{plain(line)}]" if marked else plain(line)
+
+
+def _pieces(line: str) -> list[str]:
+    """A line that is longer than a part is cut."""
+    return [line[start : start + PART] for start in range(0, len(line), PART)] or [""]
+
+
+def _parts(lines: list[str]) -> list[range]:
+    """The lines of each part."""
+    parts, begin, size = [], 0, 0
+    for index, line in enumerate(lines):
+        if size + len(line) > PART and index > begin:
+            parts.append(range(begin, index))
+            begin, size = index, 0
+        size += len(line) + 1
+    return [*parts, range(begin, len(lines))]
+
+
+def _turn(chosen: int, total: int, place: str) -> None:
+    if total < 2:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(t("Previous part"), key=f"part-previous-{place}", icon=":material/chevron_left:",
+                  disabled=not chosen, on_click=address.put, args=("part", str(chosen)))  # fmt: skip
+        st.caption(t("Part {number} of {total}", number=chosen + 1, total=total), width="content")
+        st.button(t("Next part"), key=f"part-next-{place}", icon=":material/chevron_right:",
+                  disabled=chosen + 1 == total, on_click=address.put, args=("part", str(chosen + 2)))  # fmt: skip
 
 
 def _holds(line: str, quote: str) -> bool:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts import upload
+from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
 from research.errors import ConfigError
@@ -22,40 +24,48 @@ def names(bench: Workbench) -> list[str]:
 
 
 def pick(bench: Workbench) -> tuple[str, ...]:
-    """Choose among the folders in the library, with a way to add one; what is added here is chosen."""
-    known = names(bench)
-    chosen: list[str] = []
-    if added := st.session_state.get(ADDED):
-        st.session_state["folders"] = [*st.session_state.get("folders", []), str(added[0])]
-    if known:
-        chosen = st.multiselect(
-            "Document folders", known, key="folders", format_func=lambda path: Path(path).name,
-            placeholder="the Factbook alone", persist_state="session",
-        )  # fmt: skip
-    with st.popover("Add a document folder", icon=":material/create_new_folder:"):
+    """Choose among the folders in the library, with ways to add to them; what is added here is chosen."""
+    above = st.container()
+    added = st.session_state.get(ADDED)
+    with st.popover(t("Add documents"), icon=":material/upload_file:"):
+        uploaded = upload.draw(bench, "options")
+        st.divider()
         add(bench, "options")
-    return tuple(chosen)
+    fresh = [str(each) for each in (added and added[0], uploaded) if each]
+    known = names(bench)
+    chosen = [name for name in st.session_state.get("folders", []) if name in known]
+    if fresh or chosen != st.session_state.get("folders", []):  # forgotten on another page
+        st.session_state["folders"] = list(dict.fromkeys([*chosen, *fresh]))
+    if not known:
+        return ()
+    return tuple(
+        above.multiselect(
+            t("Your documents"), known, key="folders", format_func=lambda path: plain(Path(path).name),
+            placeholder=t("the Factbook alone"), persist_state="session",
+        )
+    )  # fmt: skip
 
 
 def add(bench: Workbench, place: str) -> None:
     """A path, and what came of reading it."""
     with st.form(f"add-folder-{place}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input(
-            "Folder on this computer", placeholder="/home/me/papers", help="md, txt, html, pdf and docx files are read."
-        )
-        wanted = st.form_submit_button("Add folder")
+            t("Folder on this computer"), key=f"folder-path-{place}", placeholder="/home/me/papers",
+            help=t("md, txt, html, pdf and docx files are read where they are."),
+        )  # fmt: skip
+        wanted = st.form_submit_button(t("Add folder"), key=f"add-folder-button-{place}")
     if added := st.session_state.pop(ADDED, None):
         _said(*added)
     if not wanted:
         return
     if not path.strip():
-        st.error("Name a folder, for example /home/me/papers.")
+        st.error(t("Name a folder, for example /home/me/papers."))
         return
     folder = Path(path.strip()).expanduser().resolve()
-    bar = st.progress(0.0, "Reading")
+    bar = st.progress(0.0, t("Reading"))
 
     def report(done: int, total: int, what: str) -> None:
-        bar.progress(done / max(1, total), f"Reading {plain(what)}")
+        bar.progress(done / max(1, total), t("Reading {name}", name=plain(what)))
 
     try:
         found = bench.library.add_folder(folder, report)
@@ -70,7 +80,9 @@ def add(bench: Workbench, place: str) -> None:
 
 
 def _said(folder: Path, found: FolderReport) -> None:
-    read = f"{count(found.indexed, 'file')} read, {found.unchanged:,} unchanged, {found.removed:,} gone"
-    st.success(f"{plain(folder.name)}: {read}.")
+    st.success(
+        t("{name}: {files} read, {unchanged} unchanged, {removed} gone.", name=plain(folder.name),
+          files=count(found.indexed, "file"), unchanged=f"{found.unchanged:,}", removed=f"{found.removed:,}")
+    )  # fmt: skip
     for path, reason in found.unreadable:
-        st.warning(f"{plain(path.name)}: {plain(reason)}", title="Not read")
+        st.warning(f"{plain(path.name)}: {plain(reason)}", title=t("Not read"))

@@ -6,50 +6,148 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts import folders, models
+from pages.parts import cards, choices, folders, models
+from pages.parts.language import later, t
 from pages.parts.safe import plain
-from research import cells, registry
+from research import registry
 from research.errors import ConfigError
-from research.recipe import Budget
+from research.recipe import Budget, Recipe
 from research.registry import Entry, Option
+from research.search.web import scholars, services
 from research.workbench import ALL_TOOLS, SEARCHERS, TOOLS, Workbench
 
 KEEP: Final = "session"
 """Choices survive a visit to another page."""
+LANGUAGES: Final = {"auto": later("as the question"), "en": later("English"), "zh": later("Chinese")}
+PROTOCOLS: Final = {
+    "auto": later("as the model can"), "native": later("the provider's own calls"), "tagged": later("tags in the text"),
+}  # fmt: skip
 
 
 def options(bench: Workbench) -> dict[str, Any]:
     """Draw the choices; returns the arguments of `Workbench.recipe`."""
+    framework, context = cards.pair()
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        framework, given = _entry("framework", "Framework", registry.framework, "react")
-        context, more = _entry(
-            f"context-{framework}",
-            "Context strategy",
-            registry.context,
-            cells.default_context(framework),
-            side="context",
-        )
-        refusal = cells.refusal(framework, context)
-        st.caption(f"Not possible: {refusal}." if refusal else f"The strategy {cells.NOTES[framework]}.")
+        given = entry(choices.place(framework), registry.framework.get(framework), "framework")
+        more = entry(choices.place(framework, context), registry.context.get(context), "context")
     with middle:
         model, roles = models.pick(bench)
-        tools = st.pills(
-            "Tools", ALL_TOOLS, selection_mode="multi", default=TOOLS, key="tools", persist_state=KEEP,
-            help="What the model may call.",
-        )  # fmt: skip
-        search = st.pills(
-            "Search in", bench.sources(), selection_mode="multi", default=SEARCHERS, key="search", persist_state=KEEP,
-            help="`web` asks every web service that is set up, DuckDuckGo without any. The library needs no network.",
-        )  # fmt: skip
+        tools = _several("tools", t("Tools"), ALL_TOOLS, TOOLS, t("What the model may call."))
+        scholar: tuple[str, ...] = Recipe().scholar
+        if "scholar" in tools:
+            scholar = _several(
+                "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Asked over the network.")
+            )
+            if not scholar:
+                wrong(t("The tool scholar has no service to ask: choose one, or leave the tool out."))
+            _set_up(bench, scholar)
+        search: tuple[str, ...] = ()
+        if "search" in tools:
+            search = _several(
+                "search", t("Search in"), bench.sources(), SEARCHERS,
+                t("`web` asks every web service that is set up, DuckDuckGo without any. The library needs no network."),
+            )  # fmt: skip
+            if not search:
+                wrong(t("The tool search has nowhere to look: choose a source, or leave the tool out."))
+            _set_up(bench, search)
         servers = _servers(bench)
-        chosen = folders.pick(bench)
+        chosen = folders.pick(bench) if "library" in search else ()
     with right:
-        budget = _budget()
+        limits = budget()
+        rest = _rest()
     return {
         "framework": framework, "context": context, "options": given | more, "model": model, "roles": roles,
-        "tools": tuple(tools), "search": tuple(search), "mcp": servers, "folders": chosen, "budget": budget,
+        "tools": tools, "search": search, "scholar": scholar, "mcp": servers, "folders": chosen, "budget": limits, **rest,
     }  # fmt: skip
+
+
+def wrong(text: str) -> None:
+    """Says beside a control what is wrong with what was chosen there; Markdown."""
+    st.session_state["options-wrong"] = True
+    st.markdown(f":red[:material/error: {text}]")
+
+
+def entry(key: str, known: Entry[Any], side: str) -> dict[str, Any]:
+    """The options of a framework or strategy, only those that were changed: a recipe says what was chosen."""
+    if known.options:
+        st.caption(t("Options of {name}", name=plain(t(known.title))))
+    drawn = {each.name: (each, option(f"{key}.{each.name}", each)) for each in known.options}
+    return {f"{side}.{name}": value for name, (each, value) in drawn.items() if value != each.default}
+
+
+def option(key: str, each: Option) -> Any:
+    """The widget of one option."""
+    st.session_state.setdefault(key, each.default)
+    label = plain(t(each.name.replace("_", " ").capitalize()))
+    shared: dict[str, Any] = {"key": key, "help": plain(t(each.help)) if each.help else None, "persist_state": KEEP}
+    match each.kind:
+        case "choice":
+            return st.selectbox(label, each.choices, **shared)
+        case "bool":
+            return st.toggle(label, **shared)
+        case "str":
+            return st.text_input(label, **shared)
+        case "int" | "float":
+            kind = int if each.kind == "int" else float
+            low, high = (None if bound is None else kind(bound) for bound in (each.minimum, each.maximum))
+            st.session_state[key] = kind(each.default if st.session_state[key] is None else st.session_state[key])
+            return st.number_input(label, low, high, **shared)
+
+
+def budget(key: str = "budget") -> Budget:
+    """The four caps, each empty at first."""
+
+    def cap(name: str, label: str, least: float, help_text: str) -> Any:
+        return st.number_input(
+            label, min_value=least, value=None, key=f"{key}-{name}", placeholder=t("no limit"), help=help_text,
+            persist_state=KEEP,
+        )  # fmt: skip
+
+    return Budget(
+        tokens=cap("tokens", t("Tokens at most"), 1, t("Prompt and completion together, of all calls.")),
+        usd=cap("usd", t("US dollars at most"), 0.01, t("Only counts where the price of the model is known.")),
+        seconds=cap("seconds", t("Seconds at most"), 1.0, t("From the start of the run.")),
+        tool_calls=cap("tool_calls", t("Tool calls at most"), 1, t("Of the run and all its agents together.")),
+    )
+
+
+def _rest() -> dict[str, Any]:
+    state = st.session_state
+    with st.popover(t("Language and sampling"), icon=":material/tune:"):
+        temperature = st.number_input(
+            t("Temperature"), 0.0, 2.0, None, 0.1, key="temperature", placeholder=t("the provider's"), persist_state=KEEP,
+            help=t("Low: the likeliest words. High: more varied ones."),
+        )  # fmt: skip
+        state.setdefault("answer-language", "auto")
+        language = st.selectbox(
+            t("Language of the answer"), list(LANGUAGES), key="answer-language", persist_state=KEEP,
+            format_func=lambda each: t(LANGUAGES[each]),
+        )  # fmt: skip
+        state.setdefault("protocol", "auto")
+        protocol = st.selectbox(
+            t("How calls travel"), list(PROTOCOLS), key="protocol", persist_state=KEEP,
+            format_func=lambda each: t(PROTOCOLS[each]),
+        )  # fmt: skip
+    return {"temperature": temperature, "language": language, "protocol": protocol}
+
+
+def _several(key: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
+    st.session_state.setdefault(key, list(default))
+    chosen = st.pills(
+        label, list(known), selection_mode="multi", key=key, persist_state=KEEP, help=help_text, wrap=True
+    )
+    return tuple(chosen)
+
+
+def _set_up(bench: Workbench, names: tuple[str, ...]) -> None:
+    """Names the setting that a chosen service lacks."""
+    for name in names:
+        if name not in (*SEARCHERS, "web"):
+            try:
+                services([name], bench.settings)
+            except ConfigError as error:
+                wrong(plain(str(error)))
 
 
 def _servers(bench: Workbench) -> tuple[str, ...]:
@@ -57,58 +155,15 @@ def _servers(bench: Workbench) -> tuple[str, ...]:
     try:
         known = bench.mcp.configured()
     except ConfigError as error:
-        st.warning(plain(str(error)), title="No MCP server can be used")
+        st.warning(plain(str(error)), title=t("No MCP server can be used"))
         return ()
     if not known:
         return ()
-    chosen = st.pills(
-        "MCP servers", [name for name, _ in known], selection_mode="multi", key="mcp", persist_state=KEEP,
-        help="Servers of mcp.json, whose tools the model may then call.",
+    chosen = _several(
+        "mcp", t("MCP servers"), [name for name, _ in known], (),
+        t("Servers of mcp.json, whose tools the model may then call."),
     )  # fmt: skip
     for name, how in known:
         if name in chosen:
             st.caption(f"{plain(name)}: {plain(how)}")  # the exact command, before it is started
-    return tuple(chosen)
-
-
-def _entry(
-    key: str, label: str, known: registry.Registry[Any], default: str, side: str = "framework"
-) -> tuple[str, dict[str, Any]]:
-    entries: dict[str, Entry[Any]] = {entry.id: entry for entry in known.all()}
-    name = st.selectbox(
-        label, list(entries), index=list(entries).index(default), key=key, persist_state=KEEP,
-        format_func=lambda each: entries[each].title,
-    )  # fmt: skip
-    st.caption(plain(entries[name].summary))
-    drawn = {option.name: (option, _option(f"{key}.{name}.{option.name}", option)) for option in entries[name].options}
-    # Only what was changed: a recipe says what was chosen, not what was left alone.
-    return name, {f"{side}.{which}": value for which, (option, value) in drawn.items() if value != option.default}
-
-
-def _option(key: str, option: Option) -> Any:
-    label = plain(option.name.replace("_", " ").capitalize())
-    shared: dict[str, Any] = {"key": key, "help": plain(option.help) or None, "persist_state": KEEP}
-    match option.kind:
-        case "choice":
-            return st.selectbox(label, option.choices, index=option.choices.index(option.default), **shared)
-        case "bool":
-            return st.toggle(label, option.default, **shared)
-        case "str":
-            return st.text_input(label, option.default, **shared)
-        case "int" | "float":
-            kind = int if option.kind == "int" else float
-            low, high = (None if bound is None else kind(bound) for bound in (option.minimum, option.maximum))
-            return st.number_input(label, low, high, kind(option.default), **shared)
-
-
-def _budget() -> Budget:
-    def limit(label: str, key: str, least: float, help_text: str) -> Any:
-        return st.number_input(
-            label, min_value=least, value=None, key=key, placeholder="no limit", help=help_text, persist_state=KEEP
-        )
-
-    return Budget(
-        tokens=limit("Tokens at most", "budget-tokens", 1, "Prompt and completion together, of all calls."),
-        seconds=limit("Seconds at most", "budget-seconds", 1.0, "From the start of the run."),
-        usd=limit("US dollars at most", "budget-usd", 0.01, "Only counts where the price of the model is known."),
-    )
+    return chosen

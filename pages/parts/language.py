@@ -15,6 +15,8 @@ import streamlit as st
 
 LANGUAGES: Final = {"en": "EN", "zh": "中"}
 """Each language as the switch writes it."""
+NAMES: Final = {"en": "English", "zh": "中文"}
+"""Each language as it calls itself."""
 LOCALE: Final = Path(__file__).parents[1] / "locale"
 
 
@@ -39,6 +41,11 @@ def t(text: str, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+def later(text: str) -> str:
+    """Marks words of a table that are translated with `t` where they are shown."""
+    return text
+
+
 @cache
 def _catalogue(language: str) -> Mapping[str, str]:
     from babel.messages.pofile import read_po
@@ -61,6 +68,15 @@ def switch() -> None:
     )  # fmt: skip
     if shown != browsers():
         st.query_params["lang"] = shown
+
+
+def choice() -> None:
+    """The same choice on the settings page, each language by its name."""
+    shown = current()
+    st.radio(
+        t("Language"), list(NAMES), list(NAMES).index(shown), format_func=NAMES.__getitem__,
+        key=f"language-choice-{shown}", on_change=_switched, args=(f"language-choice-{shown}",),
+    )  # fmt: skip
 
 
 def _switched(key: str) -> None:

@@ -2,61 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import streamlit as st
 
+from pages.parts.language import later, t
 from pages.parts.safe import plain
 from research import doctor
+from research.errors import ConfigError
 from research.recipe import ROLES
 from research.workbench import Workbench
 
 KNOWN: Final = "known-models"
-"""Names that servers told in this session."""
+"""Names that servers told, or that were filled in, in this session."""
+PURPOSES: Final = "purposes"
+"""Single purposes that an earlier run had a model of its own for."""
 
-_HELP = (
-    "`extractive`; `openai:NAME` at OpenAI or at any server that speaks its protocol (OPENAI_BASE_URL); "
-    "`anthropic:NAME`; `gguf:PATH` for a model file on this computer. Type a name, or try a connection to fill the list."
-)
-_WORDS = {
-    "planner": "Plans and outlines.",
-    "researcher": "Thinks and calls tools.",
-    "summariser": "Condenses history and merges findings into the report.",
-    "writer": "Writes the answer and the frame of a report.",
-    "critic": "Evaluates and reflects.",
-    "judge": "Checks the citations of the finished report; without one that is done by rules alone.",
+_WORDS: Final = {
+    "planner": later("Plans and outlines."),
+    "researcher": later("Thinks and calls tools."),
+    "summariser": later("Condenses history and merges findings into the report."),
+    "writer": later("Writes the answer and the frame of a report."),
+    "critic": later("Evaluates and reflects."),
+    "judge": later("Checks the citations of the finished report; without one that is done by rules alone."),
 }
+_NAMES: Final = {
+    "planner": later("Planner"), "researcher": later("Researcher"), "summariser": later("Summariser"),
+    "writer": later("Writer"), "critic": later("Critic"), "judge": later("Judge"),
+}  # fmt: skip
+
+
+def know(*names: str) -> None:
+    """Put names on the list."""
+    st.session_state[KNOWN] = list(dict.fromkeys([*st.session_state.get(KNOWN, []), *names]))
+
+
+def fill(roles: Mapping[str, str]) -> None:
+    """Set the models of single roles, and of no other."""
+    st.session_state[PURPOSES] = [name for name in roles if name not in ROLES]
+    for name in [*ROLES, *st.session_state[PURPOSES]]:
+        st.session_state[f"role-{name}"] = roles.get(name)
 
 
 def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
     """The model of the run, None for the default, and those for single roles."""
     known = list(dict.fromkeys(["extractive", bench.settings.model, *st.session_state.get(KNOWN, [])]))
+    st.session_state.setdefault("model", bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         model = st.selectbox(
-            "Model", known, index=known.index(bench.settings.model), key="model", accept_new_options=True,
-            help=_HELP, persist_state="session",
+            t("Model"), known, key="model", accept_new_options=True, persist_state="session",
+            help=t(
+                "`extractive`; `openai:NAME` at OpenAI or at any server that speaks its protocol (OPENAI_BASE_URL); "
+                "`anthropic:NAME`; `gguf:PATH` for a model file on this computer. Type a name, or try a connection to "
+                "fill the list."
+            ),
         )  # fmt: skip
-        tried = st.button("Test", key="test-model", icon=":material/cable:", help="Test the connection to this model.")
+        tried = st.button(
+            t("Test"), key="test-model", icon=":material/cable:", help=t("Test the connection to this model.")
+        )
     if tried:
         _try(bench, model or bench.settings.model)
     if model == "extractive":
-        st.caption("`extractive` works offline and is not a language model: it finds sentences, calculates and quotes.")
+        st.caption(
+            t("`extractive` works offline and is not a language model: it finds sentences, calculates and quotes.")
+        )
+    elif not tried:
+        _check(bench, (model or "").strip() or bench.settings.model)
     roles = {}
-    with st.popover("Models for single roles", icon=":material/group:"):
-        st.caption("Empty: the model above. A cheap summariser and a strong writer are the usual choice.")
-        for role in ROLES:
+    with st.popover(t("Models for single roles"), icon=":material/group:"):
+        st.caption(t("Empty: the model above. A cheap summariser and a strong writer are the usual choice."))
+        for role in [*ROLES, *st.session_state.get(PURPOSES, [])]:
+            words = _WORDS.get(role)
             chosen = st.selectbox(
-                role.capitalize(), known, index=None, key=f"role-{role}", accept_new_options=True,
-                placeholder="rules alone" if role == "judge" else "the model above", help=_WORDS[role], persist_state="session",
+                t(_NAMES[role]) if role in _NAMES else plain(role), known, index=None, key=f"role-{role}",
+                accept_new_options=True, placeholder=t("rules alone") if role == "judge" else t("the model above"),
+                help=t(words) if words else None, persist_state="session",
             )  # fmt: skip
             if chosen and chosen.strip():
                 roles[role] = chosen.strip()
+                _check(bench, chosen.strip())
     return (model or "").strip() or None, roles
+
+
+def _check(bench: Workbench, name: str) -> None:
+    """Names what a model lacks, beside where it was chosen; no server is asked."""
+    try:
+        bench.model(name)
+    except ConfigError as error:
+        st.session_state["options-wrong"] = True
+        st.markdown(f":red[:material/error: {plain(str(error))}]")
 
 
 def _try(bench: Workbench, name: str) -> None:
     """Ask the server for its models, and the model for a word."""
-    with st.spinner(f"Asking {plain(name)} for a word …"):
+    with st.spinner(t("Asking {name} for a word …", name=plain(name))):
         found = doctor.connect(bench, name.strip(), ask=True)
     if found.models:
         kind = name.partition(":")[0]
@@ -64,4 +104,4 @@ def _try(bench: Workbench, name: str) -> None:
     if found.state == "ok":
         st.success(plain(found.text))
     else:
-        st.error(plain(found.text), title="The connection does not work")
+        st.error(plain(found.text), title=t("The connection does not work"))

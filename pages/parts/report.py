@@ -1,85 +1,207 @@
-"""The report: the words as they come, then every statement with the sources it cites."""
+"""The report: the words as they come, then every statement with the sources it cites and what became of it.
+
+A report is foreign and may be of any size: only so much of it is drawn as a reader can want and a browser can bear.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.parts import cite
+from pages.parts import cite, sources
+from pages.parts.language import t
 from pages.parts.safe import plain, prose
-from pages.parts.words import VERDICTS, count
+from pages.parts.words import count
+from research.changes import Block, blocks, changes
 from research.citations import MARK, cited, normalised, statements, without_marks
-from research.exports import bibtex, csl
-from research.exports.markdown import markdown
 from research.protocols.tagged import split_reasoning, tag
-from research.sandbox.png import copied
+from research.store import RunRow
+from research.text import clip
 from research.types import Citation
-from research.view import RunView
+from research.view import RoundView, RunView
 
-PLOT_PIXELS = 16_000
-"""Width and height of the largest plot that is drawn; a run that was brought from elsewhere may hold anything."""
-_ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
+LONGEST = 120_000
+"""Characters of a report that are drawn."""
+STATEMENTS = 400
+STATEMENT = 12_000
+"""Characters of one statement: a table, or code."""
+CHIPS, CHIPS_EACH = 250, 12
+"""Citations that can be clicked, of all statements and of each."""
+DRAFT = 6_000
+"""Characters of what is being written: the latest."""
+GONE = 20
+"""Removed statements that are shown."""
+BEFORE = 2_000
+"""Characters of an earlier wording, or of a statement that is gone."""
+_DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d+[.)])){10}|^[ \t]{60}", re.M)
+"""Quotations and lists within each other, deeper than anybody reads; each level costs the browser dearly."""
+_KNOTS = re.compile(r"[\[\]*_`~]{40}|(?:\[[^\]\n]{0,3}){30}|(?:[*_]{1,3}\S{0,3} ?){60}")
+"""Brackets and emphasis that no writer means."""
 
 
-def draw(view: RunView) -> None:
-    """The report of a run, or as much of it as is written."""
-    text = _draft(view) or view.report
+def draw(view: RunView, row: RunRow) -> None:
+    """The report of a run, or as much of it as there was at that time, with what changed in its last round."""
     if view.error:
-        st.error(plain(view.error), title="The run failed")
+        st.error(plain(clip(view.error, BEFORE)), title=t("The run failed"))
         if view.traceback:
-            with st.expander("Technical details", type="compact"):
-                st.code(view.traceback, language=None)
-    for block in blocks(normalised(text)):
-        _statement(view, block)
-    if not text and not view.error:
-        found = count(len(view.sources), "source") if view.sources else "nothing"
-        st.caption(f"The report will stand here. Found so far: {found}.")
-    if view.report:
-        if not view.running:
-            _checked(view)
-        for image in view.images:
-            if drawable := copied(image, PLOT_PIXELS):
-                st.image(drawable)
-        _sources(view)
-        _downloads(view)
+            with st.expander(t("Technical details"), type="compact"):
+                st.code(view.traceback[-20_000:], language=None)
+    finished = view.outcome is not None and view.outcome != "needs_input"
+    if not view.report:
+        if not view.error and not finished:
+            found = count(len(view.sources), "source") if view.sources else t("nothing yet")
+            st.caption(t("The report will stand here. Found so far: {found}.", found=found))
+        return
+    laid_out = [Block(text) for text in _blocks(view.report)] if finished else _with_changes(view)
+    _head(view, laid_out, finished)
+    _statements(view, laid_out, "report", linked=True)
+    if finished:
+        sources.checked(view)
+    sources.images(view)
+    sources.draw(view, _shown(view.report))
 
 
-def blocks(text: str) -> Iterator[str]:
-    """The statements of a report: paragraphs, and each item of a list by itself; code and tables stay whole."""
-    pieces: list[str] = []
-    for piece in re.split(r"\n\s*\n", text.strip()):
-        if pieces and pieces[-1].count("```") % 2:
-            pieces[-1] += f"\n\n{piece}"
-        else:
-            pieces.append(piece)
-    for piece in pieces:
-        yield from ([piece] if "```" in piece else (item.rstrip() for item in _ITEM.split(piece) if item.strip()))
+def words(view: RunView, key: str) -> None:
+    """The report alone, for a place beside others: `key` begins the key of everything in it."""
+    _statements(view, [Block(text) for text in _blocks(view.report)], key, linked=False)
 
 
-def _draft(view: RunView) -> str:
-    """What is being written for this place: an answer or a report in its tag, or untagged text that calls nothing."""
+def draft(view: RunView) -> None:
+    """What is being written for this place: the latest of it, as it comes."""
     current = view.rounds[-1] if view.rounds else None
-    if current is None or current.reply is not None:
+    written = _written(view, current) if current else ""
+    if not written:
+        return
+    if view.report:
+        st.caption(t("Round {number} is writing: {written} so far", number=current.number if current else 0,
+                     written=count(len(written), "character")))  # fmt: skip
+        return
+    for block in list(blocks(normalised(_shown(written[-DRAFT:]))))[-STATEMENTS:]:
+        st.markdown(_body(view, block, linked=False), anchors=False)
+
+
+def _written(view: RunView, current: RoundView) -> str:
+    """An answer or a report in its tag, or untagged text that calls nothing."""
+    if current.reply is not None:
         return ""
     _, body = split_reasoning(current.draft)
     written = tag(body, "answer") or tag(body, "report") or ("" if "<" in body or view.report else body.strip())
     return re.sub(r"</?\w*$", "", written)
 
 
-def _statement(view: RunView, block: str) -> None:
-    numbers = cited(block)
-    body = MARK.sub(lambda match: " ".join(_mark(view, int(n)) for n in re.findall(r"\d+", match[1])), prose(block))
-    if not numbers or not view.citations:
-        st.markdown(body, anchors=False)
-        return
-    claims = {without_marks(statement.text) for statement in statements(block)}
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
-        st.markdown(body, width="stretch", anchors=False)
-        for n in numbers:
-            _chip(view, n, next((c for c in view.citations if c.n == n and c.claim in claims), None))
+def _shown(text: str) -> str:
+    """As much of a report as is drawn, cut at a line."""
+    if len(text) <= LONGEST:
+        return text
+    head = text[:LONGEST]
+    return head[: head.rfind("\n")] if "\n" in head[LONGEST // 2 :] else head
+
+
+def _blocks(report: str) -> list[str]:
+    return list(blocks(normalised(_shown(report))))
+
+
+def _with_changes(view: RunView) -> list[Block]:
+    """The report with what its latest round changed; nothing is marked in the first version of one."""
+    versions = _versions(view)
+    after = normalised(_shown(view.report))
+    if len(versions) < 2 or versions[-1] != view.report:
+        return [Block(text) for text in blocks(after)]
+    return changes(normalised(_shown(versions[-2])), after)
+
+
+def _versions(view: RunView) -> Sequence[str]:
+    """The versions of the report that is shown, by the agent that writes it: those of others have nothing to do with it."""
+    if len(view.agents) == 1:
+        return [text for _, text in view.reports[-2:]]
+    written: dict[str, list[str]] = defaultdict(list)
+    author = ""
+    for current in view.rounds:
+        if current.reply and current.reply.report:
+            written[current.agent].append(current.reply.report)
+            author = current.agent if current.reply.report == view.report else author
+    return written[author]
+
+
+def _statements(view: RunView, laid_out: Sequence[Block], key: str, linked: bool) -> None:
+    """Each block with its citations, and a mark in words and at its side where it is not what it was."""
+    standing = [block for block in laid_out if block.state != "removed"]
+    checked: dict[int, list[Citation]] = defaultdict(list)
+    for citation in view.citations:
+        checked[citation.n].append(citation)
+    left = CHIPS
+    for number, block in enumerate(standing[:STATEMENTS]):
+        if block.state == "same":
+            left -= _statement(view, block, checked, linked, left)
+            continue
+        with st.container(key=f"became-{block.state}-{key}-{number}", horizontal=True, gap="xsmall", wrap=False):
+            with st.container(gap="xsmall"):
+                left -= _statement(view, block, checked, linked, left)
+            if block.state == "added":
+                st.caption(t("new"), width="content")
+            else:
+                with st.popover(t("changed"), type="tertiary", help=t("How it read before")):
+                    st.markdown(prose(_tame(clip(block.before, BEFORE))), anchors=False)
+    if len(standing) > STATEMENTS or len(view.report) > LONGEST:
+        st.info(
+            t("The report is longer than what is drawn here. All of it is in the download."),
+            icon=":material/content_cut:",
+        )
+
+
+def _head(view: RunView, laid_out: Sequence[Block], finished: bool) -> None:
+    """Which version of the report stands here, and what its round changed."""
+    found = Counter(block.state for block in laid_out)
+    told = (
+        t("Report") if finished else t("Report after round {number}", number=view.reports[-1][0] if view.reports else 0)
+    )
+    if found["added"] or found["changed"]:
+        told += " · " + t("{added} new, {changed} changed", added=found["added"], changed=found["changed"])
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(told, width="content")
+        if found["removed"]:
+            with st.popover(t("{removed} removed", removed=found["removed"]), type="tertiary", help=t("What is gone")):
+                for block in [block for block in laid_out if block.state == "removed"][:GONE]:
+                    st.markdown(prose(_tame(clip(block.text, BEFORE))), anchors=False)
+                if (left := found["removed"] - GONE) > 0:
+                    st.caption(t("and {statements} more", statements=count(left, "statement")))
+
+
+def _statement(view: RunView, block: Block, checked: Mapping[int, list[Citation]], linked: bool, left: int) -> int:
+    """Draws one block; returns how many chips it took."""
+    text = block.text[:STATEMENT]
+    if len(block.text) > STATEMENT:
+        text = text[: max(text.rfind("\n"), STATEMENT // 2)]
+    numbers = cited(text)[: min(CHIPS_EACH, left)] if view.citations else []
+    if _DEEP.search(text) or _KNOTS.search(text):
+        st.code(text, language=None, wrap_lines=True)
+        numbers = []
+    elif not numbers:
+        st.markdown(_body(view, text, linked), anchors=False)
+    else:
+        claims = {without_marks(statement.text) for statement in statements(text)}
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
+            st.markdown(_body(view, text, linked), width="stretch", anchors=False)
+            for n in numbers:
+                _chip(view, n, next((c for c in checked[n] if c.claim in claims), None))
+    if len(block.text) > STATEMENT:
+        size = count(len(block.text), "character")
+        st.caption(t("Cut here; all {size} of it are in the download.", size=size))
+    return len(numbers)
+
+
+def _tame(text: str) -> str:
+    """A passage as it may stand in a popover: nothing in it that costs the browser dearly."""
+    return " ".join(text.split()) if _DEEP.search(text) else _KNOTS.sub("…", text)
+
+
+def _body(view: RunView, text: str, linked: bool) -> str:
+    return MARK.sub(
+        lambda match: " ".join(_mark(view, int(n), linked) for n in re.findall(r"\d+", match[1])), prose(text)
+    )
 
 
 def _chip(view: RunView, n: int, citation: Citation | None) -> None:
@@ -89,52 +211,8 @@ def _chip(view: RunView, n: int, citation: Citation | None) -> None:
         cite.missing(citation or Citation(n, "", "dead"))
 
 
-def _mark(view: RunView, n: int) -> str:
-    """`[n]` as a link to the source below, where there is one."""
-    return f"[\\[{n}\\]](#source-{n})" if n in view.sources else f":red[\\[{n}\\]]"
-
-
-def _downloads(view: RunView) -> None:
-    made = {
-        "Markdown": (markdown(view), "md", "text/markdown"),
-        "BibTeX": (bibtex.render(view), "bib", "application/x-bibtex"),
-        "CSL JSON": (csl.render(view), "csl.json", "application/json"),
-    }
-    with st.container(horizontal=True, gap="xsmall"):
-        for label, (content, suffix, kind) in made.items():
-            st.download_button(
-                label, content, f"{view.run}.{suffix}", kind, icon=":material/download:", on_click="ignore"
-            )
-
-
-def _checked(view: RunView) -> None:
-    """What came of comparing the report with its sources: verdicts, statements that cite nothing, addresses taken out."""
-    found = Counter(citation.status for citation in view.citations)
-    verdicts = [
-        f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {found[each]} {each}" for each in VERDICTS if found[each]
-    ]
-    if view.uncited:
-        verdicts.append(f"{count(len(view.uncited), 'statement')} without a source")
-    if verdicts:
-        told = "  \n".join(f"- {plain(sentence)}" for sentence in view.uncited)
-        st.caption("Checked against the sources: " + " · ".join(verdicts), help=told or None)
-    if view.removed:
-        # As code: Streamlit would make links of them again.
-        urls = "  \n".join(f"`{url.replace('`', '')}`" for url in view.removed)
-        st.warning(urls, title=f"Taken out, because no source had shown it: {count(len(view.removed), 'address')}")
-
-
-def _sources(view: RunView) -> None:
-    shown = view.cited_sources
-    if shown:
-        st.space("xsmall")
-        st.caption("Sources")
-    for source in shown:
-        st.subheader(f"\\[{source.n}\\] {plain(source.title)}", anchor=f"source-{source.n}")
-        cite.quoted(source.quote)
-        cite.link(source)
-    rest = [quotes[0] for n, quotes in sorted(view.sources.items()) if n not in {s.n for s in shown}]
-    if rest:
-        with st.expander(f"{count(len(rest), 'more source')} seen and not cited", type="compact"):
-            for source in rest:
-                st.caption(f"\\[{source.n}\\] {plain(source.title)}")
+def _mark(view: RunView, n: int, linked: bool) -> str:
+    """`[n]`; as a link to the source below, where there is one."""
+    if n not in view.sources:
+        return f":red[\\[{n}\\]]"
+    return f"[\\[{n}\\]](#source-{n})" if linked else f"\\[{n}\\]"

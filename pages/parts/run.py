@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import head, reply, report, scrubber, timeline
+from pages.parts import after, agents, head, reply, report, scrubber, timeline, watching
+from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError
 from research.store import RunRow
-from research.view import RunView, fold, until
+from research.text import clip
+from research.view import RunView
 from research.workbench import Workbench
 
 TICK_S = 0.5
 """How often a running run is looked at."""
+SHOWN = 300
+"""Characters of the question that stand over the run."""
 
 
 def show(bench: Workbench, run_id: str, above: str = "") -> None:
@@ -22,71 +29,96 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
     try:
         row = bench.store.run(run_id)
     except ConfigError as error:
-        st.error(plain(str(error)), title="No such run")
+        st.error(plain(str(error)), title=t("No such run"))
         return
-    events = bench.store.events(row.id)
-    view = fold(events)
+    view = watching.present(bench, row)
+    live = view.running and not head.lost(row)
+    head.title(row, live)
+    st.html(Path(__file__).with_suffix(".css"))
     with st.container(key="run", gap="small"):
         if row.question != above.strip():
-            st.subheader(plain(row.question), anchor=False)
-        if view.running and not head.lost(row):
-            _live(bench, row, view)
-            return
+            _question(row.question)
+        top = st.container(gap="xsmall")
         last = max((r.number for r in view.rounds if r.agent == "main"), default=0)
-        top = st.container()
-        number = scrubber.choose(row.id, last)
-        if number < last:
-            view = fold(until(events, number))
+        number = scrubber.choose(bench, row, view, last, live)
+        shown = view if number >= last else watching.past(bench, row, number)
+        agent = agents.choose(bench, row, shown)
+        rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
+        at_rest = not (live and shown is view)
+        left, right, below = _columns(finished=not live)
+        with left:
+            timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
+            open_rounds = st.container(key="open-rounds", gap="xxsmall")
+        with right:
+            report.draw(shown, row)
+            draft = st.container(key="draft", gap="xsmall")
+        if live:
+            _follow(bench, row, view, agent, (top, open_rounds, draft), at_rest)
+            return
         with top:
-            head.past(view, row, number, last)
+            head.at_rest(bench, view, row, number, last)
             reply.draw(bench, row)
-        rounds, words = _columns()
-        with rounds:
-            timeline.draw(view, view.rounds)
-        with words:
-            report.draw(view)
+        if shown is view:
+            with below:
+                after.draw(bench, row, view)
 
 
-def _columns() -> tuple[st.delta_generator.DeltaGenerator, st.delta_generator.DeltaGenerator]:
-    left, right = st.columns([5, 7], gap="large")
+def _question(question: str) -> None:
+    line = " ".join(question.split())
+    st.subheader(plain(clip(line, SHOWN)), anchor=False)
+    if len(line) > SHOWN:
+        with st.expander(t("The whole question"), type="compact"):
+            st.text(question)
+
+
+def _columns(finished: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Rounds, report, and what stands below it; on a narrow screen the report of a finished run comes first (run.css)."""
+    with st.container(key="sides-finished" if finished else "sides-live"):
+        left, right = st.columns([5, 7], gap="large")
     with left:
-        st.caption("Rounds")
         rounds = st.container(key="rounds", gap="xxsmall")
     with right:
-        st.caption("Report")
-        return rounds, st.container(key="report", gap="xsmall")
+        return rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
 
 
-def _live(bench: Workbench, row: RunRow, view: RunView) -> None:
-    """Finished rounds are drawn once; the head, the open rounds and the draft follow the store.
+def _follow(
+    bench: Workbench, row: RunRow, view: RunView, agent: str | None, places: Sequence[DeltaGenerator], past: bool
+) -> None:
+    """The head, the open rounds and the words being written follow the store; all else was drawn and stays.
 
     At first there may be no event at all: the run is known by its row.
     """
-    top = st.container()
-    rounds, words = _columns()
-    settled = _settled(view)
-    with rounds:
-        timeline.draw(view, view.rounds[:settled])
+    drawn, settled, changed = _standing(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
+    top, open_rounds, draft = places
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
-        for event in bench.store.events(row.id, view.seq):
-            view.apply(event)
-        if not view.running or _settled(view) > settled or head.lost(bench.store.run(row.id)):
-            st.rerun()
+        nonlocal changed
+        try:
+            watching.present(bench, row)
+            # What is new is drawn here first, which is quick; with the next tick the page settles it where it stays.
+            if changed or not view.running or head.lost(bench.store.run(row.id)):
+                st.rerun()
+        except ConfigError:
+            st.rerun()  # it was deleted meanwhile
+        changed = _standing(view) != drawn
         now = time.time()
         with top:
-            head.present(bench, row, view, now)
-        with rounds:
-            timeline.draw(view, view.rounds[settled:], now)
-            if len(view.rounds) == settled:
-                st.empty()  # a fragment may only write where it has written when the page was drawn
-        with words:
-            report.draw(view)
+            head.live(bench, row, view, now)
+        if past:
+            return
+        with open_rounds:
+            if timeline.follows(view.run):
+                new = [r for r in view.rounds if not r.done or (r.agent, r.ask) not in settled]
+                timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
+            st.empty()  # a fragment may only write where it has written when the page was drawn
+        with draft:
+            report.draft(view)
+            st.empty()
 
     follow()
 
 
-def _settled(view: RunView) -> int:
-    """How many leading rounds will not change any more."""
-    return next((index for index, r in enumerate(view.rounds) if not r.done), len(view.rounds))
+def _standing(view: RunView) -> tuple[int, int, int]:
+    """Changes when something has come to stay, or what had is taken up again."""
+    return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports)

@@ -2,82 +2,134 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts import cite
-from pages.parts.safe import plain, prose
+from pages.parts import details
+from pages.parts.language import t
+from pages.parts.safe import plain
 from pages.parts.words import TOOLS, count, lasted
-from research.protocols.tagged import split_reasoning
 from research.text import clip, sentences
 from research.types import Observation
-from research.view import CallView, RoundView, RunView, messages_sent
+from research.view import CallView, RoundView, RunView
 
-ICONS = {"search": "search", "visit": "article", "python": "calculate"}
+PAGE = 25
+"""Rounds that are drawn at once, whatever the length of the run."""
+LATEST = 8
+"""Rounds that stand above those at work, so that both are in sight."""
+ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school"}
 
 
-def draw(view: RunView, rounds: Sequence[RoundView], now: float | None = None) -> None:
-    """These rounds of the run.  `now`, seconds since the epoch, while it is running: for how long a call is at work."""
-    for current in rounds:
-        state = "done" if current.done else "open"
+def follows(run: str) -> bool:
+    """Whether the latest rounds are shown, and not a page of earlier ones."""
+    return st.session_state.get(_place(run)) is None
+
+
+@st.fragment
+def draw(view: RunView, rounds: Sequence[RoundView], live: bool = False) -> None:
+    """A page of these rounds, the latest at first.  Opening one draws this column again and nothing else."""
+    chosen = st.session_state.get(_place(view.run))
+    end = min(len(rounds), chosen or len(rounds))
+    start = max(0, end - (LATEST if live and chosen is None else PAGE))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
+        if len(rounds) > (LATEST if live else PAGE):
+            _pages(view.run, start, end, len(rounds))
+        else:
+            st.caption(t("Rounds"))
+    for current in rounds[start:end]:
+        _step(view, current)
+
+
+def at_work(view: RunView, rounds: Sequence[RoundView], now: float) -> None:
+    """The newest rounds at `now`, seconds since the epoch; they are drawn again with every tick, so: briefly."""
+    for current in rounds[-PAGE:]:
         with st.expander(
-            _line(current, now),
-            expanded=not current.done,
-            type="step",
-            icon=_icon(current, now),
-            key=f"round-{view.run}-{current.agent}-{current.ask}-{state}",
-            on_change="rerun",
-        ) as opened:
-            # A step without content cannot be opened; what is long is drawn once it is.
+            _line(current, now), expanded=not current.done, type="step",
+            icon=_icon(current) if current.done else "spinner", key=f"open-{view.run}-{current.agent}-{current.ask}",
+        ):  # fmt: skip
             st.caption(_spent(current))
-            if opened.open:
-                _details(view, current)
+            if not current.done:
+                details.unfinished(current)
+
+
+def _step(view: RunView, current: RoundView) -> None:
+    with st.expander(
+        _line(current, None), type="step", icon=_icon(current),
+        key=f"round-{view.run}-{current.agent}-{current.ask}", on_change="rerun",
+    ) as opened:  # fmt: skip
+        # A step without content cannot be opened; what is long is drawn once it is.
+        st.caption(_spent(current))
+        if opened.open:
+            details.draw(view, current)
+
+
+def _pages(run: str, start: int, end: int, total: int) -> None:
+    place = _place(run)
+
+    def turn(to: int) -> None:
+        st.session_state[place] = None if to >= total else max(PAGE, to)
+
+    st.caption(t("Rounds {first} to {last} of {total}", first=start + 1, last=end, total=total))
+    st.button(
+        t("Earlier"), key="rounds-earlier", icon=":material/expand_less:", type="tertiary", disabled=start == 0,
+        on_click=turn, args=(start,),
+    )  # fmt: skip
+    st.button(
+        t("Later"), key="rounds-later", icon=":material/expand_more:", type="tertiary", disabled=end == total,
+        on_click=turn, args=(end + PAGE,),
+    )  # fmt: skip
+
+
+def _place(run: str) -> str:
+    return f"rounds-until-{run}"
 
 
 def _line(current: RoundView, now: float | None) -> str:
     """Number, intent, the calls and what came back."""
     who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
-    parts = [f"**{current.number}**  {who}{plain(clip(_intent(current), 100))}"]
-    parts += [_call(call, now) for call in current.calls]
+    parts = [f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"]
+    parts += [_call(call, now) for call in current.calls[: details.CALLS]]
+    if left := len(current.calls) - details.CALLS:
+        parts += [t("and {calls} more", calls=count(left, "call"))] if left > 0 else []
     if not current.calls and current.done:
         parts.append(lasted(current.seconds))
     return parts[0] + "".join(f"  :gray[:small[{part}]]" for part in parts[1:])
 
 
-def _intent(current: RoundView) -> str:
-    thinking, body = current.thinking, ""
-    if current.reply is None:
-        written, body = split_reasoning(current.draft)
-        thinking = written or thinking
-    first = next(iter(sentences(thinking)), "")
+def _intent(current: RoundView, now: float | None) -> str:
+    thinking, body = details.thought(current)
+    first = next(iter(sentences(thinking[:2_000])), "")
     if first:
         return first
     if current.calls:
-        return " and ".join(dict.fromkeys(TOOLS.get(call.call.name, call.call.name) for call in current.calls))
+        names = dict.fromkeys(call.call.name for call in current.calls)
+        return " · ".join(t(TOOLS[name]) if name in TOOLS else name for name in names)
+    if current.ask == 0:
+        return t("Before the first round")
+    if current.reply is None and now is None:
+        return t("Broken off")
     if current.reply is None:
-        return "Writing" if body.strip() else "Asking the model"
-    return "Write the answer"
+        return t("Writing") if body.strip() else t("Asking the model")
+    return t("Write the answer")
 
 
 def _call(call: CallView, now: float | None) -> str:
-    asked = clip(" ".join(" ".join(map(str, call.call.arguments.values())).split()), 60)
+    asked = clip(" ".join(" ".join(str(value)[:200] for value in call.call.arguments.values()).split()), 60)
     said = f"{plain(call.call.name)} {plain(asked)}"
-    if call.observation is None:
-        return f"{said} … {lasted(now - call.started)}" if now else f"{said} · not finished"
-    return f"{said} → {_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+    if call.observation is not None:
+        return f"{said} → {_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+    return f"{said} … {lasted(now - call.started)}" if now else t("{call} · not finished", call=said)
 
 
 def _came_back(seen: Observation) -> str:
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
-    return ("" if seen.ok else "failed: ") + plain(clip(" ".join(seen.text.split()), 60))
+    said = plain(clip(" ".join(seen.text[:500].split()), 60))
+    return said if seen.ok else t("failed: {reason}", reason=said)
 
 
-def _icon(current: RoundView, now: float | None) -> str:
-    if not current.done and now:
-        return "spinner"
+def _icon(current: RoundView) -> str:
     if any(call.observation and not call.observation.ok for call in current.calls):
         return ":material/error:"
     name = current.calls[0].call.name if current.calls else ""
@@ -85,44 +137,17 @@ def _icon(current: RoundView, now: float | None) -> str:
 
 
 def _spent(current: RoundView) -> str:
+    """Who was asked and what it took."""
+    model = plain(current.model)
     if current.usage is None:
-        return f"{plain(current.model)} · about {current.prompt_tokens:,} tokens in"
-    about = "about " if current.usage.estimated else ""
-    tokens = f"{about}{current.usage.prompt_tokens:,} tokens in, {current.usage.completion_tokens:,} out"
-    return f"{plain(current.model)} · {tokens} · {lasted(current.seconds)}"
-
-
-def _details(view: RunView, current: RoundView) -> None:
-    thinking, body = current.thinking, ""
-    if current.reply is None:
-        written, body = split_reasoning(current.draft)
-        thinking = written or thinking
-    if thinking:
-        st.markdown(prose(thinking))
-    if "<tool_call" in body:
-        st.caption("Writing the call …")
-    for note in current.notes:
-        st.caption(f":material/info: {plain(note)}")
-    for call in current.calls:
-        st.caption(f"**{plain(call.call.name)}** was asked with")
-        st.code(json.dumps(call.call.arguments, ensure_ascii=False, indent=1), language="json", wrap_lines=True)
-        if call.observation:
-            _observation(call.observation)
-    if current.done and st.toggle("Messages as sent", key=f"sent-{view.run}-{current.agent}-{current.ask}"):
-        for message in messages_sent(view, current.agent, current.ask):
-            st.caption(message.role)
-            _verbatim(message.content)
-
-
-def _observation(seen: Observation) -> None:
-    again = " (from the cache)" if seen.cached else ""
-    st.caption(f"and {'answered' if seen.ok else 'failed'} after {lasted(seen.seconds)}{again}")
-    _verbatim(seen.text)
-    if seen.sources:
-        with st.container(horizontal=True, gap="xsmall"):
-            for source in seen.sources:
-                cite.chip(source)
-
-
-def _verbatim(text: str) -> None:
-    st.code(text, language=None, wrap_lines=True, height=200 if len(text) > 400 else "content")
+        return t("{model} · about {tokens} tokens in", model=model, tokens=f"{current.prompt_tokens:,}")
+    given, written = f"{current.usage.prompt_tokens:,}", f"{current.usage.completion_tokens:,}"
+    took = lasted(current.seconds)
+    if current.usage.estimated:
+        return t(
+            "{model} · about {given} tokens in, {written} out · {took}",
+            model=model, given=given, written=written, took=took,
+        )  # fmt: skip
+    return t(
+        "{model} · {given} tokens in, {written} out · {took}", model=model, given=given, written=written, took=took
+    )

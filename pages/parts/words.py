@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import datetime
 
-VERDICTS = {
-    "supported": ("green", "check", "Supported: the quote holds the figures and most of the words."),
-    "partial": ("orange", "rule", "Partly supported: the quote holds some of it."),
-    "unsupported": ("red", "close", "Not supported: the quote does not say this."),
-    "dead": ("red", "link_off", "No source of this run has that number."),
-}
-"""Colour, Material symbol and sentence for each verdict on a citation."""
+from pages.parts.language import current, later, t
 
-TOOLS = {"search": "Search", "visit": "Open a page", "python": "Calculate", "scholar": "Search for papers"}
-"""What a call does, for a round whose model did not say."""
+VERDICTS = {
+    "supported": ("green", "check", later("Supported: the quote holds the figures and most of the words.")),
+    "partial": ("orange", "rule", later("Partly supported: the quote holds some of it.")),
+    "unsupported": ("red", "close", later("Not supported: the quote does not say this.")),
+    "dead": ("red", "link_off", later("No source of this run has that number.")),
+}
+"""Colour, Material symbol and sentence for each verdict on a citation; the sentence is shown by `t`."""
+
+VERDICT_NAMES = {
+    "supported": later("supported"), "partial": later("partly supported"), "unsupported": later("not supported"),
+    "dead": later("without a source"),
+}  # fmt: skip
+"""Each verdict in a word or two, shown by `t`."""
+
+TOOLS = {
+    "search": later("Search"), "visit": later("Open a page"), "python": later("Calculate"),
+    "scholar": later("Search for papers"),
+}  # fmt: skip
+"""What a call does, for a round whose model did not say; shown by `t`."""
 
 
 def clock(seconds: float) -> str:
@@ -26,8 +37,10 @@ def clock(seconds: float) -> str:
 def lasted(seconds: float) -> str:
     """`0.4 s`, `12 s`, `3 min 20 s`."""
     if seconds < 10:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+        return t("{n} s", n=f"{seconds:.1f}")
+    if seconds < 100:
+        return t("{n} s", n=f"{seconds:.0f}")
+    return t("{minutes} min {n} s", minutes=f"{seconds // 60:.0f}", n=f"{seconds % 60:.0f}")
 
 
 def short(count: int) -> str:
@@ -40,16 +53,21 @@ def short(count: int) -> str:
 def money(usd: float | None) -> str:
     """`$0.00`, `$0.0031`, `unknown`; not yet escaped for Markdown."""
     if usd is None:
-        return "unknown"
+        return t("unknown")
     return f"${usd:.2f}" if usd == 0 or usd >= 0.01 else f"${usd:.4f}"
 
 
 def count(number: int, what: str) -> str:
-    """`1 source`, `1,204 sources`."""
+    """`1 source`, `1,204 sources`; the noun is translated with the measure word before it: `3 个来源`."""
+    if current() != "en":
+        return f"{number:,} {t(what)}"
     many = "es" if what.endswith("s") else "s"
     return f"{number:,} {what}" + ("" if number == 1 else many)
 
 
 def when(seconds: float) -> str:
     """Local time, to the minute."""
-    return datetime.datetime.fromtimestamp(seconds).strftime("%d %b %Y, %H:%M")
+    from babel.dates import format_datetime
+
+    local = datetime.datetime.fromtimestamp(seconds)
+    return format_datetime(local, "d MMM y, HH:mm" if current() == "en" else "y年M月d日 HH:mm", locale=current())

@@ -21,7 +21,7 @@ class Ledger:
     def add(self, passage: Passage) -> Source:
         """The passage with the number of its url; the same url keeps its number, each quote is kept."""
         with self._lock:
-            n = self._numbers.get(passage.url, len(self._numbers) + 1)
+            n = self._numbers.get(passage.url, max(self._seen, default=0) + 1)
             source = Source(n, passage.url, passage.title, passage.quote, passage.csl)
             self._keep(source)
             return source

@@ -1,4 +1,4 @@
-"""Commands that make a run happen: run, resume, stop."""
+"""Commands that make a run happen: run, resume, fork, pause, stop."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     checked_question(arguments.question)
     export = writable(arguments.export) if arguments.export else None
     bench = open_home(arguments)
+    before = bench.store.run(arguments.follow).id if arguments.follow else None
     recipe = bench.recipe(
         framework=arguments.framework,
         context=arguments.context,
@@ -44,7 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _detach(bench)
     from research.view import RunView
 
-    events = bench.engine.follow(arguments.question, recipe, arguments.run_id)
+    if before is None:
+        events = bench.engine.follow(arguments.question, recipe, arguments.run_id)
+    else:
+        events = bench.engine.followed_up(before, arguments.question, recipe, arguments.run_id)
     if arguments.run_id is None:
         print(f"run {events.run_id}", file=sys.stderr, flush=True)
     view = _watch(bench, events, RunView())
@@ -73,6 +77,27 @@ def resume(arguments: argparse.Namespace) -> int:
     bench, events = load(arguments)
     view = _watch(bench, bench.engine.resume(arguments.run, arguments.reply), fold(events))
     return print_run(view, arguments.json)
+
+
+def fork(arguments: argparse.Namespace) -> int:
+    from research import presets
+    from research.view import RunView
+
+    bench = open_home(arguments)
+    row = bench.store.run(arguments.run)
+    recipe = None
+    changed = {name: getattr(arguments, name) for name in ("framework", "context", "model") if getattr(arguments, name)}
+    if changed:
+        choices = presets.of(row.recipe).arguments() | changed
+        # Options belong to the framework or strategy that is left.
+        choices["options"] = {
+            name: value for name, value in choices["options"].items() if name.partition(".")[0] not in changed
+        }
+        recipe = bench.recipe(**choices)
+    index(bench, row.recipe.folders)
+    events = bench.engine.forked(row.id, arguments.round, recipe=recipe)
+    print(f"run {events.run_id}", file=sys.stderr, flush=True)
+    return print_run(_watch(bench, events, RunView()), arguments.json)
 
 
 def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
@@ -113,8 +138,17 @@ def _detach(bench: Workbench) -> int:
 def stop(arguments: argparse.Namespace) -> int:
     bench = open_home(arguments)
     row = bench.store.run(arguments.run)
-    if row.status != "running":
+    if row.status in ("completed", "stopped", "failed"):
         raise ConfigError(f"run {row.id} is not running: {row.outcome or row.status}")
     bench.engine.stop(row.id)
     print(f"asked run {row.id} to stop", file=sys.stderr)
+    bench.engine.wait(row.id)  # one that nobody worked on is ended here
+    return 0
+
+
+def pause(arguments: argparse.Namespace) -> int:
+    bench = open_home(arguments)
+    row = bench.store.run(arguments.run)
+    bench.engine.pause(row.id)
+    print(f"asked run {row.id} to rest; `resume` goes on with it", file=sys.stderr)
     return 0

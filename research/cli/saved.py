@@ -73,24 +73,19 @@ def replay(arguments: argparse.Namespace) -> int:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    from research.events import encode
-    from research.exports import bibtex, csl
-    from research.exports.json import as_dict
-    from research.exports.markdown import markdown
+    from research.exports import FORMATS
     from research.view import fold
 
+    kind = FORMATS[arguments.format]
     target = writable(arguments.output) if arguments.output else None
+    if target is None and kind.binary and sys.stdout.isatty():
+        raise ConfigError(f"{kind.title} is not for a terminal: say where to write it, e.g. -o report.{kind.suffix}")
     _, events = load(arguments)
-    formats = {
-        "md": lambda: markdown(fold(events)),
-        "json": lambda: json.dumps(as_dict(fold(events)), ensure_ascii=False, indent=2) + "\n",
-        "bib": lambda: bibtex.render(fold(events)),
-        "csl": lambda: csl.render(fold(events)),
-        "jsonl": lambda: "".join(encode(event).decode() + "\n" for event in events),
-    }
-    content = formats[arguments.format]()
-    if target is None:
-        sys.stdout.write(content)
+    content = kind.make(fold(events), events)
+    if target is not None:
+        target.write_bytes(content)
+    elif kind.binary:
+        sys.stdout.buffer.write(content)
     else:
-        target.write_text(content, encoding="utf-8")
+        sys.stdout.write(content.decode())
     return 0

@@ -14,7 +14,7 @@ from research.text import clip
 from research.types import Message
 
 
-@context("Evolving report")
+@context("Evolving report", when="Dozens of rounds: what counts is kept in the report.")
 def evolving(
     run: Run,
     *,
@@ -42,11 +42,11 @@ def evolving(
 
 
 def _scribe(run: Run) -> Steps[None]:
-    """Merge the last round into the report, once a round; a failed call keeps the report as it was."""
+    """Merge what is new into the report, once a round; a failed call keeps the report as it was."""
     if run.scribed == run.transcript.length:
         return
-    run.scribed = run.transcript.length
-    seen = transcribed(run.turns(run.transcript.length - 1))
+    first, run.scribed = run.scribed, run.transcript.length
+    seen = transcribed(run.turns(first))
     brief = run.brief("scribe", question=run.question, report=run.transcript.report, observation=seen)
     try:
         reply = yield from run.ask("scribe", messages=brief, tools=())

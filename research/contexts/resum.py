@@ -15,7 +15,7 @@ from research.transcript import Summary
 from research.types import Message
 
 
-@context("ReSum")
+@context("ReSum", when="Ten to thirty rounds, whose early findings still count.")
 def resum(
     run: Run,
     *,
@@ -28,6 +28,7 @@ def resum(
     Source: Wu et al. 2025, "ReSum: Unlocking Long-Horizon Search Intelligence via Context Summarization"
     (arXiv:2509.13313).
     """
+    run.bound = max_tokens
     messages = _messages(run)
     covered = run.transcript.summary.covers if run.transcript.summary else 0
     if tokens.count_messages(messages, run.recipe.model) <= threshold * max_tokens or run.transcript.length == covered:

@@ -11,27 +11,16 @@ import datetime
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
+from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Reference, Told, checked, references
+from research.exports.words import Words, words_of
 from research.text import clip
-from research.types import Citation, Source
 from research.view import RunView
 
-STATUSES: dict[Literal["supported", "partial", "unsupported", "dead"], str] = {
-    "supported": "supported",
-    "partial": "partly supported",
-    "unsupported": "not supported",
-    "dead": "without a source",
-}
-"""How a cited statement stands to its source, in words."""
+__all__ = ["PLOTS", "STATUSES", "front", "markdown", "plain", "prose"]
 
-PLOTS = 8
-PLOT_BYTES = 2_000_000
-"""Of all plots together: what goes beyond either is left out and counted."""
 _PNG = b"\x89PNG\r\n\x1a\n"
-_LISTED = 10
-"""Statements without a source, or addresses taken out, that are listed."""
 
 # An invisible joiner parts what means something only when it stands together.  Unlike a backslash or an entity it does
 # so in every dialect, within code and outside, whatever stands before it.
@@ -46,13 +35,14 @@ _UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 def markdown(view: RunView) -> str:
     """One file, readable by people, static-site generators and pandoc."""
+    say = words_of(view)
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
         _closed(prose(view.report.strip())),
-        _section("References", [_reference(source, view.citations) for source in view.cited_sources]),
-        _section("Checked", _checked(view)),
-        _section("Plots", _plots(view.images)),
+        _section(say("References"), [_reference(each) for each in references(view, say)]),
+        _section(say("Checked"), [_told(each) for each in checked(view, say)]),
+        _section(say("Plots"), _plots(view.images, say)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -80,7 +70,7 @@ def plain(text: str) -> str:
 def _front(view: RunView) -> str:
     started = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     statuses = Counter(citation.status for citation in view.citations)
-    front = {
+    values = {
         "title": view.question,
         "date": started.isoformat(timespec="seconds"),
         "run": view.run,
@@ -100,8 +90,13 @@ def _front(view: RunView) -> str:
         "seconds": round(view.seconds, 1),
         "citations": {status: statuses[status] for status in STATUSES},
     }
+    return front(values)
+
+
+def front(values: Mapping[str, object]) -> str:
+    """Front matter, whatever the values hold."""
     # A JSON value is a YAML value, but for the characters that YAML wants written as numbers.
-    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items())
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
     return "---\n" + _UNPRINTED.sub(lambda match: f"\\u{ord(match.group()):04x}", "\n".join(lines)) + "\n---"
 
 
@@ -109,54 +104,33 @@ def _section(heading: str, parts: Sequence[str]) -> str:
     return "\n\n".join([f"## {heading}", *parts]) if parts else ""
 
 
-def _reference(source: Source, citations: Sequence[Citation]) -> str:
+def _reference(each: Reference) -> str:
     """Number, title, address and how the statements that cite it stand; the quote; what it does not support."""
-    own = [citation for citation in citations if citation.n == source.n]
-    bad = [citation for citation in own if citation.status != "supported"]
-    verdict = f" — {len(own) - len(bad)} of {_count(len(own), 'statement')} supported" if own else ""
-    quote = "  \n".join(f"> {plain(row)}" for row in source.quote.splitlines() if row.strip())
-    doubts = "\n".join(f"- {_doubt(citation)}" for citation in bad)
-    head = f"[{source.n}] {plain(source.title)}. {_address(source.url)}{verdict}"
+    verdict = f" — {each.verdict}" if each.verdict else ""
+    quote = "  \n".join(f"> {plain(line)}" for line in each.quote)
+    doubts = "\n".join(f"- {plain(doubt)}" for doubt in each.doubts)
+    head = f"[{each.n}] {plain(each.title)}. {_address(each.address)}{verdict}"
     return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), doubts]))
 
 
-def _doubt(citation: Citation) -> str:
-    reason = f": {plain(clip(citation.reason, 300))}" if citation.reason else ""
-    return f"{STATUSES[citation.status]}{reason} (“{plain(clip(citation.claim, 300))}”)"
+def _told(told: Told) -> str:
+    items = "\n".join(f"- {_code(item) if told.addresses else plain(item)}" for item in told.items)
+    return f"{told.text}\n\n{items}".rstrip()
 
 
-def _checked(view: RunView) -> list[str]:
-    """How far the statements stand in the sources; empty when there was nothing to check."""
-    statuses = Counter(citation.status for citation in view.citations)
-    counts = ", ".join(f"{statuses[status]} {words}" for status, words in STATUSES.items() if statuses[status])
-    dead = [f"[{c.n}] {plain(clip(c.claim, 300))}" for c in view.citations if c.status == "dead"]
-    parts = []
-    if view.citations:
-        parts.append(f"{_count(len(view.citations), 'citation')} checked: {counts}.")
-    if dead:
-        parts.append("Cited numbers that no source has:\n\n" + _listed(dead))
-    if view.uncited:
-        parts.append(f"{_count(len(view.uncited), 'sentence')} without a source:\n\n" + _listed(
-            [plain(clip(sentence, 300)) for sentence in view.uncited]
-        ))  # fmt: skip
-    if view.removed:
-        parts.append(
-            f"{_count(len(view.removed), 'address')} taken out that no source had shown:\n\n"
-            + _listed([_code(clip(url, 300)) for url in view.removed])
-        )
-    return parts
-
-
-def _plots(images: Sequence[bytes]) -> list[str]:
+def _plots(images: Sequence[bytes], say: Words) -> list[str]:
     """The plots as pictures that carry their own data."""
     drawn: list[str] = []
     room = PLOT_BYTES
     for image in images:
         if image.startswith(_PNG) and len(image) <= room and len(drawn) < PLOTS:
             room -= len(image)
-            drawn.append(f"![Plot {len(drawn) + 1}](data:image/png;base64,{base64.b64encode(image).decode()})")
+            drawn.append(
+                f"![{say('Plot {n}', n=len(drawn) + 1)}](data:image/png;base64,{base64.b64encode(image).decode()})"
+            )
     left = len(images) - len(drawn)
-    return [*drawn, *([f"{_count(left, 'plot')} not shown here: too large, too many, or no PNG."] if left else [])]
+    told = say("{count} not shown here: too large, too many, or no PNG.", count=say.count(left, "plot"))
+    return [*drawn, *([told] if left else [])]
 
 
 def _address(url: str) -> str:
@@ -166,13 +140,3 @@ def _address(url: str) -> str:
 
 def _code(text: str) -> str:
     return f"`{' '.join(text.replace('`', chr(0x2019)).split())}`"
-
-
-def _listed(items: Sequence[str]) -> str:
-    left = len(items) - _LISTED
-    return "\n".join(f"- {item}" for item in [*items[:_LISTED], *([f"and {left} more"] if left > 0 else [])])
-
-
-def _count(number: int, what: str) -> str:
-    plural = "es" if what.endswith("s") else "s"
-    return f"{number} {what}" + ("" if number == 1 else plural)

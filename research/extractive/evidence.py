@@ -123,8 +123,13 @@ class Evidence:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._system = next((m.content for m in messages if m.role == "system"), "")
         self.question = _question(messages)
+        block = next(iter(_EARLIER.findall("\n".join(m.content for m in messages if m.role == "user"))), "")
+        self.earlier = tuple((question, report) for question, report in _EXCHANGE.findall(block))
+        """What was asked before and reported, in a follow-up; oldest first."""
+        self.given = tuple(_facts(block))
+        """Facts from before."""
         self.steps = (*_noted(messages), *_steps(messages))
-        self.facts = tuple(dict.fromkeys(fact for step in self.steps for fact in step.facts))
+        self.facts = tuple(dict.fromkeys([*self.given, *(fact for step in self.steps for fact in step.facts)]))
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -187,6 +192,10 @@ class Evidence:
         return min(same or longer or made, key=len, default=None) if usual else None
 
 
+_EARLIER = re.compile(r"<earlier>\n(.*?)\n</earlier>", re.S)
+_EXCHANGE = re.compile(
+    r"^(?:Earlier question: |之前的问题：)(.*)\n(?:Earlier report:|之前的报告：)\n((?:>.*(?:\n|$))*)", re.M
+)
 _LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
 _NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
 _TRIED = re.compile(r"^- (?P<name>search|visit|python) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
@@ -199,7 +208,7 @@ def _question(messages: Sequence[Message]) -> str:
         first = not parts and message.role == "user"
         replied = parts and message.role == "user" and before is not None and before.role == "assistant"
         if first or (replied and before and not read_calls(before.content) and "<answer>" in before.content):
-            parts.append(re.split(r"\n\n<(?:report|previous_research_summary)>", message.content)[0])
+            parts.append(re.split(r"\n\n<(?:earlier|report|previous_research_summary)>", message.content)[0])
     return " ".join(parts)
 
 

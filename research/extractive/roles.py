@@ -10,7 +10,7 @@ import msgspec
 
 from research.citations import check, cited
 from research.extractive.evidence import Evidence, note, tried
-from research.extractive.question import parse
+from research.extractive.followup import understood
 from research.extractive.solve import Action, Solver, Verdict, relevant, usual
 from research.extractive.write import answer
 from research.protocols.tagged import write_call
@@ -67,8 +67,8 @@ def _conclude(messages: Sequence[Message]) -> Iterator[str]:
 
 def _plan(messages: Sequence[Message]) -> Iterator[str]:
     """All searches that the question alone suggests, and a look at the best page of each."""
-    question = Evidence.of_task(messages).question
-    q = parse(question)
+    evidence = Evidence.of_task(messages)
+    question, q = evidence.question, understood(evidence)
     target = q.relation or q.targets[0]
     about = target.label or target.text
     subjects = tuple(map(usual, q.names)) or (" ".join(q.text.split()[:12]),)
@@ -139,11 +139,11 @@ def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
 def _outline(messages: Sequence[Message]) -> Iterator[str]:
     """A section for each name in the question."""
     question = re.split(r"(?:Plan the report on: |请规划这份报告：)", messages[-1].content)[-1].strip()
-    evidence = Evidence([messages[0], Message("user", question)])
+    evidence = Evidence([messages[0], Message("user", f"{question}{_known(messages)}")])
     if evidence.offers("Question") and _unclear(Solver(evidence).verdict()):
         yield write_call("Question", question=_CLARIFY[language_of(question)])
         return
-    q = parse(question)
+    q = understood(evidence)
     alone = len(q.names) < 2 or q.relation is not None
     # Without its capital, so that a measure is not taken for a name; an abbreviation keeps it.
     asked = (target.label or target.text for target in q.targets)
@@ -159,8 +159,7 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     """Like any other agent, but the answer is handed in as a section."""
     task = messages[1].content.split("\n\n")[0]
     name, _, description = re.sub(r"^([^:：]*)[:：]\s*", r"\1\0", task, count=1).partition("\0")
-    known = re.search(r"\n\n<(?:report|previous_research_summary)>.*", messages[1].content, re.S)
-    told = f"{description or task}{known.group() if known else ''}"
+    told = f"{description or task}{_known(messages)}"
     asked = [messages[0], msgspec.structs.replace(messages[1], content=told), *messages[2:]]
     evidence = Evidence(asked)
     verdict = Solver(evidence).verdict()
@@ -168,6 +167,12 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
         yield from _act(asked)
         return
     yield DONE + write_call("Section", name=name, description=description, content=_answer(evidence, verdict))
+
+
+def _known(messages: Sequence[Message]) -> str:
+    """What stands behind the question: earlier findings, a report or a summary."""
+    known = re.search(r"\n\n<(?:earlier|report|previous_research_summary)>.*", messages[1].content, re.S)
+    return known.group() if known else ""
 
 
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:
@@ -190,7 +195,7 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
 def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
     """The question, and what the sections in the last message quote."""
     question = Evidence(messages).question
-    told = Message("user", f"{question}\n\n<report>\n{messages[-1].content}\n</report>")
+    told = Message("user", f"{question}{_known(messages)}\n\n<report>\n{messages[-1].content}\n</report>")
     return question, Evidence([messages[0], told])
 
 

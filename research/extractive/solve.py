@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from research.extractive.evidence import SEARCHES, Evidence, Fact
+from research.extractive.followup import understood
 from research.extractive.lexicon import aliases
-from research.extractive.question import Question, Target, parse
+from research.extractive.question import Question, Target
 from research.text import STOP_WORDS, content_tokens, tokens
 
 MATCH = 0.72
@@ -73,7 +74,7 @@ class Solver:
         self.evidence = evidence
         self.acting = acting
         self.pages = PAGES * (1 + evidence.lessons)
-        self.question = self._settled(parse(evidence.question, evidence.subjects))
+        self.question = self._settled(understood(evidence))
         self.actions: list[Action] = []
         self.missing: list[str] = []
 
@@ -99,7 +100,8 @@ class Solver:
     def verdict(self) -> Verdict:
         """Follow the question's plan as far as the evidence goes."""
         q = self.question
-        if not self.evidence.steps and self.acting:
+        given = q.names and all(map(self.evidence.subject_named, q.names))  # of a follow-up, before the first step
+        if not self.evidence.steps and self.acting and not given:
             self._open()
             return self._more()
         if q.rank:

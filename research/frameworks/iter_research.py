@@ -12,7 +12,11 @@ from research.text import estimate_tokens
 from research.types import Answer, Reply
 
 
-@framework("IterResearch", context="evolving")
+@framework(
+    "IterResearch",
+    context="evolving",
+    when="Many steps: dozens of rounds, whose history would outgrow the model.",
+)
 def iter_research(
     run: Run,
     *,

@@ -12,7 +12,7 @@ from research.text import clip
 from research.types import Answer
 
 
-@framework("Parallel sampling", inner="branch")
+@framework("Parallel sampling", inner="branch", when="The answer must be reliable, and may cost several times as much.")
 def parallel(
     run: Run,
     *,

@@ -9,7 +9,7 @@ from research.run import Run, Steps
 from research.types import Answer
 
 
-@framework("ReAct")
+@framework("ReAct", when="Few steps: a fact or two to look up, in fewer than ten rounds.")
 def react(run: Run, *, rounds: Annotated[int, Range(1, 100), "Rounds before the forced answer."] = 30) -> Steps[Answer]:
     """Think, act, observe until the model answers; best for fewer than ten steps.
 

@@ -19,7 +19,9 @@ TRAJECTORY = 12_000
 """Characters of a failed trial that the reflection is written from."""
 
 
-@framework("Reflexion", inner="react")
+@framework(
+    "Reflexion", inner="react", when="A failed try can be told from a good one, and there is budget to try again."
+)
 def reflexion(
     run: Run,
     *,

@@ -26,7 +26,7 @@ LLM = ToolSpec(
 )
 
 
-@framework("ReWOO", loop=False)
+@framework("ReWOO", loop=False, when="The plan is known: what to look up does not depend on what is found first.")
 def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers at once."] = 5) -> Steps[Answer]:
     """One call plans all steps, tools gather the evidence, one call solves.  Cheap where the plan can be known ahead.
 

@@ -78,7 +78,7 @@ M = TypeVar("M", bound=BaseModel)
 Framing = TypeVar("Framing", Introduction, Conclusion)
 
 
-@framework("Supervisor", inner="react")
+@framework("Supervisor", inner="react", when="A report of several sections that can be researched side by side.")
 def supervisor(
     run: Run,
     *,

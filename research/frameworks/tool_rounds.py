@@ -11,7 +11,7 @@ from research.text import numbers
 from research.types import Answer, Reply, ToolSpec
 
 
-@framework("Tool rounds")
+@framework("Tool rounds", when="The model calls tools well by itself, and may ask you for what is missing.")
 def tool_rounds(
     run: Run,
     *,

@@ -33,6 +33,11 @@ class GgufModel:
         self._loaded = load(path, context)
         self._longest = self._loaded.context // 8
 
+    @property
+    def window(self) -> int:
+        """Tokens of prompt and reply together."""
+        return self._loaded.context
+
     def price(self, usage: Usage) -> float:
         """Nothing."""
         return 0.0

@@ -294,7 +294,7 @@ def openai(name: str, workbench: Workbench) -> Model:
     if not key and settings.openai_base_url is None:
         raise ConfigError(
             f"openai:{name} needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
-            "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment or in .env"
+            "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment, in .env, or on the Settings page"
         )
     return OpenAIModel(
         name, base_url=settings.openai_base_url, api_key=key, send_reasoning=settings.openai_send_reasoning

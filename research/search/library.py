@@ -11,23 +11,21 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from research.errors import ConfigError, ToolError
-from research.search import factbook, ranking, shelves
+from research.search import factbook, overview, ranking, schema, shelves
 from research.search.factbook import Document
+from research.search.overview import CollectionInfo, DocumentInfo, Spot
 from research.search.vectors import Vectors, encoded
 from research.types import Embedder, Passage
-
-if TYPE_CHECKING:
-    pass
 
 FACTBOOK = "factbook"
 """The collection that `index_factbook` makes; every other one is a folder and has its absolute path for a name."""
@@ -42,47 +40,19 @@ _DEPTH = 50
 _BATCH = 32
 """Passages encoded between two commits."""
 
-_SCHEMA = """
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS collections (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL DEFAULT '');
-CREATE TABLE IF NOT EXISTS documents (
-    id INTEGER PRIMARY KEY, collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    url TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL, names TEXT NOT NULL, mtime INTEGER NOT NULL,
-    sha256 TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS documents_collection ON documents (collection, title);
-CREATE TABLE IF NOT EXISTS passages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
-    ordinal INTEGER NOT NULL, text TEXT NOT NULL, start INTEGER NOT NULL);
-CREATE INDEX IF NOT EXISTS passages_document ON passages (document);
-CREATE TABLE IF NOT EXISTS vectors (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL REFERENCES passages ON DELETE CASCADE,
-    encoder TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (passage, encoder));
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
-    title, names, text, tokenize = 'porter unicode61 remove_diacritics 2');
-CREATE TRIGGER IF NOT EXISTS passages_gone AFTER DELETE ON passages BEGIN
-    DELETE FROM words WHERE rowid = old.id;
-END;
-PRAGMA user_version = 1;
-COMMIT;
-"""
 
+class Hit(Struct, frozen=True):
+    """A document that a search found, and why."""
 
-class CollectionInfo(Struct, frozen=True):
-    """How much a collection holds.  `vectors` of its `passages` can be found by meaning so far."""
-
-    name: str
-    documents: int
-    passages: int
-    vectors: int
-
-
-class DocumentInfo(Struct, frozen=True):
-    """A document in a list."""
-
-    url: str
-    title: str
-    characters: int
+    passage: Passage
+    cosine: float | None
+    """Of the query and the document's nearest passage, from -1 to 1; None where vectors are still being made."""
+    words: int | None
+    """Its rank by words, from 1; None when it holds none of them."""
+    meaning: int | None
+    """Its rank by meaning, from 1; None when it is not among the nearest."""
+    collection: str = ""
+    """Where it belongs."""
 
 
 class FolderReport(Struct, frozen=True):
@@ -135,78 +105,109 @@ class Library:
         `collections` names where to look, None means everywhere.  Raises `ToolError` when the query has no word and
         `ConfigError` for an unknown collection.
         """
+        return [hit.passage for hit in self.scored(query, limit, collections)]
+
+    def scored(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[Hit]:
+        """As `search`, with what each document scored."""
         words = ranking.query_words(query)
         if not words:
             raise ToolError(f"the query {query!r} has no words to search for")
         connection = self._connection()
-        scope = None if collections is None else ranking.scope(connection, collections)
+        scope = ranking.scope(connection, collections)
         depth = max(_DEPTH, 5 * limit)
-        by_words = ranking.fetch(connection, ranking.by_words(connection, words, scope, depth))
-        by_meaning = self._by_meaning(connection, query, scope, depth)
+        worded = ranking.by_words(connection, words, scope, depth)
+        by_words = ranking.fetch(connection, worded)
+        by_meaning, cosines = self._by_meaning(connection, query, scope, depth, worded)
         passages: dict[Document, list[str]] = {}
         for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
             passages.setdefault(document, []).append(text)
+        ranks = [
+            {document: rank for rank, document in enumerate(dict.fromkeys(found for found, _ in way), 1)}
+            for way in (by_words, by_meaning)
+        ]
+        best = ranking.fused(query, by_words, by_meaning)[:limit]
+        homes = overview.homes(connection, [document.url for document in best])
         return [
-            Passage(
-                document.url,
-                document.title,
-                ranking.best_quote(passages[document][:_QUOTED], ranking.beyond(document, query)),
+            Hit(
+                Passage(
+                    document.url,
+                    document.title,
+                    ranking.best_quote(passages[document][:_QUOTED], ranking.beyond(document, query)),
+                ),
+                cosines.get(document.url),
+                ranks[0].get(document),
+                ranks[1].get(document),
+                homes.get(document.url, ""),
             )
-            for document in ranking.fused(query, by_words, by_meaning)[:limit]
+            for document in best
         ]
 
     def open(self, url: str) -> Document:
         """The whole document.  Raises `ToolError` for an unknown url, naming the closest ones."""
         connection = self._connection()
-        row = connection.execute("SELECT url, title, text, names FROM documents WHERE url = ?", [url]).fetchone()
+        shown = "collection IN (SELECT id FROM collections WHERE forgotten IS NULL)"
+        row = connection.execute(
+            f"SELECT url, title, text, names FROM documents WHERE url = ? AND {shown}", [url]
+        ).fetchone()
         if row is not None:
             return Document(*row)
-        near = ranking.by_words(connection, ranking.query_words(url.partition("://")[2]), None, _DEPTH)
+        near = ranking.by_words(
+            connection, ranking.query_words(url.partition("://")[2]), ranking.scope(connection, None), _DEPTH
+        )
         known = get_close_matches(url, {found.url for found, _ in ranking.fetch(connection, near)}, n=3, cutoff=0.0)
         raise ToolError(f"no document {url!r} in the library" + (f"; closest: {', '.join(known)}" if known else ""))
 
     def collections(self) -> list[CollectionInfo]:
         """By name; `vectors` counts those of the current encoder."""
-        rows = self._connection().execute(
-            """SELECT name, count(DISTINCT documents.id), count(passages.id), count(vectors.id) FROM collections
-            LEFT JOIN documents ON collection = collections.id LEFT JOIN passages ON document = documents.id
-            LEFT JOIN vectors ON passage = passages.id AND encoder = ? GROUP BY collections.id ORDER BY name""",
-            [self._embedder.id if self._embedder else ""],
-        )
-        return [CollectionInfo(*row) for row in rows]
+        return overview.collections(self._connection(), self._encoder)
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
         """A page of a collection's documents by title, those with `query` in their title or url."""
-        from sqlite_utils import Database
-
         connection = self._connection()
-        connection.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's lower is ASCII only
         (scope,) = shelves.ids(connection, [collection])
-        rows = (
-            Database(connection)
-            .table("documents")
-            .rows_where(
-                "collection = :scope AND (instr(casefold(title), :query) OR instr(casefold(url), :query))",
-                {"scope": scope, "query": query.casefold()},
-                select="url, title, length(text) AS characters",
-                order_by="title",
-                limit=limit,
-                offset=offset,
-            )
-        )
-        return [DocumentInfo(**row) for row in rows]
+        return overview.documents(connection, scope, query, limit, offset)
+
+    def collection_of(self, url: str) -> str:
+        """The name of the collection that the document belongs to; empty for an unknown one."""
+        return overview.homes(self._connection(), [url]).get(url, "")
+
+    def unreadable(self, collection: str) -> list[tuple[Path, str]]:
+        """The files of a folder that could not be read when it was last looked through, with the reason."""
+        connection = self._connection()
+        (scope,) = shelves.ids(connection, [collection])
+        return overview.unreadable(connection, scope)
+
+    def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
+        """The map of a collection: its documents, or a sample of them, as far as they have vectors."""
+        connection = self._connection()
+        (scope,) = shelves.ids(connection, [collection])
+        return overview.spots(connection, scope, self._encoder, limit)
+
+    @property
+    def _encoder(self) -> str:
+        return self._embedder.id if self._embedder else ""
 
     def _by_meaning(
-        self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int
-    ) -> ranking.Ranking:
+        self,
+        connection: sqlite3.Connection,
+        query: str,
+        scope: Sequence[int] | None,
+        limit: int,
+        worded: Sequence[int],
+    ) -> tuple[ranking.Ranking, dict[str, float]]:
+        """Passages by meaning, and the highest cosine of each document with one among them or the `worded`, by url."""
         if self._vectors is None or not self._vectors.complete(connection, scope):
-            return []  # while they are being made, documents that have theirs would rank above those that do not
-        near = self._vectors.nearest(connection, query, scope, limit)
+            return [], {}  # while they are being made, documents that have theirs would rank above those that do not
+        near, cosines = self._vectors.nearest(connection, query, scope, limit, worded)
         found = ranking.fetch(connection, near)
         if len(found) < len(near):  # documents have been removed since the vectors were read
             self._vectors.forget()
-            found = ranking.fetch(connection, self._vectors.nearest(connection, query, scope, limit))
-        return found
+            near, cosines = self._vectors.nearest(connection, query, scope, limit, worded)
+            found = ranking.fetch(connection, near)
+        best: dict[str, float] = {}
+        for passage, url in ranking.urls(connection, list(cosines)):
+            best[url] = max(cosines[passage], best.get(url, -1.0))
+        return found, best
 
     # Indexing
 
@@ -234,7 +235,9 @@ class Library:
                 if done % 100 == 0 or done == len(documents):
                     progress(done, len(documents), document.title)
             shelves.delete(connection, known)
-            connection.execute("UPDATE collections SET version = ? WHERE id = ?", [version, collection])
+            connection.execute(
+                "UPDATE collections SET version = ?, indexed = ? WHERE id = ?", [version, time.time(), collection]
+            )
         return written
 
     def add_folder(self, path: Path, progress: Progress = _quiet) -> FolderReport:
@@ -282,17 +285,37 @@ class Library:
             raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
         with self._writing():
             shelves.delete(connection, known)
+            overview.note_visit(connection, str(folder), time.time(), unreadable)
         progress(len(files), len(files), folder.name)
         failed = {shelves.file_url(folder, file) for file, _ in unreadable}
         return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))
 
-    def remove(self, collection: str) -> None:
-        """Forget a collection with all that was made from it.  Raises `ConfigError` when it is unknown."""
-        from sqlite_utils import Database
+    def forget(self, collection: str) -> None:
+        """Take a collection out of every search and list; until `purge` it can be restored.  Its files stay.
 
+        Raises `ConfigError` when it is unknown, or is the Factbook.
+        """
+        if collection == FACTBOOK:
+            raise ConfigError("the World Factbook belongs to the workbench; only folders can be forgotten")
         with self._writing() as connection:
             (scope,) = shelves.ids(connection, [collection])
-            Database(connection).table("collections").delete(scope)
+            connection.execute("UPDATE collections SET forgotten = ? WHERE id = ?", [time.time(), scope])
+
+    def restore(self, collection: str) -> None:
+        """Take back a `forget`."""
+        with self._writing() as connection:
+            connection.execute("UPDATE collections SET forgotten = NULL WHERE name = ?", [collection])
+
+    def purge(self, before: float) -> int:
+        """Remove with all that was made from it what was forgotten before that time; returns how many collections."""
+        with self._writing() as connection:
+            return connection.execute("DELETE FROM collections WHERE forgotten < ?", [before]).rowcount
+
+    def remove(self, collection: str) -> None:
+        """Remove a collection at once, with all that was made from it.  Raises `ConfigError` when it is unknown."""
+        with self._writing() as connection:
+            (scope,) = shelves.ids(connection, [collection])
+            connection.execute("DELETE FROM collections WHERE id = ?", [scope])
 
     # Vectors
 
@@ -402,9 +425,9 @@ class Library:
             yield connection
 
     def _prepare(self) -> None:
-        with self._connection() as connection:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                connection.executescript(_SCHEMA)
+        if not schema.is_current(self._connection()):
+            with self._writing() as connection:
+                schema.bring_up_to_date(connection)
 
     def _move_aside(self) -> Path:
         self._local.connection.close()

@@ -28,8 +28,8 @@ Ranking = Sequence[tuple[Document, str]]
 """Passages with their documents, best first."""
 
 
-def scope(connection: sqlite3.Connection, names: Iterable[str]) -> list[int] | None:
-    """The collections to search in, None for all of them."""
+def scope(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[int] | None:
+    """The collections to search in, None for all of them; `names` None means every one that is not forgotten."""
     chosen = shelves.ids(connection, names)
     total: int = connection.execute("SELECT count(*) FROM collections").fetchone()[0]
     return None if len(set(chosen)) == total else chosen
@@ -66,6 +66,15 @@ def fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> Ranking:
     )
     found = {passage: (Document(url, title, "", names), text) for passage, text, url, title, names in rows}
     return [found[passage] for passage in passages if passage in found]
+
+
+def urls(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tuple[int, str]]:
+    """Each passage with the url of its document."""
+    rows = connection.execute(
+        f"""SELECT passages.id, url FROM passages JOIN documents ON documents.id = document
+        WHERE passages.id IN ({", ".join(map(str, passages))})"""
+    )
+    return rows.fetchall()
 
 
 def fused(query: str, by_words: Ranking, by_meaning: Ranking) -> list[Document]:

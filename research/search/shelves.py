@@ -20,9 +20,12 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 
 
-def ids(connection: sqlite3.Connection, names: Iterable[str]) -> list[int]:
-    """Collections by name; a folder may be written as any path that leads to it.  Raises `ConfigError`."""
-    known = dict(connection.execute("SELECT name, id FROM collections"))
+def ids(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[int]:
+    """Collections by name, or all of them, as far as they are not forgotten; a folder may be written as any path that
+    leads to it.  Raises `ConfigError`."""
+    known = dict(connection.execute("SELECT name, id FROM collections WHERE forgotten IS NULL"))
+    if names is None:
+        return list(known.values())
     found = []
     for name in names:
         number = known.get(name) or known.get(str(resolved(Path(name))))
@@ -38,7 +41,8 @@ def version_of(connection: sqlite3.Connection, name: str) -> str | None:
 
 
 def collection(connection: sqlite3.Connection, name: str) -> int:
-    connection.execute("INSERT OR IGNORE INTO collections (name) VALUES (?)", [name])
+    """The collection of that name, made where there is none; one that was forgotten is back."""
+    connection.execute("INSERT INTO collections (name) VALUES (?) ON CONFLICT DO UPDATE SET forgotten = NULL", [name])
     found: int = connection.execute("SELECT id FROM collections WHERE name = ?", [name]).fetchone()[0]
     return found
 

@@ -38,23 +38,36 @@ class Vectors:
         )
         return missing.fetchone() is None
 
-    def nearest(self, connection: sqlite3.Connection, query: str, scope: Sequence[int] | None, limit: int) -> list[int]:
-        """Passages by cosine with the query, best first; none, and no encoder loaded, while there are no vectors."""
+    def nearest(
+        self,
+        connection: sqlite3.Connection,
+        query: str,
+        scope: Sequence[int] | None,
+        limit: int,
+        others: Sequence[int] = (),
+    ) -> tuple[list[int], dict[int, float]]:
+        """Passages by cosine with the query, best first, and the cosine of each and of the `others`.
+
+        None, and no encoder loaded, while there are no vectors.
+        """
         import numpy as np
 
         with self._lock:
             self._grow(connection)
             rows = self._rows
         if rows is None:
-            return []
+            return [], {}
         passages, collections, matrix = rows
         scores = matrix @ self._embedder.encode([query])[0]
+        named = np.flatnonzero(np.isin(passages, others))
+        cosines: dict[int, float] = dict(zip(passages[named].tolist(), scores[named].tolist(), strict=True))
         if scope is not None:
             inside = np.isin(collections, scope)
             passages, scores = passages[inside], scores[inside]
         top = np.argpartition(-scores, limit)[:limit] if limit < len(scores) else np.arange(len(scores))
-        found: list[int] = passages[top[np.argsort(-scores[top], kind="stable")]].tolist()
-        return found
+        top = top[np.argsort(-scores[top], kind="stable")]
+        found: list[int] = passages[top].tolist()
+        return found, cosines | dict(zip(found, scores[top].tolist(), strict=True))
 
     def _grow(self, connection: sqlite3.Connection) -> None:
         import numpy as np

@@ -196,7 +196,7 @@ def need(settings: Settings, field: str) -> None:
     if not _is_set(settings, field):
         raise ConfigError(
             f"{field.removesuffix('_api_key').removesuffix('_url')} needs {_variable(field)}: set it in the "
-            "environment, in .env or in .streamlit/secrets.toml"
+            "environment, in .env, or on the Settings page"
         )
 
 

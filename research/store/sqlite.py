@@ -13,7 +13,7 @@ import msgspec
 
 from research.desk import Kind
 from research.errors import ConfigError
-from research.events import Event, RunFinished, UserReplied, WaitingForUser, decode, encode
+from research.events import Event, Paused, Resumed, RunFinished, UserReplied, WaitingForUser, decode, encode
 from research.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Origin, RunRow
 
@@ -83,7 +83,9 @@ class SqliteStore:
                         change = (status, outcome, answer, event.time, event.run)
                     case WaitingForUser(prompt=prompt):
                         change = ("waiting_input", "needs_input", prompt, event.time, event.run)
-                    case UserReplied():
+                    case Paused():
+                        change = ("paused", None, "", event.time, event.run)
+                    case UserReplied() | Resumed():
                         change = ("running", None, "", event.time, event.run)
                     case _:
                         continue

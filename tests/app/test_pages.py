@@ -38,7 +38,7 @@ def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None
     app = visit(home)
     rounds = app.number_input(key="framework.react.rounds")
     assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 100, "Rounds before the forced answer.")
-    app.selectbox(key="context-react").select("window").run()
+    app.radio(key="context-react").set_value("window").run()
     assert app.number_input(key="context-react.window.k").value == 5
 
 
@@ -53,7 +53,7 @@ def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_pat
     script = tmp_path / "script.jsonl"
     script.write_text(json.dumps({"text": "<answer>No one knows.</answer>"}), encoding="utf-8")
     app = visit(home)
-    app.selectbox(key="context-react").select("window").run()
+    app.radio(key="context-react").set_value("window").run()
     app.number_input(key="context-react.window.k").set_value(2)
     app.number_input(key="budget-tokens").set_value(5_000)
     pick_model(app, f"scripted:{script}")
@@ -104,7 +104,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
 
 def test_an_opened_round_shows_exactly_what_was_asked_and_sent(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
-    app.session_state[f"round-{RUN}-main-2-done"] = True
+    app.session_state[f"round-{RUN}-main-2"] = True
     app.run()
     assert any('"code"' in code.value for code in app.code)
     app.toggle(key=f"sent-{RUN}-main-2").set_value(True).run()
@@ -132,7 +132,7 @@ def test_a_round_that_is_not_there_opens_the_closest(visit: Visit, answered: Pat
 def test_play_begins_again_at_the_first_round(visit: Visit, answered: Path) -> None:
     app = press(visit(answered, run=RUN), "Play")
     assert "Round 1 of 3" in texts(app)
-    assert "Round 1 of 3" in texts(press(app, "Pause"))
+    assert "Round 1 of 3" in texts(press(app, "Pause replay"))
 
 
 def test_an_unknown_run_is_said(visit: Visit, home: Path) -> None:

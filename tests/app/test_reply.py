@@ -27,10 +27,3 @@ def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest],
         assert time.monotonic() < deadline
     assert (row.status, row.outcome) == ("completed", "answered")
     assert "68,512,806" in row.answer
-
-
-def test_a_pair_that_makes_no_sense_says_why(visit: Callable[..., AppTest], home: Path) -> None:
-    app = visit(home)
-    app.selectbox(key="framework").select("rewoo").run()
-    app.selectbox(key="context-rewoo").select("evolving").run()
-    assert any("no rounds between which a report could evolve" in text.value for text in app.caption)

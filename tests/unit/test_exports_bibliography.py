@@ -276,11 +276,11 @@ def test_each_reference_says_how_its_statements_stand() -> None:
         uncited=("Birds sing.",), removed=("https://made.up/x",),
     )  # fmt: skip
     text = markdown(view)
-    assert "[1] Japan. <https://example.org/1> — 1 of 2 statements supported\n> The quote of 1.\n" in text
+    assert "[1] Japan. <https://example.org/1> — ~ 1 of 2 statements supported\n> The quote of 1.\n" in text
     assert "- not supported: 5 does not stand in it. (“Japan has 5 people.”)" in text
-    assert "[2] France. <https://example.org/2> — 1 of 1 statement supported\n" in text
+    assert "[2] France. <https://example.org/2> — ✓ 1 of 1 statement supported\n" in text
     assert "[3] Unchecked. <https://example.org/3>\n" in text
-    assert "4 citations checked: 2 supported, 1 not supported, 1 without a source." in text
+    assert "4 citations checked: ✓ 2 supported, ✗ 1 not supported, ⌁ 1 without a source." in text
     assert "1 sentence without a source:\n\n- Birds sing." in text
     assert "1 address taken out that no source had shown:\n\n- `https://made.up/x`" in text
     assert 'citations: {"supported": 2, "partial": 0, "unsupported": 1, "dead": 1}' in text

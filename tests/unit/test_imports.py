@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 LAYERS = [
     {"errors", "types", "text", "cells", "cancel", "wire"},
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
-     "addresses", "served"},
+     "addresses", "served", "keys"},
     {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk"},
-    {"journal", "view", "search", "embedders", "store", "toolbox", "memory"},
-    {"exports", "progress", "metrics", "acting", "asking", "run", "ending", "estimate", "comparing", "changes"},
+    {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory"},
+    {"exports", "progress", "metrics", "acting", "asking", "run", "shared", "ending", "estimate", "comparing", "changes"},
     {"frameworks", "contexts", "tools", "extractive", "engine", "mcp", "llama"},
     {"models"},
-    {"workbench", "presets"},
-    {"doctor", "__init__"},
+    {"workbench", "presets", "importing"},
+    {"doctor", "space", "__init__"},
     {"cli", "__main__"},
 ]  # fmt: skip
 """Lower layers first; a module imports from its own layer and below."""

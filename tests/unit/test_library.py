@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from research.errors import ConfigError, ToolError
 from research.search import factbook
-from research.search.library import FACTBOOK, CollectionInfo, Library
+from research.search.library import FACTBOOK, Library
 from research.text import segment
 
 
@@ -305,7 +305,8 @@ def test_vectors_join_when_they_are_made(tmp_path: Path, notes: Path) -> None:
     seen: list[tuple[int, int, str]] = []
     assert library.embed_missing(lambda *step: seen.append(step)) == 3
     assert seen[-1][:2] == (3, 3)
-    assert library.collections() == [CollectionInfo(str(notes), 3, 3, 3)]
+    (info,) = library.collections()
+    assert (info.name, info.documents, info.passages, info.vectors) == (str(notes), 3, 3, 3)
     assert [passage.title for passage in library.search("whales")][0] == "The blue whale"
     assert len(library.search("whales")) == 3  # meaning ranks every passage
     assert library.embed_missing() == 0

@@ -202,6 +202,6 @@ def anthropic(name: str, workbench: Workbench) -> Model:
     if not key and settings.anthropic_base_url is None:
         raise ConfigError(
             f"anthropic:{name} needs ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a server of your own; "
-            "set one in the environment or in .env"
+            "set one in the environment, in .env, or on the Settings page"
         )
     return AnthropicModel(name, base_url=settings.anthropic_base_url, api_key=key)

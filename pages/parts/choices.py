@@ -1,0 +1,144 @@
+"""The choices of the next run as they stand in the session: filled in at once, and said in a line of words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import streamlit as st
+
+from pages.parts import models
+from pages.parts.language import t
+from pages.parts.safe import plain
+from pages.parts.words import count, lasted, money, short
+from research import cells, registry
+from research.errors import ConfigError
+from research.estimate import Span, estimate
+from research.presets import Choices, Gap
+from research.recipe import Budget, Recipe
+from research.registry import Entry
+from research.workbench import Workbench
+
+EVERYTHING = Choices.__struct_fields__
+
+
+def place(framework: str, context: str = "") -> str:
+    """What the keys of an entry's options begin with; each framework remembers the strategy chosen for it."""
+    return f"context-{framework}.{context}" if context else f"framework.{framework}"
+
+
+def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
+    """Set the widgets of these parts of the choices when they are drawn next."""
+    st.session_state["filling"] = choices, parts
+
+
+def begin() -> None:
+    """To be called before the options are drawn, and `done` after them.
+
+    What is filled in stays on record until all of it was drawn: a click in between ends a run of the page half-way, and
+    a value whose widget was not drawn by then may be forgotten.
+    """
+    if "filling" in st.session_state:
+        _fill(*st.session_state["filling"])
+
+
+def done() -> None:
+    """All options were drawn with what was filled in."""
+    st.session_state.pop("filling", None)
+
+
+def _fill(choices: Choices, parts: Collection[str]) -> None:
+    state = st.session_state
+    framework, context = choices.framework, choices.context or cells.default_context(choices.framework)
+    if "framework" in parts:
+        state["framework"], state[f"context-{framework}"] = framework, context
+    if "options" in parts:
+        _options(place(framework), "framework", registry.framework.get(framework), choices)
+        _options(place(framework, context), "context", registry.context.get(context), choices)
+    if "model" in parts and choices.model:
+        models.know(choices.model)
+        state["model"] = choices.model
+    if "roles" in parts:
+        models.know(*choices.roles.values())
+        models.fill(choices.roles)
+    for part in {"tools", "search", "scholar", "mcp", "folders"} & set(parts):
+        state[part] = list(getattr(choices, part))
+    if "budget" in parts:
+        for cap in Budget.__struct_fields__:
+            state[f"budget-{cap}"] = getattr(choices.budget, cap)
+    for part in {"temperature", "protocol"} & set(parts):
+        state[part] = getattr(choices, part)
+    if "language" in parts:
+        state["answer-language"] = choices.language
+
+
+def _options(where: str, side: str, entry: Entry[Any], choices: Choices) -> None:
+    for option in entry.options:
+        st.session_state[f"{where}.{option.name}"] = choices.options.get(f"{side}.{option.name}", option.default)
+
+
+def line(recipe: Recipe) -> str:
+    """What is chosen, in Markdown on one line."""
+    framework, context = registry.framework.get(recipe.framework), registry.context.get(recipe.context)
+    said = [
+        t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
+        t("{model} (offline)", model="extractive") if recipe.model == "extractive" else plain(recipe.model),
+        *([t("{roles} with models of their own", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
+        t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
+    ]
+    shelves = [*recipe.search, *(folder.rpartition("/")[2] for folder in recipe.folders)]
+    if "search" in recipe.tools and shelves:
+        said.append(t("sources: {sources}", sources=plain(", ".join(shelves))))
+    if recipe.mcp:
+        said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
+    return " · ".join([*said, caps(recipe.budget)])
+
+
+def caps(budget: Budget) -> str:
+    """The limits of a budget, in Markdown."""
+    said = [
+        t("{n} tokens", n=short(budget.tokens)) if budget.tokens else "",
+        plain(money(budget.usd)) if budget.usd else "",
+        _time(budget.seconds) if budget.seconds else "",
+        count(budget.tool_calls, "tool call") if budget.tool_calls else "",
+    ]
+    limits = ", ".join(filter(None, said))
+    return t("at most {limits}", limits=limits) if limits else t("no limit on cost")
+
+
+def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]:
+    """What the run may take, and what that rests on; Markdown.  Two empty strings where it cannot be known."""
+    try:
+        found = estimate(recipe, question, models=bench.model)
+    except ConfigError:
+        return "", ""  # said beside its control, and when the run is started
+    if found.usd is None:
+        cost = t("cost unknown")
+    elif found.usd.high == 0:
+        cost = t("free")
+    else:
+        low, high = money(found.usd.low), money(found.usd.high)
+        cost = plain(low if low == high else f"{low}–{high}")
+    text = t("Expected: {calls} model calls, {tokens} tokens, {cost}",
+             calls=_between(found.calls), tokens=_between(found.tokens), cost=cost)  # fmt: skip
+    return text, plain(found.basis)
+
+
+def gap(missing: Gap) -> str:
+    """What a preset goes without, as Markdown."""
+    values = {name: t(value) if name == "what" else plain(value) for name, value in missing.values.items()}
+    return t(missing.text, **values)
+
+
+def _between(span: Span) -> str:
+    low, high = _about(span.low), _about(span.high)
+    return low if low == high else f"{low}–{high}"
+
+
+def _about(number: float) -> str:
+    """Two figures say enough of what is only expected: `820k`."""
+    return short(round(float(f"{number:.2g}"))).replace(".0", "")
+
+
+def _time(seconds: float) -> str:
+    return t("{n} min", n=f"{seconds / 60:.0f}") if seconds >= 60 and seconds % 60 == 0 else lasted(seconds)

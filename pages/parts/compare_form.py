@@ -1,0 +1,160 @@
+"""The beginning of a comparison: one question, two to four recipes, one budget."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+from msgspec import Struct
+
+from pages.parts import compare_recipe, compare_saved, folders, form, home
+from pages.parts.language import t
+from pages.parts.safe import plain
+from pages.parts.words import money, short
+from research.__main__ import EXAMPLE
+from research.comparing import MOST, compare
+from research.errors import ConfigError
+from research.estimate import Estimate, Span, estimate
+from research.recipe import Recipe
+from research.store import RunRow
+from research.workbench import ALL_TOOLS, SEARCHERS, TOOLS, Workbench
+
+BOX: Final = "compare-question"
+
+
+class Asked(Struct, frozen=True):
+    """What the box holds, and whether its button was pressed."""
+
+    question: str
+    start: bool
+
+
+def box() -> Asked:
+    """The question with the button: what a stranger needs."""
+    st.session_state.setdefault(BOX, st.query_params.get("question") or st.session_state.get("question") or EXAMPLE)
+    with st.form("compare", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        question = st.text_area(
+            t("Question"), key=BOX, height="content", persist_state="session", label_visibility="collapsed",
+            placeholder=t("What do you want to know?"),
+        )  # fmt: skip
+        start = st.form_submit_button(t("Start all"), type="primary", icon=":material/play_arrow:")
+    return Asked(question or "", start)
+
+
+def draw(bench: Workbench, asked: Asked | None) -> None:
+    """The recipes below the box; without a box, the saved runs that the address names."""
+    named = [name for name in st.query_params.get("runs", "").split(",") if name][:MOST]
+    beside: RunRow | None = None
+    if asked is None:
+        rows = compare_saved.found(bench, named)
+        if len(rows) != 1:
+            compare_saved.pick(bench, rows)
+            return
+        beside = rows[0]
+        asked = _again(beside)
+    chosen = _recipes(bench, beside)
+    recipes = _made(bench, chosen, _shared(bench, beside))
+    if recipes is not None and not asked.start:
+        _expected(bench, asked.question, recipes)
+    if asked.start and recipes is not None:
+        try:
+            home.until_ready()
+            comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])
+        except ConfigError as error:
+            st.error(plain(str(error)), title=t("Nothing was started"))
+        else:
+            st.query_params.from_dict({"id": comparison.id})
+            st.rerun()
+    with st.expander(t("Compare saved runs instead"), type="compact", icon=":material/history:"):
+        compare_saved.pick(bench, [beside] if beside else [])
+
+
+def _again(row: RunRow) -> Asked:
+    """The same question once more, beside the saved run."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(plain(row.question), anchor=False, width="stretch")
+        start = st.button(t("Start beside it"), type="primary", icon=":material/play_arrow:")
+    st.caption(
+        t("The saved run {run} ({recipe}) stands in the first column.", run=row.id, recipe=plain(row.recipe.label))
+    )
+    return Asked(row.question, start)
+
+
+def _recipes(bench: Workbench, beside: RunRow | None) -> list[dict[str, Any]]:
+    """A column of choices for each recipe."""
+    least, most = (1, MOST - 1) if beside else (2, MOST)
+    number = st.segmented_control(
+        t("New recipes") if beside else t("Recipes"), list(range(least, most + 1)), default=least,
+        key=f"compare-number-{least}", required=True, persist_state="session",
+    )  # fmt: skip
+    taken = [(beside.recipe.framework, beside.recipe.context)] if beside else []
+    pairs = [pair for pair in compare_recipe.PAIRS if pair not in taken]
+    with st.container(key="compare-recipes"):
+        columns = st.columns(number or least, gap="medium", border=True)
+    chosen = []
+    for place, column in enumerate(columns):
+        with column:
+            model = beside.recipe.model if beside else bench.settings.model
+            chosen.append(compare_recipe.draw(bench, f"compare-{least}-{place}", *pairs[place], model))
+    return chosen
+
+
+def _shared(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
+    """What all recipes have in common.  A saved run gives what it had."""
+    if beside is not None:
+        recipe = beside.recipe
+        st.caption(t("Budget, tools and sources are those of the saved run."))
+        return {
+            "budget": recipe.budget, "tools": recipe.tools, "search": recipe.search, "folders": recipe.folders,
+            "mcp": recipe.mcp, "scholar": recipe.scholar, "language": recipe.language, "roles": recipe.roles,
+            "temperature": recipe.temperature, "protocol": recipe.protocol,
+        }  # fmt: skip
+    with st.expander(t("The same for all: budget, tools, sources"), type="compact", icon=":material/tune:"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            budget = form.budget("compare-budget")
+        with right:
+            # The keys of Ask: what was chosen there holds here too.
+            st.session_state.setdefault("tools", list(TOOLS))
+            st.session_state.setdefault("search", list(SEARCHERS))
+            tools = st.pills(t("Tools"), ALL_TOOLS, selection_mode="multi", key="tools", persist_state="session")
+            search = st.pills(
+                t("Search in"), bench.sources(), selection_mode="multi", key="search", persist_state="session"
+            )
+            chosen = folders.pick(bench) if "library" in search else ()
+    return {"budget": budget, "tools": tuple(tools), "search": tuple(search), "folders": chosen}
+
+
+def _made(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any]) -> list[Recipe] | None:
+    """The recipes; None where one is wrong, which is said."""
+    recipes = []
+    for place, each in enumerate(chosen, 1):
+        try:
+            recipes.append(bench.recipe(**each, **shared))
+        except ConfigError as error:
+            st.error(plain(str(error)), title=t("Recipe {number} cannot be used", number=place))
+    return recipes if len(recipes) == len(chosen) else None
+
+
+def _expected(bench: Workbench, question: str, recipes: list[Recipe]) -> None:
+    """What all of them together may take."""
+    try:
+        found: list[Estimate] = [estimate(recipe, question, models=bench.model) for recipe in recipes]
+    except ConfigError:
+        return  # said when it is started
+    calls, tokens = (_between([getattr(each, name) for each in found]) for name in ("calls", "tokens"))
+    prices = [each.usd for each in found if each.usd is not None]
+    if len(prices) < len(found):
+        cost = t("cost unknown")
+    elif not any(span.high for span in prices):
+        cost = t("free")
+    else:
+        cost = plain(f"{money(sum(span.low for span in prices))}–{money(sum(span.high for span in prices))}")
+    text = t("Expected for all together: {calls} model calls, {tokens} tokens, {cost}",
+             calls=calls, tokens=tokens, cost=cost)  # fmt: skip
+    st.caption(text, help="  \n".join(plain(each.basis) for each in found))
+
+
+def _between(spans: list[Span]) -> str:
+    low, high = short(round(sum(span.low for span in spans))), short(round(sum(span.high for span in spans)))
+    return low if low == high else f"{low}–{high}"

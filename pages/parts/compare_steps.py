@@ -1,0 +1,112 @@
+"""What the runs did, in common rows: one table, so that two hundred rounds are one element of the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.compare_runs import Column
+from pages.parts.language import later, t
+from pages.parts.safe import plain
+from pages.parts.words import TOOLS, count, lasted
+from research.comparing import Row, Step, align
+from research.protocols.tagged import split_reasoning
+from research.text import clip
+
+ROWS = 60
+"""Rows drawn until all are asked for."""
+ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school"}
+PURPOSES = {
+    "plan": later("Plan"), "outline": later("Outline"), "summarise": later("Sum up"), "scribe": later("Update the report"),
+    "conclude": later("Write the answer"), "solve": later("Write the answer"), "synthesise": later("Write the answer"),
+    "evaluate": later("Evaluate"), "reflect": later("Reflect"), "introduce": later("Introduce"), "finish": later("Finish"),
+    "verify": later("Check the citations"), "act": later("Think"), "research": later("Think"),
+}  # fmt: skip
+"""What a request is for that called no tool."""
+
+
+def draw(columns: Sequence[Column]) -> None:
+    """The rows as far as they are settled: what is being done stands below them."""
+    rows = [row for row in _aligned(columns) if any(step and _settled(step) for step in row)]
+    st.caption(t("Steps: the same query or page stands in one row"))
+    if not rows:
+        st.markdown(t("The first steps will stand here."))
+        return
+    live = any(column.working for column in columns)
+    shown = rows
+    if len(rows) > ROWS and not st.toggle(t("All {rows}", rows=count(len(rows), "row")), key="compare-all-rows"):
+        shown = rows[-ROWS:] if live else rows[:ROWS]
+    head = [column.name for column in columns]
+    with st.container(key="compare-steps"):
+        st.markdown(tabular(head, [_cells(row) for row in shown]))
+
+
+def _aligned(columns: Sequence[Column]) -> list[Row]:
+    """The rows of these runs; hundreds of rounds are not aligned again for every click on the page."""
+    at = tuple((column.run, column.view.seq) for column in columns)
+    kept: tuple[object, list[Row]] = st.session_state.get("compared-rows", (None, []))
+    if kept[0] != at:
+        kept = st.session_state["compared-rows"] = at, align([column.view for column in columns])
+    return kept[1]
+
+
+def now(columns: Sequence[Column]) -> None:
+    """What each run is doing at this moment: the words it writes, the tools at work."""
+    at = time.time()
+    for column, place in zip(columns, st.columns(len(columns), gap="medium"), strict=True):
+        with place, st.container(key=f"{column.key}-now"):
+            st.caption("  \n".join(_doing(column, at)) if column.working else "")
+
+
+def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the cells are Markdown already."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cells(row: Row) -> list[str]:
+    return [_cell(step) if step and _settled(step) else "" for step in row]
+
+
+def _settled(step: Step) -> bool:
+    return step.call.observation is not None if step.call else step.round.done
+
+
+def _cell(step: Step) -> str:
+    """What was done and what came of it, as Markdown on one line."""
+    who = "" if step.round.agent == "main" else f":gray[{plain(step.round.agent.removeprefix('main/'))}] "
+    if step.call is None:
+        words = t("Write the answer") if step.answers else t(PURPOSES.get(step.round.purpose, "Think"))
+        return f"{who}:material/edit_note: {words} :gray[:small[{lasted(step.round.seconds)}]]"
+    seen = step.call.observation
+    icon = ICONS.get(step.tool, "build")
+    tool = t(TOOLS[step.tool]) if step.tool in TOOLS else plain(step.tool)
+    came = ""
+    if seen is not None:
+        if not seen.ok:
+            came = t("failed: {why}", why=plain(clip(" ".join(seen.text.split()), 80)))
+        elif seen.sources:
+            came = count(len(seen.sources), "source")
+        else:
+            came = plain(clip(" ".join(seen.text.split()), 60))
+        came = f" :gray[:small[→ {came} · {lasted(seen.seconds)}]]"
+    return f"{who}:material/{icon}: {tool}: {plain(clip(step.asked, 120))}{came}"
+
+
+def _doing(column: Column, at: float) -> list[str]:
+    """One line for each agent at work."""
+    said = []
+    for current in column.view.rounds:
+        who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))}: "
+        for call in current.calls:
+            if call.observation is None:
+                name = t(TOOLS[call.call.name]) if call.call.name in TOOLS else plain(call.call.name)
+                said.append(f":material/sync: {who}{name} … {lasted(max(0.0, at - call.started))}")
+        if current.reply is None and current.ask:
+            thinking, body = split_reasoning(current.draft)
+            words = " ".join((body.strip() or thinking or current.draft_reasoning).split())
+            written = plain(f"…{words[-160:]}") if words else t("asking the model")
+            said.append(f":material/edit_note: {who}{written} {lasted(max(0.0, at - current.started))}")
+    return said

@@ -1,0 +1,153 @@
+"""One collection: its documents as a list or as a map, and the files that could not be read."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts import address, library_collections
+from pages.parts import map as plot
+from pages.parts.language import t
+from pages.parts.safe import plain
+from pages.parts.words import count
+from research.errors import ConfigError
+from research.search.library import FACTBOOK, Library
+from research.search.overview import CollectionInfo, Spot
+from research.workbench import Workbench
+
+PAGE = 200
+
+
+def draw(bench: Workbench, name: str) -> None:
+    """The collection of that name, or the reason why there is none."""
+    st.page_link("pages/library.py", label=t("All of the library"), icon=":material/arrow_back:", query_params={})
+    info = next((each for each in bench.library.collections() if each.name == name), None)
+    if info is None:
+        st.error(
+            t("No collection {name} is in the library; it may have been forgotten.", name=plain(name)),
+            title=t("No such collection"),
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch", gap="xxsmall"):
+            st.subheader(plain(library_collections.title(name)), anchor=False)
+            st.caption(library_collections.numbers(info))
+            if name != FACTBOOK:
+                st.caption(plain(name))
+        if name != FACTBOOK:
+            library_collections.actions(bench, name)
+    library_collections.joining(info)
+    address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
+    views = {"list": t("List"), "map": t("Map")}
+    st.segmented_control(
+        t("Shown as"), list(views), key="library-view", format_func=views.__getitem__, required=True,
+        label_visibility="collapsed", on_change=_viewed,
+    )  # fmt: skip
+    if st.query_params.get("view") == "map":
+        _map(bench.library, info)
+    else:
+        _list(bench.library, info)
+    _unreadable(bench.library, name)
+
+
+def _list(library: Library, info: CollectionInfo) -> None:
+    wanted = st.query_params.get("title", "")
+    address.shows("library-title", wanted)
+    st.text_input(
+        t("Find a document by its title"), key="library-title", type="search", live=True, on_change=_titled,
+        placeholder=t("Find a document by its title"), label_visibility="collapsed",
+    )  # fmt: skip
+    number = address.number("page")
+    found = library.documents(info.name, wanted, PAGE + 1, number * PAGE)
+    shown = found[:PAGE]
+    if not shown:
+        st.caption(
+            t("No title holds {words}.", words=plain(repr(wanted))) if wanted else t("There are no documents here.")
+        )
+        return
+    key = f"library-documents-{info.name}-{wanted}-{number}"
+    st.dataframe(
+        pd.DataFrame({"Document": [each.title for each in shown], "Characters": [each.characters for each in shown]}),
+        column_config={
+            "Document": st.column_config.TextColumn(t("Document"), width="large"),
+            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
+        },
+        hide_index=True, key=key, on_select=_picked, selection_mode=["single-row", "single-cell"],
+        alt=t("Documents of the collection, by title"),
+    )  # fmt: skip
+    st.session_state["library-listed"] = key, [each.url for each in shown]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(t("Select a row to read the document."), width="stretch")
+        if number or len(found) > PAGE:
+            place = t("{first} to {last}", first=f"{number * PAGE + 1:,}", last=f"{number * PAGE + len(shown):,}")
+            st.caption(place, width="content")
+            st.button(t("Previous"), key="library-previous", icon=":material/chevron_left:", disabled=not number,
+                      on_click=_turned, args=(number - 1,))  # fmt: skip
+            st.button(t("Next"), key="library-next", icon=":material/chevron_right:", disabled=len(found) <= PAGE,
+                      on_click=_turned, args=(number + 1,))  # fmt: skip
+
+
+def _map(library: Library, info: CollectionInfo) -> None:
+    """Documents near one another say similar things; a click opens one."""
+    if not info.vectors:
+        st.caption(t("The map is drawn from vectors, and none has been made yet."))
+        return
+    with st.spinner(t("Drawing the map")):
+        spots = _spots(library, info.name, info.vectors)
+    points = [plot.Point(spot.url, spot.x, spot.y, spot.title, _group(info.name, spot)) for spot in spots]
+    clicked = plot.draw(points, f"library-map-{info.name}")
+    shown = count(len(spots), "document")
+    if len(spots) < info.documents:
+        st.caption(t("{shown} of {total}, evenly taken. Near one another is what says similar things.",
+                     shown=shown, total=f"{info.documents:,}"))  # fmt: skip
+    else:
+        st.caption(t("{shown}. Near one another is what says similar things.", shown=shown))
+    if clicked:
+        st.query_params["doc"] = clicked
+        st.rerun()
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _spots(_library: Library, name: str, vectors: int) -> list[Spot]:
+    return _library.spots(name)
+
+
+def _group(collection: str, spot: Spot) -> str:
+    """The section of the Factbook, or the folder within a folder."""
+    if collection == FACTBOOK:
+        return spot.title.rpartition(" · ")[2]
+    return "/".join(unquote(spot.url).split("/")[3:-1]) or t("top folder")
+
+
+def _unreadable(library: Library, name: str) -> None:
+    try:
+        failed = library.unreadable(name)
+    except ConfigError:
+        return  # forgotten meanwhile
+    if failed:
+        with st.expander(t("{files} could not be read", files=count(len(failed), "file")), icon=":material/warning:"):
+            for path, reason in failed:
+                st.markdown(f"{plain(path.name)} — {plain(reason)}  \n:small[:gray[{plain(str(path))}]]")
+
+
+def _viewed() -> None:
+    address.put("view", "map" if st.session_state["library-view"] == "map" else "")
+
+
+def _titled() -> None:
+    address.put("page")
+    address.put("title", st.session_state["library-title"] or "")
+
+
+def _turned(number: int) -> None:
+    address.put("page", str(number + 1) if number else "")
+
+
+def _picked() -> None:
+    key, urls = st.session_state["library-listed"]
+    state = st.session_state[key]["selection"]
+    places = [*state["rows"], *(cell[0] for cell in state["cells"])]
+    if places:
+        address.put("doc", urls[places[0]])

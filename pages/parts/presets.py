@@ -1,0 +1,106 @@
+"""The row of presets: choose one, keep the present choices as one's own, delete with a way back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts import choices, home, undo
+from pages.parts.language import t
+from pages.parts.safe import plain
+from research import presets
+from research.desk import Preset
+from research.errors import ConfigError
+from research.presets import BUILT_IN, SHAPE, Choices, Fitted
+from research.workbench import Workbench
+
+OWN: Final = {each.name: each for each in BUILT_IN}
+GAPS: Final = "preset-gaps"
+"""What the preset that was chosen goes without."""
+
+
+def row(bench: Workbench) -> None:
+    """Every preset by name, and the menu of one's own.  To be drawn before the options."""
+    known = presets.names(bench)
+    if st.session_state.get("preset") not in known:
+        st.session_state["preset"] = None
+    with st.container(horizontal=True, vertical_alignment="center", key="presets", gap="small"):
+        st.pills(
+            t("Preset"), known, key="preset", on_change=_chosen, label_visibility="collapsed", persist_state="session", wrap=True,
+            format_func=lambda name: t(name) if name in OWN else plain(name),
+        )  # fmt: skip
+        with st.popover(t("My presets"), icon=":material/bookmark:", type="tertiary"):
+            _own(bench)
+    name = st.session_state.get("preset")
+    about = [t(OWN[name].summary)] if name in OWN else []
+    gaps = [choices.gap(each) for each in st.session_state.get(GAPS, ())] if name else []
+    if gaps:
+        about.append(f":material/info: {' '.join(gaps)}")
+    if about:
+        st.caption("  \n".join(about))
+
+
+def choose(bench: Workbench, name: str) -> None:
+    """Fill in a preset; to be called before the options are drawn.  Raises `ConfigError`."""
+    found = presets.find(bench, name)
+    spelled = next(each for each in presets.names(bench) if each.casefold() == " ".join(name.split()).casefold())
+    st.session_state["preset"] = spelled
+    fill(found, spelled)
+
+
+def fill(found: Fitted, name: str = "") -> None:
+    """Set the options; a built-in preset leaves the model and what else it says nothing of."""
+    choices.fill(found.choices, SHAPE if name in OWN else choices.EVERYTHING)
+    st.session_state[GAPS] = found.gaps
+
+
+def keep_current(arguments: dict[str, Any]) -> None:
+    """Remember what is chosen now, for the button that keeps it."""
+    st.session_state["chosen"] = arguments
+
+
+def _chosen() -> None:
+    name = st.session_state["preset"]
+    if name is None:
+        return
+    try:
+        choose(home.bench(), name)
+    except ConfigError as error:
+        st.session_state["preset"], st.session_state["preset-error"] = None, str(error)
+
+
+def _own(bench: Workbench) -> None:
+    own = bench.desk.presets()
+    if not own:
+        st.caption(t("Keep the present choices under a name, to have them again with one click."))
+    with st.form("keep-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(t("Name"), key="preset-name", placeholder=t("e.g. Weekly review"))
+        st.form_submit_button(t("Keep"), key="keep-preset-button", on_click=_keep)
+    if said := st.session_state.pop("preset-error", ""):
+        st.error(plain(said))
+    for each in own:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(plain(each.name), width="stretch")
+            st.button(t("Delete"), key=f"forget-preset-{each.name}", icon=":material/delete:", type="tertiary",
+                      on_click=_forget, args=(each,))  # fmt: skip
+
+
+def _keep() -> None:
+    bench, name = home.bench(), " ".join(st.session_state["preset-name"].split())
+    before = next((each for each in bench.desk.presets() if each.name == name), None)
+    try:
+        presets.keep(bench, name, Choices(**st.session_state["chosen"]))
+    except ConfigError as error:
+        st.session_state["preset-error"] = str(error)
+        return
+    st.session_state["preset"], st.session_state["preset-name"] = name, ""
+    st.session_state.pop(GAPS, None)
+    if before:
+        undo.offer(t("The preset {name} was replaced.", name=plain(name)), lambda: bench.desk.keep_preset(before))
+
+
+def _forget(preset: Preset) -> None:
+    desk = home.bench().desk
+    desk.forget_preset(preset.name)
+    undo.offer(t("The preset {name} was deleted.", name=plain(preset.name)), lambda: desk.keep_preset(preset))

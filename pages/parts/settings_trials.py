@@ -1,0 +1,93 @@
+"""Connections that are tried in the background: the page stays usable, and the result stays in the session."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
+
+import streamlit as st
+
+from pages.parts.language import t
+from pages.parts.safe import plain
+from research.doctor import Check
+from research.errors import WorkbenchError
+from research.workbench import Workbench
+
+PATIENCE_S: Final = 60.0
+"""After this a trial counts as failed, whatever it still waits for."""
+LOOK_EVERY_S: Final = 0.5
+
+Work = Callable[[Workbench], Check]
+
+
+class Trial:
+    """One attempt, in a thread that keeps nobody waiting."""
+
+    def __init__(self, name: str, work: Work, bench: Workbench) -> None:
+        self._name = name
+        self._since = time.monotonic()
+        self._found: Future[Check] = Future()
+        threading.Thread(target=self._run, args=(work, bench), name=f"try-{name}", daemon=True).start()
+
+    def _run(self, work: Work, bench: Workbench) -> None:
+        try:
+            self._found.set_result(work(bench))
+        except WorkbenchError as error:
+            self._found.set_result(Check(self._name, "broken", str(error)))
+        except BaseException as error:  # noqa: BLE001 - handed to the page's thread, which raises it
+            self._found.set_exception(error)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
+
+    @property
+    def check(self) -> Check | None:
+        """What came of it; None while nobody knows."""
+        if self._found.done():
+            return self._found.result()
+        if self.seconds > PATIENCE_S:
+            return Check(self._name, "broken", t("No answer within {n} seconds.", n=round(PATIENCE_S)))
+        return None
+
+
+def start(bench: Workbench, name: str, work: Work) -> None:
+    """Try it, again if it was tried before."""
+    _all()[name] = Trial(name, work, bench)
+
+
+def forget(name: str = "") -> None:
+    """What was found does not hold any more; without a name: nothing does."""
+    if name:
+        _all().pop(name, None)
+    else:
+        _all().clear()
+
+
+def at_work(name: str) -> bool:
+    return name in _all() and _all()[name].check is None
+
+
+def found(name: str) -> Check | None:
+    """What the last trial found; None when there was none, or while it is at work."""
+    return _all()[name].check if name in _all() else None
+
+
+def asking(name: str, title: str) -> None:
+    """Says what is waited for, and draws the page anew when it is there."""
+    st.fragment(_asking, run_every=LOOK_EVERY_S)(name, title)
+
+
+def _asking(name: str, title: str) -> None:
+    if not at_work(name):
+        st.rerun()
+    waited = t("Asking {name} … {n} s", name=plain(title), n=round(_all()[name].seconds))
+    st.markdown(f":gray[:material/hourglass_top: {waited}]")
+
+
+def _all() -> dict[str, Trial]:
+    trials: dict[str, Trial] = st.session_state.setdefault("trials", {})
+    return trials

@@ -1,0 +1,74 @@
+"""Below a report: what came of checking it, its plots, its sources, and its downloads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.parts import cite
+from pages.parts.language import t
+from pages.parts.safe import plain
+from pages.parts.words import VERDICT_NAMES, VERDICTS, count
+from research.citations import cited
+from research.sandbox.png import copied
+from research.text import clip
+from research.view import RunView
+
+PLOT_PIXELS = 16_000
+"""Width and height of the largest plot that is drawn; a run that was brought from elsewhere may hold anything."""
+PLOTS, SOURCES, LISTED = 12, 60, 40
+QUOTE = 1_500
+"""Characters of a quote."""
+
+
+def checked(view: RunView) -> None:
+    """What came of comparing the report with its sources: verdicts, statements that cite nothing, addresses taken out."""
+    found = Counter(citation.status for citation in view.citations)
+    verdicts = [
+        f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {found[each]:,} {t(VERDICT_NAMES[each])}"
+        for each in VERDICTS
+        if found[each]
+    ]
+    if view.uncited:
+        verdicts.append(t("{statements} without a source", statements=count(len(view.uncited), "statement")))
+    if verdicts:
+        told = "  \n".join(f"- {plain(clip(sentence, 300))}" for sentence in view.uncited[:LISTED])
+        st.caption(t("Checked against the sources: {verdicts}", verdicts=" · ".join(verdicts)), help=told or None)
+    if view.removed:
+        # As code: Streamlit would make links of them again.
+        urls = "  \n".join(f"`{clip(url.replace('`', ''), 300)}`" for url in view.removed[:LISTED])
+        taken = count(len(view.removed), "address")
+        st.warning(urls, title=t("Taken out, because no source had shown it: {addresses}", addresses=taken))
+
+
+def images(view: RunView) -> None:
+    for number, image in enumerate(view.images[:PLOTS], 1):
+        if drawable := copied(image, PLOT_PIXELS):
+            st.image(drawable, alt=t("Plot {number} of this run", number=number))
+
+
+def draw(view: RunView, report: str) -> None:
+    """The sources that `report`, the part of it that is drawn, cites; those that were seen beside them."""
+    numbers = [n for n in cited(report) if n in view.sources]
+    shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
+    if shown:
+        st.space("xsmall")
+        st.caption(t("Sources"))
+    for source in shown:
+        st.subheader(f"\\[{source.n}\\] {plain(clip(source.title, 300))}", anchor=f"source-{source.n}")
+        cite.quoted(clip(source.quote, QUOTE))
+        cite.link(source)
+    if more := len(numbers) - len(shown):
+        st.caption(t("{sources} more are in the download.", sources=count(more, "source")))
+    known = set(numbers)
+    rest = [quotes[0] for n, quotes in sorted(view.sources.items()) if n not in known]
+    if rest:
+        seen = count(len(rest), "more source")
+        with st.expander(t("{sources} seen and not cited", sources=seen), type="compact"):
+            st.markdown(
+                "  \n".join(f":small[\\[{source.n}\\] {plain(clip(source.title, 200))}]" for source in rest[:200])
+            )
+            if len(rest) > 200:
+                st.caption(t("{sources} more are in the download.", sources=count(len(rest) - 200, "source")))

@@ -1,0 +1,155 @@
+"""What runs did, in rows: the same query or page stands in one row, and a gap where a run did something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from research.search.merge import canonical
+from research.text import content_tokens, numbers
+from research.view import CallView, RoundView, RunView
+
+ALIKE = 0.6
+"""Share of words in common from which a query is another one said at greater length."""
+MOMENT = 0.01
+"""What it counts that two runs write or plan in the same place: less than any call they share."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tool call of a run, or a request to the model that called nothing."""
+
+    round: RoundView
+    call: CallView | None = None
+
+    @property
+    def tool(self) -> str:
+        """Empty for a request that called nothing."""
+        return self.call.call.name if self.call else ""
+
+    @cached_property
+    def asked(self) -> str:
+        """The query, the address, the code: what was asked of the tool, on one line."""
+        if self.call is None:
+            return ""
+        given = self.call.call.arguments
+        main = given.get("url") or given.get("code") or " ".join(str(each) for each in given.values())
+        return " ".join(str(main).split())
+
+    @property
+    def answers(self) -> bool:
+        """Whether the run, or one of its agents, gave its answer here."""
+        return self.call is None and self.round.reply is not None and bool(self.round.reply.answer)
+
+    @cached_property
+    def _done(self) -> tuple[str, str, frozenset[str]]:
+        """The kind of step, what has to be equal, and the words that may differ a little."""
+        if self.call is None:
+            done = "answer" if self.answers else "asked" if self.round.reply is not None else "asking"
+            return "", f"{self.round.purpose} {done}", frozenset()
+        given = self.call.call.arguments
+        if isinstance(url := given.get("url"), str):
+            return f"{self.tool} url", canonical(url.strip()), frozenset()  # the goal is free words
+        if isinstance(code := given.get("code"), str):
+            return f"{self.tool} code", self.asked, frozenset(numbers(code))  # names of variables say nothing
+        return self.tool, self.asked.casefold(), frozenset(content_tokens(self.asked))
+
+    def likeness(self, other: Step) -> float:
+        """From 0, something else, to 1, the same."""
+        kind, said, words = self._done
+        kind_, said_, words_ = other._done
+        if kind != kind_:
+            return 0.0
+        if said == said_:
+            return 1.0 if self.call else MOMENT
+        # A word in place of another one asks for something else, however many the two share.
+        if not words or not words_ or not (words <= words_ or words_ <= words):
+            return 0.0
+        share = len(words & words_) / len(words | words_)
+        return share if share >= ALIKE else 0.0
+
+
+Row = tuple[Step | None, ...]
+"""One step or gap for each run, in the order of the runs."""
+
+
+def steps(view: RunView) -> list[Step]:
+    """The steps of a run in order; what agents did beside each other stands agent by agent."""
+    ordered: list[RoundView] = []
+    beside: list[RoundView] = []
+    place = {agent: index for index, agent in enumerate(dict.fromkeys(current.agent for current in view.rounds))}
+    for current in view.rounds:
+        if current.agent == "main":
+            ordered += [*sorted(beside, key=lambda each: place[each.agent]), current]
+            beside = []
+        else:
+            beside.append(current)
+    ordered += sorted(beside, key=lambda each: place[each.agent])
+    found: list[Step] = []
+    for current in ordered:
+        if current.calls:
+            found += [Step(current, call) for call in current.calls]
+        elif current.ask:
+            found.append(Step(current))
+    return found
+
+
+def align(views: Sequence[RunView]) -> list[Row]:
+    """Every step of every run once, each run's in its own order, as much as possible in common rows.
+
+    The first two runs are aligned, then each other one with the rows so far (progressive alignment; Feng and Doolittle
+    1987), each time by the heaviest common subsequence (Needleman and Wunsch 1970).  Time and memory: rows × steps.
+    """
+    rows: list[Row] = []
+    for column, view in enumerate(views):
+        rows = _joined(rows, steps(view), column)
+    return rows
+
+
+def _joined(rows: Sequence[Row], added: Sequence[Step], column: int) -> list[Row]:
+    weigh = _weights(rows, added)
+    # best[i][j]: the most that rows from i and steps from j on can have in common
+    best = [[0.0] * (len(added) + 1) for _ in range(len(rows) + 1)]
+    for i in reversed(range(len(rows))):
+        for j in reversed(range(len(added))):
+            weight = weigh(i, j)
+            together = weight + best[i + 1][j + 1] if weight else 0.0
+            best[i][j] = max(together, best[i + 1][j], best[i][j + 1])
+
+    def first(i: int, j: int) -> bool:
+        """Whether the row comes before the step: where nothing in common is lost by either, the earlier round does."""
+        if best[i + 1][j] != best[i][j + 1]:
+            return best[i + 1][j] > best[i][j + 1]
+        return min(step.round.number for step in rows[i] if step) <= added[j].round.number
+
+    gap: Row = (None,) * column
+    joined: list[Row] = []
+    i = j = 0
+    while i < len(rows) or j < len(added):
+        weight = weigh(i, j) if i < len(rows) and j < len(added) else 0.0
+        if weight and best[i][j] <= weight + best[i + 1][j + 1]:
+            joined.append((*rows[i], added[j]))
+            i, j = i + 1, j + 1
+        elif j == len(added) or (i < len(rows) and first(i, j)):
+            joined.append((*rows[i], None))
+            i += 1
+        else:
+            joined.append((*gap, added[j]))
+            j += 1
+    return joined
+
+
+def _weights(rows: Sequence[Row], added: Sequence[Step]) -> Callable[[int, int], float]:
+    """How much a row and a step have in common; steps that say the same are compared once."""
+    known: dict[tuple[tuple[str, str], tuple[str, str]], float] = {}
+    held = [[step for step in row if step is not None] for row in rows]
+
+    def alike(step: Step, other: Step) -> float:
+        key = step._done[:2], other._done[:2]
+        if key not in known:
+            known[key] = step.likeness(other)
+        return known[key]
+
+    table = [[max(alike(step, other) for step in row) for other in added] for row in held]
+    return lambda i, j: table[i][j]

@@ -1,0 +1,168 @@
+"""A comparison as one Markdown file: what was asked, the table, the steps side by side, the sources, every report.
+
+Everything quoted is foreign and goes through the same functions as in the export of a run.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from research.comparing import Figures, Step, align, differences, figures, sources
+from research.desk import Comparison, Opinion
+from research.exports.markdown import STATUSES, front, plain
+from research.exports.markdown import markdown as report_of
+from research.exports.words import words_of
+from research.text import clip, language_of
+from research.view import RunView
+
+_SHOWN = 160
+"""Characters of a query, an address or a title in a table."""
+_UNLIKE: Final = {
+    "question": "The runs were not asked the same question: compare with care.",
+    "budget": "The runs do not have the same budget: compare with care.",
+}
+_VOTES: Final = {1: "better", 0: "", -1: "worse"}
+_CHINESE: Final = {
+    "The runs were not asked the same question: compare with care.": "各次运行的问题不同，比较时请注意。",
+    "The runs do not have the same budget: compare with care.": "各次运行的预算不同，比较时请注意。",
+    "Deleted since: {runs}.": "此后已删除：{runs}。",
+    "Numbers": "数据", "Run": "运行", "State": "状态", "Rounds": "轮数", "Model calls": "模型调用", "Tool calls": "工具调用",
+    "Tokens in": "读入词元", "Tokens out": "写出词元", "Cost": "费用", "Seconds": "秒", "Sources seen": "所见来源",
+    "Sources cited": "所引来源", "Citations: {status}": "引用：{status}", "Sentences without a source": "没有来源的句子",
+    "Vote": "评价", "Note": "备注", "better": "更好", "worse": "较差", "about {number}": "约 {number}", "unknown": "未知",
+    "Steps": "步骤", "The same query or page stands in one row.": "相同的查询或网页列在同一行。",
+    "answer": "回答", "{number} sources": "{number} 个来源", "not finished": "未完成", "failed": "失败",
+    "Sources": "来源", "In brackets the numbers that a report cites, in parentheses those only seen.": (
+        "方括号为报告所引的编号，圆括号为仅见到的编号。"
+    ),
+    "There is no report.": "没有报告。", "The run failed: {error}": "运行失败：{error}",
+    "running": "运行中", "paused": "已暂停", "waiting_input": "等待回复", "completed": "已完成", "stopped": "已停止",
+}  # fmt: skip
+
+Say = Callable[..., str]
+
+
+def markdown(comparison: Comparison, views: Sequence[RunView], opinions: Mapping[str, Opinion]) -> str:
+    """One file.  `views`: the runs that are still there, in the order of their columns."""
+    chinese = language_of(comparison.question) == "zh"
+
+    def say(text: str, **values: object) -> str:
+        return (_CHINESE[text] if chinese else text).format(**values)
+
+    parts = [
+        front(_head(comparison, views)),
+        f"# {plain(clip(' '.join(comparison.question.split()), 200))}",
+        *_doubts(comparison, views, say),
+        *_table(views, opinions, say),
+        *_steps(views, say),
+        *_sources(views, say),
+        *(_report(place, view, say) for place, view in enumerate(views, 1)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(comparison: Comparison, views: Sequence[RunView]) -> dict[str, object]:
+    created = datetime.datetime.fromtimestamp(comparison.created, datetime.UTC)
+    return {
+        "title": comparison.question,
+        "date": created.isoformat(timespec="seconds"),
+        "comparison": comparison.id,
+        "comparable": not differences(views),
+        "runs": [view.run for view in views],
+        "recipes": [f"{view.recipe.label} ({view.recipe.hash})" for view in views],
+    }
+
+
+def _doubts(comparison: Comparison, views: Sequence[RunView], say: Say) -> Iterator[str]:
+    """What keeps the runs from being compared, and those that are gone."""
+    for each in differences(views):
+        yield say(_UNLIKE[each])
+    there = {view.run for view in views}
+    if gone := [run for run in comparison.runs if run not in there]:
+        yield say("Deleted since: {runs}.", runs=", ".join(map(plain, gone)))
+
+
+def _table(views: Sequence[RunView], opinions: Mapping[str, Opinion], say: Say) -> Iterator[str]:
+    columns = [figures(view) for view in views]
+    given = [opinions.get(view.run) for view in views]
+
+    def counted(each: Figures, number: int) -> str:
+        return say("about {number}", number=f"{number:,}") if each.estimated else f"{number:,}"
+
+    rows = {
+        "Run": [each.run for each in columns],
+        "State": [say(each.status) for each in columns],
+        "Rounds": [f"{each.rounds:,}" for each in columns],
+        "Model calls": [f"{each.model_calls:,}" for each in columns],
+        "Tool calls": [f"{each.tool_calls:,}" for each in columns],
+        "Tokens in": [counted(each, each.prompt_tokens) for each in columns],
+        "Tokens out": [counted(each, each.completion_tokens) for each in columns],
+        "Cost": [say("unknown") if each.cost_usd is None else f"${each.cost_usd:.4f}" for each in columns],
+        "Seconds": [f"{each.seconds:.1f}" for each in columns],
+        "Sources seen": [f"{each.sources:,}" for each in columns],
+        "Sources cited": [f"{each.cited:,}" for each in columns],
+        "Sentences without a source": ["" if each.uncited is None else f"{each.uncited:,}" for each in columns],
+        "Vote": [say(_VOTES[each.vote]) if each and each.vote else "" for each in given],
+        "Note": [each.note if each else "" for each in given],
+    }
+    lines = [[say(name), *cells] for name, cells in rows.items() if any(cells)]
+    for status, words in STATUSES.items():
+        cells = [f"{each.citations[status]:,}" if each.citations and each.citations[status] else "" for each in columns]
+        if any(cells):
+            names = {words_of(view)(words) for view in views}
+            lines.append([say("Citations: {status}", status=" / ".join(sorted(names))), *cells])
+    yield f"## {say('Numbers')}"
+    yield _tabular(["", *_names(views)], lines)
+
+
+def _steps(views: Sequence[RunView], say: Say) -> Iterator[str]:
+    rows = [["" if step is None else _step(step, say) for step in row] for row in align(views)]
+    if rows:
+        yield f"## {say('Steps')}"
+        yield say("The same query or page stands in one row.")
+        yield _tabular(_names(views), rows)
+
+
+def _step(step: Step, say: Say) -> str:
+    who = "" if step.round.agent == "main" else f"{step.round.agent.removeprefix('main/')}: "
+    if step.call is None:
+        return f"{who}{say('answer') if step.answers else step.round.purpose}"
+    seen = step.call.observation
+    found = "" if seen is None or not seen.sources else f" → {say('{number} sources', number=len(seen.sources))}"
+    state = f" ({say('not finished')})" if seen is None else "" if seen.ok else f" ({say('failed')})"
+    return f"{who}{step.tool}: {clip(step.asked, _SHOWN)}{found}{state}"
+
+
+def _sources(views: Sequence[RunView], say: Say) -> Iterator[str]:
+    pages = sources(views)
+    if not pages:
+        return
+    yield f"## {say('Sources')}"
+    yield say("In brackets the numbers that a report cites, in parentheses those only seen.")
+    rows = []
+    for page in pages:
+        held = zip(page.numbers, page.cited, strict=True)
+        cells = [" ".join(f"[{n}]" if cited else f"({n})" for n in own) for own, cited in held]
+        rows.append([clip(page.title or page.url, _SHOWN), *cells])
+    yield _tabular(["", *_names(views)], rows)
+
+
+def _report(place: int, view: RunView, say: Say) -> str:
+    """The report of a run as it is exported by itself, below a heading of ours instead of its own."""
+    _, _, alone = report_of(view).partition("\n---\n\n")
+    _, _, body = alone.strip().partition("\n\n")
+    failed = say("The run failed: {error}", error=plain(clip(view.error, 500))) if view.error else ""
+    said = "\n\n".join(filter(None, [failed, body])) or say("There is no report.")
+    return f"# {place}. {plain(view.recipe.label)}\n\n{said}"
+
+
+def _names(views: Sequence[RunView]) -> list[str]:
+    return [f"{place}. {view.recipe.framework} / {view.recipe.context}" for place, view in enumerate(views, 1)]
+
+
+def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose cells show as they were written."""
+    lines = [[plain(cell) for cell in head], ["---"] * len(head), *([plain(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

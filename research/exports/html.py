@@ -1,0 +1,160 @@
+"""The cited report as one HTML file: no script, nothing fetched, light and dark, good on paper.
+
+Two walls stand before the foreign text: the tree of `blocks` holds nothing that acts and all text is escaped; then nh3
+(Mozilla's ammonia) lets only the listed elements through.  A policy in the file forbids the rest.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from string import Template
+
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table
+from research.exports.document import STATUSES, Document, Reference, Told, compose
+from research.exports.words import SYMBOLS, Words
+from research.view import RunView
+
+LONGEST = 600_000
+"""Most characters of a report; a megabyte takes seconds to read."""
+_ALLOWED = {
+    "a": {"href", "class", "title"}, "abbr": {"title", "class"}, "li": {"id", "value"}, "ol": {"start"}, "td": {"class"},
+    "th": {"class"}, "div": {"class"}, "p": {"class"}, "section": {"class"}, "code": {"class"},
+    **dict.fromkeys(
+        ("h2", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "hr", "br", "strong", "em", "s", "table", "thead",
+         "tbody", "tr", "cite", "bdi"), set(),
+    ),
+}  # fmt: skip
+_SPAN_TAGS = (("code", "code"), ("strike", "s"), ("italic", "em"), ("bold", "strong"))
+
+
+def html(view: RunView) -> str:
+    """A file that any browser shows by itself."""
+    import nh3
+
+    document = compose(view, LONGEST)
+    body = nh3.clean(
+        _body(document),
+        tags=set(_ALLOWED),
+        attributes={tag: names for tag, names in _ALLOWED.items() if names},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer",
+        strip_comments=True,
+    )
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in document.facts)
+    here = Path(__file__).with_name("report.html")
+    return Template(here.read_text("utf-8")).substitute(
+        language="zh-CN" if document.say.language == "zh" else "en", title=escape(document.title), body=body, facts=rows,
+        about=escape(document.say("About this report")), plots=_plots(document),
+    )  # fmt: skip
+
+
+def _body(document: Document) -> str:
+    say = document.say
+    parts = [f'<section class="report">{_blocks(document.body, document)}{_told(document.left)}</section>']
+    if document.references:
+        rows = "".join(_reference(each) for each in document.references)
+        parts.append(_section(say("References"), f"<ol>{rows}</ol>", "references"))
+    if document.checked:
+        parts.append(_section(say("Checked"), "".join(map(_checked, document.checked)), "checked"))
+    return "".join(parts)
+
+
+def _section(heading: str, content: str, name: str) -> str:
+    return f'<section class="{name}"><h2>{escape(heading)}</h2>{content}</section>'
+
+
+def _told(text: str) -> str:
+    return f'<p class="told">{escape(text)}</p>' if text else ""
+
+
+def _blocks(blocks: Iterable[Block], document: Document) -> str:
+    return "".join(_block(block, document) for block in blocks)
+
+
+def _block(block: Block, document: Document) -> str:
+    match block:
+        case Heading(level=level, spans=spans):
+            return f"<h{min(level + 1, 6)}>{_spans(spans, document)}</h{min(level + 1, 6)}>"
+        case Paragraph(spans=spans):
+            return f"<p>{_spans(spans, document)}</p>"
+        case Code(text=text):
+            return f"<pre><code>{escape(text)}</code></pre>"
+        case Rule():
+            return "<hr>"
+        case Quote(blocks=blocks):
+            return f"<blockquote>{_blocks(blocks, document)}</blockquote>"
+        case Items(items=items, start=start):
+            rows = "".join(f"<li>{_blocks(item, document)}</li>" for item in items)
+            return f"<ul>{rows}</ul>" if start is None else f'<ol start="{start}">{rows}</ol>'
+        case Table():
+            return _table(block, document)
+
+
+def _table(table: Table, document: Document) -> str:
+    def row(cells: Iterable[tuple[Span, ...]], tag: str) -> str:
+        looks = [' class="right"' if right else "" for right in table.right]
+        inside = (f"<{tag}{look}>{_spans(cell, document)}</{tag}>" for cell, look in zip(cells, looks, strict=True))
+        return f"<tr>{''.join(inside)}</tr>"
+
+    rows = "".join(row(cells, "td") for cells in table.rows)
+    # The box scrolls when the table is wider than the page.
+    return f'<div class="wide"><table><thead>{row(table.head, "th")}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def _spans(spans: Iterable[Span], document: Document) -> str:
+    return "".join(_span(span, document) for span in spans)
+
+
+def _span(span: Span, document: Document) -> str:
+    if span.cites:
+        return _mark(span, document)
+    text = escape(span.text).replace("\n", "<br>")
+    for name, tag in _SPAN_TAGS:
+        text = f"<{tag}>{text}</{tag}>" if getattr(span, name) else text
+    return f'<a href="{escape(span.href)}">{text}</a>' if span.href else text
+
+
+def _mark(span: Span, document: Document) -> str:
+    """`[n]` with its verdict, as a link to the reference where there is one."""
+    say: Words = document.say
+    verdict = say(STATUSES[span.status]) if span.status else ""
+    sign = f'<abbr class="{span.status}" title="{escape(verdict)}">{SYMBOLS[span.status]}</abbr>' if verdict else ""
+    if any(each.n == span.cites for each in document.references):
+        return f'<a class="mark" href="#source-{span.cites}">{escape(span.text)}</a>{sign}'
+    return f'<code class="mark">{escape(span.text)}</code>{sign}'
+
+
+def _reference(each: Reference) -> str:
+    address = (
+        f'<a href="{escape(each.href)}">{escape(each.address)}</a>'
+        if each.href
+        else f"<code>{escape(each.address)}</code>"
+    )
+    verdict = f'<p class="verdict">{escape(each.verdict)}</p>' if each.verdict else ""
+    quote = f"<blockquote>{'<br>'.join(map(escape, each.quote))}</blockquote>" if each.quote else ""
+    doubts = "".join(f"<li>{escape(doubt)}</li>" for doubt in each.doubts)
+    return (
+        f'<li id="source-{each.n}" value="{each.n}"><p><cite>{escape(each.title)}</cite> {address}</p>'
+        f"{quote}{verdict}{f'<ul>{doubts}</ul>' if doubts else ''}</li>"
+    )
+
+
+def _checked(told: Told) -> str:
+    tag = "code" if told.addresses else "bdi"
+    items = "".join(f"<li><{tag}>{escape(item)}</{tag}></li>" for item in told.items)
+    return f"<p>{escape(told.text)}</p>" + (f"<ul>{items}</ul>" if items else "")
+
+
+def _plots(document: Document) -> str:
+    """After the sanitiser, which lets no picture through: these were read and copied by ourselves."""
+    say = document.say
+    if not document.plots and not document.plots_left:
+        return ""
+    pictures = "".join(
+        f'<p><img alt="{escape(say("Plot {n}", n=n))}" src="data:image/png;base64,{base64.b64encode(plot).decode()}"></p>'
+        for n, plot in enumerate(document.plots, 1)
+    )
+    return _section(say("Plots"), pictures + _told(document.plots_left), "plots")

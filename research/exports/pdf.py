@@ -1,0 +1,195 @@
+"""The cited report as a PDF: A4, text that can be selected, links, page numbers, Chinese without any font on the machine.
+
+What is drawn where; `sheet` fills the lines.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, words
+from research.exports.document import Reference, compose
+from research.exports.sheet import LINE, SIZE, SMALL, Sheet
+from research.text import clip
+from research.view import RunView
+
+if TYPE_CHECKING:
+    pass
+
+LONGEST = 150_000
+"""Most characters of a report: about fifty pages, drawn in seconds."""
+_ROWS, _COLUMNS = 1_000, 12
+"""Most of a table: beyond them nobody reads on paper, and narrower columns hold no word."""
+_SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
+"""Points; headings by level."""
+
+
+def pdf(view: RunView) -> bytes:
+    """The file.  The same run gives the same text; no date but the run's own."""
+    document = compose(view, LONGEST)
+    writer = _Writer(document)
+    writer.draw()
+    return bytes(writer.paper.output())
+
+
+class _Writer(Sheet):
+    """Draws the blocks."""
+
+    def draw(self) -> None:
+        document, say = self.document, self.document.say
+        self.spans([Span(document.title, bold=True)], size=20.0)
+        self.space(4)
+        self.blocks(document.body)
+        self.told(document.left)
+        if document.references:
+            self.heading(say("References"))
+            for each in document.references:
+                self.reference(each)
+        if document.checked:
+            self.heading(say("Checked"))
+            for told in document.checked:
+                self.spans([Span(told.text)])
+                self.items([[Span(item, code=told.addresses)] for item in told.items])
+                self.space(2)
+        if document.plots or document.plots_left:
+            self.heading(say("Plots"))
+            for plot in document.plots:
+                self.plot(plot)
+            self.told(document.plots_left)
+        self.heading(say("About this report"))
+        for name, value in document.facts:
+            self.row([[Span(name)], [Span(value)]], [28.0, self.width - 28.0], SMALL)
+
+    # Blocks
+
+    def blocks(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            match block:
+                case Heading(level=level, spans=spans):
+                    self.heading(words(spans), level, spans)
+                case Paragraph(spans=spans):
+                    self.spans(spans)
+                    self.space(self.gap)
+                case Code(text=text):
+                    self.code(text)
+                case Rule():
+                    self.space(2)
+                    self.rule()
+                    self.space(4)
+                case Quote(blocks=inner):
+                    self.quote(inner)
+                case Items(items=items, start=start):
+                    outer, self.gap = self.gap, 0.9
+                    for number, item in enumerate(items, start or 0):
+                        self.item("•" if start is None else f"{number}.", partial(self.blocks, item))
+                    self.gap = outer
+                    self.space(outer - 0.9)
+                case Table():
+                    self.table(block)
+
+    def heading(self, text: str, level: int = 1, spans: Sequence[Span] = ()) -> None:
+        size = _SIZES.get(level, SIZE)
+        self.space(4)
+        self.need(size)  # a heading and two lines of what it heads
+        self.paper.start_section(self.clean(clip(text, 120)) or "—", level=0 if level == 1 else 1, strict=False)
+        self.spans([replace(span, bold=True) for span in spans or [Span(text)]], size=size)
+        self.space(1.2)
+
+    def told(self, text: str) -> None:
+        if text:
+            self.spans([Span(text, italic=True)], size=SMALL)
+
+    def code(self, text: str) -> None:
+        for line in text.expandtabs(4).split("\n"):
+            self.spans([Span(line or " ", code=True)], size=8.5)
+        self.space(2.2)
+
+    def quote(self, blocks: Iterable[Block]) -> None:
+        page, top = self.paper.page, self.paper.y
+        with_bar = self.left
+        self.indent(5)
+        self.quiet = True
+        self.blocks(blocks)
+        self.quiet = False
+        self.indent(-5)
+        top = top if self.paper.page == page else self.paper.t_margin
+        self.paper.set_draw_color(*LINE)
+        self.paper.line(with_bar + 1, top, with_bar + 1, max(top, self.paper.y - 2.2))
+
+    def item(self, mark: str, content: partial[None]) -> None:
+        room = max(6.0, self.measure(Span(mark), self.size) + 2)
+        self.need(self.size * 0.55)
+        top = self.paper.y
+        self.put([(Span(mark), 0.0)], self.left, self.size)
+        self.paper.y = top
+        self.indent(room)
+        content()
+        if self.paper.y == top:
+            self.space(self.size * 0.55)
+        self.indent(-room)
+
+    def items(self, items: Iterable[Sequence[Span]]) -> None:
+        for spans in items:
+            self.item("•", partial(self.spans, spans))
+
+    def reference(self, each: Reference) -> None:
+        self.need(12)
+        self.paper.set_link(self._targets[each.n], y=self.paper.y, page=self.paper.page)
+        self.item(f"[{each.n}]", partial(self._source, each))
+        self.space(2.2)
+
+    def _source(self, each: Reference) -> None:
+        address = Span(each.address, href=each.href) if each.href else Span(each.address, code=True)
+        self.spans([Span(each.title, bold=True), Span("  "), address])
+        if each.quote:
+            self.space(0.8)
+            self.quote([Paragraph((Span("\n".join(each.quote)),))])
+        if each.verdict:
+            self.spans([Span(each.verdict)], size=SMALL)
+        self.items([[Span(doubt)] for doubt in each.doubts])
+
+    def plot(self, plot: bytes) -> None:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(plot)) as picture:
+            across, down = picture.size
+        wide = min(
+            self.width,
+            across * 25.4 / 110,
+            (self.paper.h - self.paper.t_margin - self.paper.b_margin - 5) * across / down,
+        )
+        self.need(wide * down / across)
+        self.paper.image(io.BytesIO(plot), x=self.left, w=wide)
+        self.space(3)
+
+    def table(self, table: Table) -> None:
+        """Columns as wide as their words ask for, within the page; rows go on over pages, and the head with them."""
+        say, shown = self.document.say, min(len(table.head), _COLUMNS)
+        if not shown:
+            return
+        rows = [row[:shown] for row in table.rows[:_ROWS]]
+        head = [tuple(replace(span, bold=True) for span in cell) for cell in table.head[:shown]]
+        asked = [
+            max(self.measure(Span(line), SMALL) for row in [head, *rows[:50]] for line in words(row[i]).split("\n")) + 6
+            for i in range(shown)
+        ]
+        if sum(asked) > self.width:
+            asked = [min(each, 2 * self.width / shown) for each in asked]
+        widths = [each * min(1.0, self.width / sum(asked)) for each in asked]
+        self.row(head, widths, SMALL, table.right, ruled=True)
+        for row in rows:
+            page = self.paper.page
+            self.need(self.line_height(SMALL) * 2)
+            if self.paper.page != page:
+                self.row(head, widths, SMALL, table.right, ruled=True)
+            self.row(row, widths, SMALL, table.right, ruled=True)
+        self.space(2.2)
+        if left := len(table.rows) - len(rows):
+            self.told(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))
+        if left := len(table.head) - shown:
+            self.told(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "column")))

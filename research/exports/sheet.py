@@ -1,0 +1,259 @@
+"""Lines of text on pages: fonts, how words are parted, what a line holds, cells side by side.
+
+fpdf2 writes the file and embeds what is used of the fonts; lines are filled here, for it breaks them at spaces alone and
+Chinese has none.  Fonts come with the packages: Noto Sans SC (OFL), and DejaVu, of matplotlib, for what that lacks.
+Sources: UAX 14 (line breaking) for the signs that may not begin or end a line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from research.exports.blocks import Span
+from research.exports.document import Document
+from research.exports.font import truetype
+from research.exports.words import LETTERS, SYMBOLS
+
+if TYPE_CHECKING:
+    from fpdf import FPDF
+
+_MARGIN, _BOTTOM = 22.0, 20.0
+"""Millimetres."""
+SIZE, SMALL = 10.5, 9.0
+"""Points."""
+_INK, _QUIET, LINE, _LINK = (31, 35, 40), (91, 99, 109), (200, 205, 211), (31, 95, 168)
+_VERDICTS: Final = {
+    "supported": (26, 127, 55),
+    "partial": (138, 90, 0),
+    "unsupported": (192, 42, 42),
+    "dead": (192, 42, 42),
+}
+_PAGES = "\ue000\ue001\ue002\ue003"
+"""Stands for the number of pages; private characters, which no other text here holds."""
+
+_PIECE = re.compile(
+    r"\n|[^\S\n]+|"  # a break, spaces
+    r"[（《〈「『【〔“‘]*[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
+    r"[、。，．：；？！）》〉」』】〕”’…—～%％]*|"  # a wide character, and the signs that may not be parted from it
+    r"[^\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+"  # a word
+)
+_UNBROKEN = 30
+_LONG = re.compile(r"[^/?&=#._-]{1,30}[/?&=#._-]{0,3}|[/?&=#._-]{1,30}")
+"""Addresses are broken where they can be read on."""
+_LATIN = "“”‘’…—–·•"
+"""Signs that a Chinese font draws as wide as a character."""
+Line = list[tuple[Span, float]]
+"""Pieces with their widths in millimetres."""
+
+
+class Sheet:
+    """Writes downwards, page after page, in the column of `width` that begins at `left` (millimetres)."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.paper = _paper(document)
+        self.left, self.width = _MARGIN, self.paper.w - 2 * _MARGIN
+        self.size = SIZE
+        self.gap = 2.2
+        self.quiet = False
+        self._shown = frozenset().union(*(font.cmap for font in self.paper.fonts.values()))  # type: ignore[union-attr]
+        self._widths: dict[tuple[str, str, float], float] = {}
+        self._targets = {each.n: self.paper.add_link() for each in document.references}
+
+    def row(
+        self, cells: Sequence[Sequence[Span]], widths: Sequence[float], size: float, right: Sequence[bool] = (), *,
+        ruled: bool = False,
+    ) -> None:  # fmt: skip
+        """Cells side by side, line by line, so that a row may be longer than a page."""
+        filled = [list(self.lines(cell, width - 3, size)) for cell, width in zip(cells, widths, strict=True)]
+        for number in range(max(map(len, filled))):
+            self.need(self.line_height(size))
+            top, x = self.paper.y, self.left
+            for place, (lines, width) in enumerate(zip(filled, widths, strict=True)):
+                if number < len(lines):
+                    room = width - 3 - sum(wide for _, wide in lines[number]) if right and right[place] else 0.0
+                    self.put(lines[number], x + room, size)
+                    self.paper.y = top
+                x += width
+            self.paper.y = top + self.line_height(size)
+        if ruled:
+            self.space(0.6)
+            self.rule(sum(widths))
+            self.space(0.9)
+
+    def spans(self, spans: Sequence[Span], size: float = 0.0) -> None:
+        """A paragraph."""
+        size = size or self.size
+        for line in self.lines(spans, self.width, size):
+            self.need(self.line_height(size))
+            self.put(line, self.left, size)
+
+    def lines(self, spans: Iterable[Span], width: float, size: float) -> Iterator[Line]:
+        """The spans in lines no wider than `width`; a word that is wider is cut."""
+        line: Line = []
+        used = 0.0
+        for piece in self.pieces(spans):
+            if piece.text == "\n":
+                yield line
+                line, used = [], 0.0
+                continue
+            wide = self.measure(piece, size)
+            if used + wide > width and line and (piece.cites or not piece.status):  # a sign stays with its mark
+                if piece.text.isspace():
+                    continue
+                while line and line[-1][0].text.isspace():
+                    line.pop()
+                if line:
+                    yield line
+                line, used = [], 0.0
+            if not line and piece.text.isspace() and not piece.code:
+                continue
+            for part in [piece] if wide <= width else [replace(piece, text=each) for each in piece.text]:
+                each = self.measure(part, size)
+                if used + each > width and line and wide > width:
+                    yield line
+                    line, used = [], 0.0
+                line.append((part, each))
+                used += each
+        if line:
+            yield line
+
+    def pieces(self, spans: Iterable[Span]) -> Iterator[Span]:
+        for span in spans:
+            if span.cites:
+                yield replace(span, text=self.clean(span.text))
+                if span.status:
+                    yield Span(SYMBOLS[span.status], status=span.status)
+                continue
+            for piece in _PIECE.findall(self.clean(span.text)):
+                parts = _LONG.findall(piece) if len(piece) > _UNBROKEN else [piece]
+                yield from (replace(span, text=part) for part in parts)
+
+    def clean(self, text: str) -> str:
+        """The text in characters that the fonts have; what they lack is seen to be lacking."""
+        composed = unicodedata.normalize("NFC", text)
+        return "".join(
+            sign if ord(sign) in self._shown or sign in "\n\t " else "\ufffd"
+            for sign in composed.replace("\t", "    ")
+            if unicodedata.category(sign) != "Cf" and not "\ufe00" <= sign <= "\ufe0f"
+        )
+
+    def put(self, line: Line, x: float, size: float) -> None:
+        """One line from `x` on, and down to the next; neighbours of one look in one go."""
+        height = self.line_height(size)
+        top = self.paper.y
+        start = 0
+        while start < len(line):
+            look, end = replace(line[start][0], text=""), start + 1
+            while end < len(line) and replace(line[end][0], text="") == look:
+                end += 1
+            text = "".join(span.text for span, _ in line[start:end])
+            wide = sum(width for _, width in line[start:end])
+            self.paper.set_xy(x, top)
+            self.write(replace(look, text=text), size, wide, height)
+            x += wide
+            start = end
+        self.paper.set_xy(self.left, top + height)
+
+    def write(self, span: Span, size: float, wide: float, height: float) -> None:
+        paper = self.paper
+        target: str | int = span.href or (self._targets.get(span.cites, "") if span.cites else "")
+        colour = _LINK if target else _VERDICTS[span.status] if span.status else _QUIET if self.quiet else _INK
+        paper.set_text_color(*colour)
+        paper.set_draw_color(*colour)
+        self.font(span, size)
+        paper.text_mode = "FILL_STROKE" if span.bold else "FILL"  # there is no bold cut: its strokes are drawn thicker
+        paper.set_line_width(size * 0.012 if span.bold else 0.1)
+        draw = partial(paper.cell, wide or None, height, span.text, link=target)
+        if span.italic:  # no slanted cut either
+            with paper.skew(ax=12, x=paper.x, y=paper.y + height):
+                draw()
+        else:
+            draw()
+        paper.text_mode = "FILL"
+        paper.set_line_width(0.2)
+        if span.strike:
+            paper.line(paper.x - wide, paper.y + height / 2, paper.x, paper.y + height / 2)
+
+    def font(self, span: Span, size: float) -> None:
+        small = 0.82 if span.cites or span.status else 0.9 if span.code else 1.0
+        self.paper.set_font("mono" if span.code else "sans", size=size * small)
+
+    def measure(self, span: Span, size: float) -> float:
+        """Millimetres."""
+        key = (span.text, "mono" if span.code else "mark" if span.cites or span.status else "", size)
+        if (known := self._widths.get(key)) is None:
+            self.font(span, size)
+            known = self._widths[key] = self.paper.get_string_width(span.text)
+        return known
+
+    def line_height(self, size: float) -> float:
+        return size * 0.55
+
+    def need(self, height: float) -> None:
+        """A new page where this much has no room on the old one."""
+        if self.paper.will_page_break(height):
+            self.paper.add_page()
+
+    def space(self, height: float) -> None:
+        self.paper.y += height
+
+    def indent(self, by: float) -> None:
+        self.left, self.width = self.left + by, self.width - by
+
+    def rule(self, width: float = 0.0) -> None:
+        self.paper.set_draw_color(*LINE)
+        self.paper.line(self.left, self.paper.y, self.left + (width or self.width), self.paper.y)
+
+
+def _used(document: Document) -> set[str]:
+    """Every character that may be drawn, and some that are not."""
+    text = msgspec.json.encode(document).decode() + LETTERS + "•" + "".join(map(chr, range(32, 127)))
+    return set(unicodedata.normalize("NFC", text))
+
+
+def _paper(document: Document) -> FPDF:
+    """An empty first page, with fonts, numbers at the foot, and what the file tells of itself."""
+    import matplotlib
+    from fpdf import FPDF
+    from pylopdf_fonts_zh_cn import sans_path
+
+    say = document.say
+
+    class Paper(FPDF):
+        def footer(self) -> None:
+            self.set_y(-12)
+            self.set_font("sans", size=8)
+            self.set_text_color(*_QUIET)
+            self.cell(0, 5, say("Page {page} of {all}", page=self.page_no(), all=_PAGES), align="C")
+
+    paper = Paper(format="A4")
+    paper.set_margin(_MARGIN)
+    paper.set_auto_page_break(True, _BOTTOM)
+    paper.c_margin = 0
+    paper.alias_nb_pages(_PAGES)
+    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    with TemporaryDirectory() as folder:
+        truetype(sans_path(), _used(document), Path(folder) / "sans.ttf")
+        paper.add_font("sans", fname=Path(folder) / "sans.ttf")
+    paper.add_font("mono", fname=fonts / "DejaVuSansMono.ttf")
+    paper.add_font("more", fname=fonts / "DejaVuSans.ttf")
+    if say.language == "en":
+        for sign in _LATIN:
+            paper.fonts["sans"].cmap.pop(ord(sign), None)  # type: ignore[union-attr]
+    paper.set_fallback_fonts(["sans", "more"], exact_match=False)
+    paper.set_title(document.title)
+    paper.set_lang("zh-CN" if say.language == "zh" else "en")
+    paper.set_creator("Research Workbench")
+    paper.set_creation_date(document.started)
+    paper.add_page()
+    return paper

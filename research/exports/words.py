@@ -1,0 +1,112 @@
+"""The words of the workbench in exported files, in the language of the report.
+
+A file is read where no switch is, so its words follow the run and not the page it was made on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from research.text import language_of
+from research.view import RunView
+
+SYMBOLS: Final = {"supported": "✓", "partial": "~", "unsupported": "✗", "dead": "⌁"}
+"""How a cited statement stands to its source, as a sign beside the words."""
+
+_CHINESE: Final = {
+    "References": "参考文献",
+    "Checked": "核查",
+    "Plots": "图",
+    "About this report": "关于本报告",
+    "supported": "有依据",
+    "partly supported": "部分有依据",
+    "not supported": "无依据",
+    "without a source": "没有来源",
+    "{good} of {all} supported": "{all}中，{good} 条有依据",
+    "{count} checked: {told}.": "共核查{count}：{told}。",
+    "Cited numbers that no source has:": "引用了不存在的来源编号：",
+    "{count} without a source:": "{count}没有来源：",
+    "{count} taken out that no source had shown:": "删去了任何来源都没有出现过的{count}：",
+    "{count} not shown here: too large, too many, or no PNG.": "{count}未在此显示：过大、过多或不是 PNG。",
+    "{verdict} (“{claim}”)": "{verdict}（“{claim}”）",
+    "{verdict}: {reason} (“{claim}”)": "{verdict}：{reason}（“{claim}”）",
+    "and {left} more": "另有 {left} 项",
+    "The rest of the report is not drawn here: {left} of {all} characters.": (
+        "报告其余部分未在此排出：共 {all} 个字符，其中 {left} 个未排。"
+    ),
+    "The rest of the table is not drawn here: {count}.": "表格其余部分未在此排出：{count}。",
+    "There is no report yet.": "尚无报告。",
+    "Plot {n}": "图 {n}",
+    "image: {name}": "图片：{name}",
+    "Date": "日期",
+    "Outcome": "结果",
+    "Recipe": "配方",
+    "Model": "模型",
+    "Rounds": "轮数",
+    "Calls": "调用",
+    "Tokens": "词元",
+    "Cost": "费用",
+    "Time": "用时",
+    "Run": "运行",
+    "{models}, {tools}": "{models}，{tools}",
+    "{sent} read, {written} written": "读入 {sent}，写出 {written}",
+    "about {tokens}": "约{tokens}",
+    "unknown": "未知",
+    "{seconds} s": "{seconds} 秒",
+    "Page {page} of {all}": "第 {page} 页，共 {all} 页",
+    "Still running": "仍在运行",
+    "Answered": "已回答",
+    "The limit of rounds was reached; best answer from what is known": "已达轮数上限；以下为根据已知内容的最佳回答",
+    "The token budget is spent; best answer from what is known": "词元预算用尽；以下为根据已知内容的最佳回答",
+    "The cost budget is spent; best answer from what is known": "费用预算用尽；以下为根据已知内容的最佳回答",
+    "The time is up; best answer from what is known": "时间已到；以下为根据已知内容的最佳回答",
+    "The tools failed": "工具失败",
+    "The agent repeated itself and was stopped; best answer from what is known": (
+        "代理重复自身，已被停止；以下为根据已知内容的最佳回答"
+    ),
+    "No evidence found": "未找到证据",
+    "A question to you is open": "等待您的回答",
+    "Stopped; what was found so far": "已停止；以下为目前所得",
+    "Failed": "失败",
+}
+
+_COUNTED: Final = {
+    "statement": "条论断",
+    "citation": "处引用",
+    "sentence": "个句子",
+    "address": "个网址",
+    "plot": "幅图",
+    "row": "行",
+    "column": "列",
+    "model call": "次模型调用",
+    "tool call": "次工具调用",
+}
+
+LETTERS: Final = "".join([*_CHINESE.values(), *_COUNTED.values(), *SYMBOLS.values()])
+"""Whatever may stand in words of ours beyond ASCII: a font of their own has to hold it."""
+
+
+class Words(Struct, frozen=True):
+    """The words in one language: `say("and {left} more", left=3)`."""
+
+    language: str = "en"
+    """`en` or `zh`."""
+
+    def __call__(self, text: str, **values: object) -> str:
+        """Raises `KeyError` for words that no Chinese stands for."""
+        return (_CHINESE[text] if self.language == "zh" else text).format(**values).strip()
+
+    def count(self, number: int, noun: str) -> str:
+        """`2 statements`; in Chinese with the space that parts figures from the words before."""
+        if self.language == "zh":
+            return f" {number:,} {_COUNTED[noun]}"
+        plural = "es" if noun.endswith("s") else "s"
+        return f"{number:,} {noun}" + ("" if number == 1 else plural)
+
+
+def words_of(view: RunView) -> Words:
+    """In the language of the run: as its recipe says, else as its question is written."""
+    chosen = view.recipe.language
+    return Words(chosen if chosen in ("en", "zh") else language_of(view.question))

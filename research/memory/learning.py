@@ -1,0 +1,72 @@
+"""What a finished run has taught: its supported citations become findings."""
+
+from __future__ import annotations
+
+import re
+
+from research.errors import ConfigError
+from research.memory import Entry
+from research.types import Citation, Source
+from research.view import RunView
+
+_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_REST = re.compile(r"[\s,;:，；、：)）]")
+_WORD = re.compile(r"\w")
+
+
+def remember(view: RunView) -> tuple[Entry, ...]:
+    """A finding for each statement of the report that its source supports, in the order of the report.
+
+    Each has the statement, the quote it rests on, its source, and the round in which that was seen; who wrote it is the
+    model, or the page where the statement stands in it word for word.  Raises `ConfigError` while the run is at work.
+    """
+    if view.running:
+        raise ConfigError(f"run {view.run!r} is still at work; what it learned can be kept when it has ended")
+    supported = [each for each in view.citations if each.status == "supported" and each.n in view.sources]
+    # What begins with a comma is the rest of a sentence, which says nothing by itself.
+    whole = [each for each in supported if not _REST.match(each.claim)]
+    return tuple(dict.fromkeys(_finding(view, citation) for citation in whole))
+
+
+def _finding(view: RunView, citation: Citation) -> Entry:
+    passages = view.sources[citation.n]
+    source = next((each for each in passages if _holds(each, citation.quote)), passages[0])
+    quote = citation.quote or source.quote
+    text = _EMPHASIS.sub("", citation.claim)
+    # A statement that gives the title and the quote and nothing else is the quote.
+    if not _WORD.search(_plain(text).replace(_plain(source.title), "").replace(_plain(quote), "")):
+        text = quote
+    return Entry(
+        text,
+        kind="finding",
+        provenance="page" if _plain(text) in _plain(quote) else "model",
+        run=view.run,
+        round=_round(view, citation.n, citation.quote),
+        url=source.url,
+        title=source.title,
+        quote=quote,
+        time=view.updated,
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(".。").casefold()
+
+
+def _round(view: RunView, n: int, quote: str) -> int:
+    """The main agent's round in which the quote was first seen, or else the source; 0 where neither is on record."""
+    number, first = 0, 0
+    for current in view.rounds:
+        if current.agent == "main":
+            number = current.number
+        for source in (s for call in current.calls if call.observation for s in call.observation.sources):
+            if source.n == n:
+                first = first or number
+                if _holds(source, quote):
+                    return number
+    return first
+
+
+def _holds(source: Source, quote: str) -> bool:
+    """A quote may join lines of several passages: one of them is enough."""
+    return any(line in source.quote for line in quote.splitlines() if line.strip())

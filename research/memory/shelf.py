@@ -1,0 +1,327 @@
+"""Entries, their words and their vectors in one SQLite file, by sqlite-utils."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from research.errors import ConfigError
+from research.memory import NO_FILTERS, Entry, Filters
+from research.text import segment
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+_COLUMNS = "number, id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned"
+_LISTED = "(SELECT value FROM json_each(?))"
+"""A list as one parameter: of single ones SQLite takes only so many."""
+_FETCHED = 4_096
+"""Vectors read at a time."""
+
+
+class Shelf:
+    """One connection per process, write-ahead log, every commit on disk before it is acknowledged.
+
+    Entries have a `number`, never used twice, which their words and vectors share.  Safe for threads and processes.
+    Vectors belong to an encoder; their ids only grow, so that a reader knows what it has not seen yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock
+        from sqlite_utils import Database
+
+        self._lock = threading.RLock()
+        try:
+            connection = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
+            self._db: Database = Database(connection)
+            # One process at a time: SQLite does not wait for a lock when a reader becomes a writer.
+            with FileLock(f"{path}.lock"):
+                for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                    connection.execute(f"PRAGMA {pragma}")
+                _migrations().apply(self._db)
+        except sqlite3.DatabaseError as error:
+            raise ConfigError(
+                f"{path} cannot be opened as a database ({error}); it was left as it is. "
+                "Move it away to start with an empty memory, or name another WORKBENCH_HOME."
+            ) from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.conn.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction: all of it or nothing; other writers wait."""
+        with self._lock, self._db.conn:
+            self._db.conn.execute("BEGIN IMMEDIATE")
+            yield
+
+    # Entries
+
+    def insert(self, entry: Entry, seen: float) -> int:
+        """Keep an entry, perhaps with the id of one that was forgotten; returns its number."""
+        self._db.conn.execute("DELETE FROM entries WHERE forgotten IS NOT NULL AND id = ?", [entry.id])
+        row = (
+            entry.id, entry.kind, entry.provenance, entry.text, entry.quote, entry.url, entry.title, entry.run,
+            entry.round, entry.time, _json(entry.tags), entry.pinned, seen,
+        )  # fmt: skip
+        cursor = self._db.conn.execute(
+            "INSERT INTO entries (id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned, seen) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+        number = cursor.lastrowid or 0
+        self._index(number, entry)
+        return number
+
+    def update(self, number: int, entry: Entry) -> None:
+        """Put other words, tags or another provenance into an entry."""
+        change = (entry.text, entry.provenance, _json(entry.tags), number)
+        self._db.conn.execute("UPDATE entries SET text = ?, provenance = ?, tags = ? WHERE number = ?", change)
+        self._unindex([number])
+        self._index(number, entry)
+
+    def seen(self, number: int, when: float) -> None:
+        """What it says was learned again."""
+        self._db.conn.execute("UPDATE entries SET seen = ? WHERE number = ?", (when, number))
+
+    def pin(self, ids: Sequence[str], pinned: bool) -> None:
+        with self._lock:
+            self._db.conn.execute(f"UPDATE entries SET pinned = ? WHERE id IN {_LISTED}", (pinned, _json(ids)))
+
+    def forget(self, ids: Sequence[str], when: float) -> list[int]:
+        """Take entries out of every list and search, until `restore` or `purge`; returns their numbers."""
+        gone = [
+            number
+            for (number,) in self._db.conn.execute(
+                f"UPDATE entries SET forgotten = ? WHERE forgotten IS NULL AND id IN {_LISTED} RETURNING number",
+                (when, _json(ids)),
+            )
+        ]
+        self._unindex(gone)
+        return gone
+
+    def restore(self, ids: Sequence[str]) -> None:
+        """Take back a `forget`."""
+        back = f"""UPDATE entries SET forgotten = NULL
+            WHERE forgotten IS NOT NULL AND id IN {_LISTED} RETURNING number"""
+        numbers = [number for (number,) in self._db.conn.execute(back, [_json(ids)]).fetchall()]
+        for number, entry in self.entries(numbers).items():
+            self._index(number, entry)
+        # Under new ids, so that every process sees them again.
+        self._db.conn.executemany(
+            "REPLACE INTO vectors (entry, encoder, vector) SELECT entry, encoder, vector FROM vectors WHERE entry = ?",
+            [(number,) for number in numbers],
+        )
+
+    def purge(self, before: float) -> int:
+        """Remove for good what was forgotten before that time, seconds since the epoch; returns how many."""
+        with self._lock:
+            return self._db.conn.execute("DELETE FROM entries WHERE forgotten < ?", [before]).rowcount
+
+    def evict(self, capacity: int) -> list[int]:
+        """Remove the oldest unpinned entries until there is room; returns their numbers.
+
+        Raises `ConfigError` when pinned ones take all of it.
+        """
+        excess = self.count() - capacity
+        if excess <= 0:
+            return []
+        if self.count(Filters(pinned=True)) >= capacity:
+            raise ConfigError(
+                f"the memory is full: it holds {capacity:,} entries and all are pinned; unpin or forget some, "
+                "or let it hold more"
+            )
+        oldest = "SELECT number FROM entries WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT ?"
+        gone = self._db.conn.execute(oldest, [excess]).fetchall()
+        self._db.conn.executemany("DELETE FROM entries WHERE number = ?", gone)
+        return [number for (number,) in gone]
+
+    def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
+        """By number; those forgotten or gone are left out."""
+        found = f"SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND number IN {_LISTED}"
+        with self._lock:
+            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(found, [_json(numbers)])}
+
+    def by_id(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of those that are there."""
+        query = f"SELECT id, number FROM entries WHERE forgotten IS NULL AND id IN {_LISTED}"
+        with self._lock:
+            return dict(self._db.conn.execute(query, [_json(ids)]).fetchall())
+
+    def page(self, filters: Filters, limit: int, offset: int) -> list[tuple[int, Entry]]:
+        """Newest first."""
+        where, parameters = _where(filters)
+        query = f"SELECT {_COLUMNS} FROM entries WHERE {where} ORDER BY time DESC, number DESC LIMIT ? OFFSET ?"
+        with self._lock:
+            rows = self._db.conn.execute(query, (*parameters, limit, offset)).fetchall()
+        return [(row[0], _entry(*row[1:])) for row in rows]
+
+    def numbers(self, filters: Filters = NO_FILTERS) -> list[int]:
+        where, parameters = _where(filters)
+        with self._lock:
+            return [n for (n,) in self._db.conn.execute(f"SELECT number FROM entries WHERE {where}", parameters)]
+
+    def count(self, filters: Filters = NO_FILTERS) -> int:
+        where, parameters = _where(filters)
+        with self._lock:
+            total: int = self._db.conn.execute(f"SELECT count(*) FROM entries WHERE {where}", parameters).fetchone()[0]
+        return total
+
+    def tags(self) -> list[str]:
+        query = (
+            "SELECT DISTINCT value FROM entries, json_each(tags) WHERE forgotten IS NULL AND tags <> '[]' ORDER BY 1"
+        )
+        with self._lock:
+            return [tag for (tag,) in self._db.conn.execute(query)]
+
+    def runs(self) -> list[str]:
+        query = "SELECT run FROM entries WHERE forgotten IS NULL AND run <> '' GROUP BY run ORDER BY max(time) DESC"
+        with self._lock:
+            return [run for (run,) in self._db.conn.execute(query)]
+
+    # Words
+
+    def by_words(self, words: Sequence[str], limit: int, filters: Filters) -> list[int]:
+        """Numbers by BM25, best first."""
+        if not words:
+            return []
+        within = ""
+        parameters: tuple[Any, ...] = ()
+        if filters != NO_FILTERS:
+            where, parameters = _where(filters)
+            # The plus keeps SQLite from asking the index once for each entry.
+            within = f"AND +words.rowid IN (SELECT number FROM entries WHERE {where})"
+        match = " OR ".join(f'"{word}"' for word in words)
+        query = f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY rank LIMIT ?"
+        with self._lock:
+            return [number for (number,) in self._db.conn.execute(query, (match, *parameters, limit))]
+
+    def _index(self, number: int, entry: Entry) -> None:
+        row = (number, *map(segment, (entry.title, entry.text, entry.quote, " ".join(entry.tags))))
+        self._db.conn.execute("INSERT INTO words (rowid, title, text, quote, tags) VALUES (?, ?, ?, ?, ?)", row)
+
+    def _unindex(self, numbers: Iterable[int]) -> None:
+        self._db.conn.executemany("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
+
+    # Vectors
+
+    def encoders(self) -> list[str]:
+        """The encoders that there are vectors of."""
+        query = "SELECT name FROM encoders WHERE EXISTS (SELECT 1 FROM vectors WHERE encoder = encoders.id)"
+        with self._lock:
+            return [name for (name,) in self._db.conn.execute(query)]
+
+    def keep_encoder(self, name: str) -> None:
+        """Drop the vectors of all others."""
+        self._db.conn.execute("DELETE FROM encoders WHERE name <> ?", [name])
+
+    def put_vectors(self, encoder: str, vectors: Mapping[int, NDArray[np.float32]]) -> None:
+        """By number, each of shape (dimension,), in the place of earlier ones of that encoder."""
+        execute = self._db.conn.execute
+        if not vectors:
+            return
+        dimension = len(next(iter(vectors.values())))
+        execute("INSERT OR IGNORE INTO encoders (name, dimension) VALUES (?, ?)", [encoder, dimension])
+        (key,) = execute("SELECT id FROM encoders WHERE name = ?", [encoder]).fetchone()
+        self._db.conn.executemany(
+            "REPLACE INTO vectors (entry, encoder, vector) VALUES (?, ?, ?)",
+            [(number, key, vector.tobytes()) for number, vector in vectors.items()],
+        )
+
+    def vectors(self, encoder: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
+        """Id, number and vector of those with an id above `after`, by id, some thousand at a time."""
+        query = """SELECT vectors.id, entry, vector FROM vectors JOIN entries ON number = entry
+            WHERE vectors.id > ? AND encoder = (SELECT id FROM encoders WHERE name = ?) AND forgotten IS NULL
+            ORDER BY vectors.id"""
+        with self._lock:
+            cursor = self._db.conn.execute(query, (after, encoder))
+            while rows := cursor.fetchmany(_FETCHED):
+                yield rows
+
+    def without_vector(self, encoder: str, limit: int) -> dict[int, Entry]:
+        """By number, some that this encoder has not encoded yet."""
+        query = f"""SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM vectors
+            WHERE entry = number AND encoder = (SELECT id FROM encoders WHERE name = ?)) ORDER BY number LIMIT ?"""
+        with self._lock:
+            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(query, (encoder, limit))}
+
+
+def _where(filters: Filters) -> tuple[str, tuple[Any, ...]]:
+    conditions = ["forgotten IS NULL"]
+    parameters: list[Any] = []
+    wanted = {"kind": filters.kinds, "run": filters.runs, "provenance": filters.provenance}
+    for column, values in wanted.items():
+        if values:
+            conditions.append(f"{column} IN {_LISTED}")
+            parameters.append(_json(values))
+    if filters.tags:
+        conditions.append(f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})")
+        parameters.append(_json(filters.tags))
+    for sign, bound in ((">=", filters.since), ("<", filters.until)):
+        if bound is not None:
+            conditions.append(f"time {sign} ?")
+            parameters.append(bound)
+    if filters.pinned:
+        conditions.append("pinned")
+    return " AND ".join(conditions), tuple(parameters)
+
+
+def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
+    title, run, number, time, tags, pinned = rest
+    return Entry(
+        text, kind, id_, provenance, run, number, url, title, quote, time,
+        tuple(msgspec.json.decode(tags, type=list[str])), bool(pinned),
+    )  # fmt: skip
+
+
+def _json(values: Sequence[Any]) -> str:
+    return msgspec.json.encode(values).decode()
+
+
+def _migrations() -> Migrations:
+    """Every change of the schema, in order; a new one is a new function at the end."""
+    from sqlite_utils.migrations import Migrations
+
+    migration = Migrations("memory")
+
+    @migration()
+    def entries_words_and_vectors(db: Database) -> None:
+        for statement in _FIRST:
+            db.execute(statement)
+
+    return migration
+
+
+_FIRST = (
+    """CREATE TABLE entries (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, provenance TEXT NOT NULL,
+        text TEXT NOT NULL, quote TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, run TEXT NOT NULL,
+        round INTEGER NOT NULL, time REAL NOT NULL, tags TEXT NOT NULL, pinned INTEGER NOT NULL, seen REAL NOT NULL,
+        forgotten REAL)""",
+    "CREATE INDEX entries_time ON entries (time)",
+    "CREATE INDEX entries_run ON entries (run)",
+    # For the count and for the oldest: what is forgotten or pinned is not in the way.
+    "CREATE INDEX entries_seen ON entries (seen, pinned) WHERE forgotten IS NULL",
+    "CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL)",
+    """CREATE TABLE vectors (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+        encoder INTEGER NOT NULL REFERENCES encoders ON DELETE CASCADE, vector BLOB NOT NULL)""",
+    "CREATE UNIQUE INDEX vectors_entry ON vectors (entry, encoder)",
+    "CREATE INDEX vectors_encoder ON vectors (encoder)",
+    """CREATE VIRTUAL TABLE words USING fts5 (
+        title, text, quote, tags, tokenize = 'porter unicode61 remove_diacritics 2')""",
+    "INSERT INTO words (words, rank) VALUES ('rank', 'bm25(4, 4, 1, 4)')",
+    """CREATE TRIGGER entries_gone AFTER DELETE ON entries BEGIN
+        DELETE FROM words WHERE rowid = old.number;
+    END""",
+)

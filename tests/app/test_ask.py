@@ -1,0 +1,220 @@
+"""Ask: presets, cards, links into the box, uploads, and errors that keep what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research.__main__ import EXAMPLE
+from research.presets import BUILT_IN
+from research.recipe import Budget
+from research.settings import load
+from research.workbench import Workbench
+
+RUN = "261121-120000-abcd"
+Visit = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def opened(home: Path) -> Workbench:
+    return Workbench(load(home=home))
+
+
+def take_back(app: AppTest) -> None:
+    """What the bar with the button does: `AppTest` does not keep what `app.py` draws above this page."""
+    _, restore, _ = app.session_state["undo"]
+    restore()
+
+
+def choose(app: AppTest, preset: str) -> AppTest:
+    return app.button_group(key="preset").set_value(preset).run()
+
+
+def test_a_first_visit_offers_one_button_and_says_what_it_will_do(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
+    assert "**ReAct** with Full history · extractive (offline)" in texts(app)
+    assert "Expected: 2–31 model calls" in texts(app)
+    assert app.button_group(key="preset").value is None
+    assert not app.error
+
+
+@pytest.mark.parametrize("preset", [each.name for each in BUILT_IN])
+def test_a_preset_chosen_is_the_recipe_that_runs(visit: Visit, home: Path, preset: str) -> None:
+    wanted = next(each for each in BUILT_IN if each.name == preset).choices
+    app = press(choose(visit(home), preset), "Start")
+    assert not app.exception
+    recipe = opened(home).store.run(app.query_params["run"]).recipe
+    assert (recipe.framework, recipe.budget, recipe.tools) == (wanted.framework, wanted.budget, wanted.tools)
+    given = {f"framework.{name}": value for name, value in recipe.framework_options.items()}
+    assert given.items() <= wanted.options.items()
+
+
+def test_a_preset_leaves_the_model_and_says_what_it_goes_without(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.session_state["known-models"] = ["scripted:mine.jsonl"]
+    app.run()
+    app.selectbox(key="model").select("scripted:mine.jsonl").run()
+    app = choose(app, "Academic")
+    assert app.selectbox(key="model").value == "scripted:mine.jsonl"
+    assert "No web search service is set up" in texts(app)
+    assert app.radio(key="framework").value == "iter_research"
+
+
+def test_the_advice_chooses_the_pair_and_follows_it(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.button_group(key="advice").set_value("reliable").run()
+    assert (app.radio(key="framework").value, app.radio(key="context-parallel").value) == ("parallel", "evolving")
+    app.radio(key="framework").set_value("supervisor").run()
+    assert app.button_group(key="advice").value is None
+
+
+def test_a_cell_that_makes_no_sense_says_why(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.radio(key="framework").set_value("rewoo").run()
+    assert app.radio(key="context-rewoo").options == ["**Full history**", "**Sliding window**", "**ReSum**"]
+    assert "ReWOO has no rounds between which a report could evolve" in texts(app)
+
+
+def test_ones_own_preset_is_kept_replaced_deleted_and_restored(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.number_input(key="budget-tokens").set_value(9_000).run()
+    app.text_input(key="preset-name").set_value("Mine")
+    press(app, "Keep")
+    app.number_input(key="budget-tokens").set_value(1_000).run()
+    app.text_input(key="preset-name").set_value("Mine")
+    press(app, "Keep")
+    assert opened(home).desk.presets()[0].chosen["budget"] == {"tokens": 1_000}
+    take_back(app)
+    app = choose(visit(home), "Mine")
+    assert app.number_input(key="budget-tokens").value == 9_000
+    press(app, "Delete")
+    assert opened(home).desk.presets() == []
+    assert app.button_group(key="preset").value is None
+    take_back(app)
+    assert [each.name for each in opened(home).desk.presets()] == ["Mine"]
+
+
+def test_a_preset_name_that_is_taken_is_refused_beside_the_field(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.text_input(key="preset-name").set_value("deep")
+    press(app, "Keep")
+    assert "built-in" in app.error[0].value
+    assert app.text_input(key="preset-name").value == "deep"
+
+
+def test_an_address_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -> None:
+    app = visit(home, q="Who is ![x](https://evil.example)?", preset="deep")
+    assert app.text_area(key="question").value == "Who is ![x](https://evil.example)?"
+    assert app.button_group(key="preset").value == "Deep"
+    assert app.number_input(key="framework.iter_research.rounds").value == 60
+    app.text_area(key="question").set_value("Another").run()
+    assert app.text_area(key="question").value == "Another"
+    assert opened(home).store.runs() == []
+
+
+def test_an_unknown_preset_in_an_address_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, preset="Nope")
+    assert "unknown preset" in app.error[0].value
+    assert app.text_area(key="question").value == EXAMPLE
+
+
+def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None:
+    bench = opened(home)
+    recipe = bench.recipe(
+        framework="tool_rounds", context="window", options={"framework.rounds": 3, "context.k": 2},
+        tools=["search", "visit"], budget=Budget(tokens=50_000, seconds=60.0), language="en", protocol="tagged",
+    )  # fmt: skip
+    for _ in bench.engine.follow("What is the capital of France?", recipe, RUN):
+        pass
+    app = visit(home, again=RUN)
+    assert app.text_area(key="question").value == "What is the capital of France?"
+    assert f"those of the run {RUN}" in texts(app)
+    press(app, "Start")
+    row = bench.store.run(app.query_params["run"])
+    assert row.recipe == recipe
+    assert row.origin is not None
+    assert (row.origin.run, row.origin.how) == (RUN, "rerun")
+
+
+def test_an_unknown_run_to_ask_again_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, again="nope")
+    assert "unknown run" in app.error[0].value
+    assert app.text_area(key="question").value == EXAMPLE
+
+
+def test_over_a_run_stands_its_question_and_no_box(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN)
+    assert not app.text_area
+    assert EXAMPLE.split("(")[0].strip() in "\n".join(head.value.replace("\\", "") for head in app.subheader)
+    app = press(app, "New question")
+    assert app.text_area(key="question").value == ""
+    assert "run" not in app.query_params
+
+
+def test_what_a_model_lacks_stands_beside_it_and_opens_the_options(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.session_state["known-models"] = ["anthropic:any"]
+    app.run()
+    app.selectbox(key="model").select("anthropic:any").run()
+    assert sum("ANTHROPIC" in element.value for element in app.markdown) >= 1
+    press(app, "Start")
+    assert "ANTHROPIC" in app.error[0].value
+    assert next(each for each in app.expander if each.label == "Options").proto.expanded
+    assert app.selectbox(key="model").value == "anthropic:any"
+
+
+@pytest.mark.parametrize(("question", "said"), [("  ", "the question is empty"), ("x" * 20_001, "20,001 characters")])
+def test_a_question_that_cannot_be_asked_stays_in_the_box(visit: Visit, home: Path, question: str, said: str) -> None:
+    app = visit(home)
+    app.text_area(key="question").set_value(question)
+    press(app, "Start")
+    assert said in app.error[0].value
+    assert app.text_area(key="question").value == question
+
+
+def test_no_source_to_search_is_said_beside_the_sources(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.button_group(key="search").set_value([]).run()
+    assert "nowhere to look" in texts(app)
+    app.button_group(key="search").set_value(["library", "tavily"]).run()
+    assert "TAVILY" in texts(app)
+
+
+def test_choices_survive_other_pages_and_the_language(visit: Visit, home: Path) -> None:
+    app = choose(visit(home), "High reliability")
+    app.text_area(key="question").set_value("Who?").run()
+    app.switch_page("pages/runs.py").run()
+    app.switch_page("pages/ask.py").run()
+    app.session_state["language"] = "zh"
+    app.run()
+    assert not app.exception
+    assert app.text_area(key="question").value == "Who?"
+    assert app.radio(key="framework").value == "parallel"
+    assert app.number_input(key="framework.parallel.rounds").value == 15
+    assert app.number_input(key="budget-usd").value == 3.0
+
+
+def test_uploaded_documents_are_searched_by_the_run(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    moon, fake = ("../moon.md", b"The moon is made of basalt.", "text/markdown"), ("f.pdf", b"no", "application/pdf")
+    app.get("file_uploader")[0].set_value([moon, fake]).run()
+    assert not app.exception
+    folder = home.resolve() / "uploads" / "Documents"
+    assert app.multiselect(key="folders").value == [str(folder)]
+    assert [path.name for path in folder.iterdir()] == ["moon.md"]
+    assert "not a whole pdf" in app.warning[0].value
+    app.text_area(key="question").set_value("What is the moon made of?")
+    app = press(app, "Start")
+    run = app.query_params["run"]
+    assert opened(home).store.run(run).recipe.folders == (str(folder),)

@@ -1,0 +1,281 @@
+"""Compare without a browser: begin, watch, judge, keep, and what happens when something is missing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research.__main__ import EXAMPLE
+from research.comparing import compare, of_saved
+from research.desk import Opinion
+from research.recipe import Budget, Recipe
+from research.settings import load
+from research.workbench import Workbench
+
+RUN = "261121-120000-abcd"
+OTHER = "261121-120001-abcd"
+Visit = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    """Everything that is drawn as Markdown."""
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def script(path: Path, *texts: str) -> str:
+    path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str = EXAMPLE) -> str:
+    """A finished run in this home."""
+    bench = Workbench(load(home=home))
+    for _ in bench.engine.follow(question, recipe or bench.recipe(context="window"), run_id):
+        pass
+    return run_id
+
+
+@pytest.fixture
+def compared(answered: Path) -> tuple[Path, str]:
+    """A home with two finished runs side by side."""
+    saved(answered, OTHER)
+    return answered, of_saved(Workbench(load(home=answered)), [RUN, OTHER]).id
+
+
+def test_a_stranger_finds_two_recipes_and_one_button(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    assert not app.exception
+    assert app.text_area(key="compare-question").value == EXAMPLE
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start all"]
+    assert [app.selectbox(key=f"compare-2-{n}-framework").value for n in (0, 1)] == ["react", "iter_research"]
+    assert app.selectbox(key="compare-2-0-context-react").value == "full"
+    assert app.selectbox(key="compare-2-1-context-iter_research").value == "evolving"
+    assert "Expected for all together" in texts(app)
+    assert "Comparisons are kept" in texts(app)
+
+
+def test_start_runs_all_recipes_with_one_budget_and_opens_them_side_by_side(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    app = visit(home, "compare")
+    app.segmented_control(key="compare-number-2").set_value(3).run()
+    app.number_input(key="compare-2-0.react.rounds").set_value(7)
+    app.number_input(key="compare-budget-tokens").set_value(50_000)
+    app.text_area(key="compare-question").set_value("What is the population of France?")
+    press(app, "Start all")
+    assert not app.exception
+    bench = Workbench(load(home=home))
+    comparison = bench.desk.comparison(app.query_params["id"])
+    rows = [bench.store.run(run) for run in comparison.runs]
+    assert [row.recipe.framework for row in rows] == ["react", "iter_research", "tool_rounds"]
+    assert {row.recipe.budget for row in rows} == {Budget(tokens=50_000)}
+    assert rows[0].recipe.framework_options == {"rounds": 7}
+    assert {row.question for row in rows} == {"What is the population of France?"}
+    from pages.parts import home as open_home
+
+    for run in comparison.runs:
+        assert open_home.bench().engine.wait(run, 60)
+
+
+def test_a_recipe_that_cannot_be_used_is_said_and_nothing_is_started(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    app.session_state["known-models"] = ["nonsense:x"]
+    app.run()
+    app.selectbox(key="compare-2-1-model").select("nonsense:x")
+    press(app, "Start all")
+    assert "unknown model provider" in app.error[0].value
+    assert "Recipe 2 cannot be used" in str(app.error[0].proto)
+    assert Workbench(load(home=home)).store.runs() == []
+
+
+def test_an_empty_question_starts_nothing(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    app.text_area(key="compare-question").set_value("  ")
+    press(app, "Start all")
+    assert "the question is empty" in app.error[0].value
+    assert Workbench(load(home=home)).store.runs() == []
+
+
+def test_a_strategy_that_makes_no_sense_is_not_offered(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    app.selectbox(key="compare-2-0-framework").select("rewoo").run()
+    assert "evolving" not in app.selectbox(key="compare-2-0-context-rewoo").options
+    assert len(app.selectbox(key="compare-2-0-context-rewoo").options) == 3
+
+
+def test_the_question_may_come_with_the_address(visit: Visit, home: Path) -> None:
+    assert visit(home, "compare", question="Why?").text_area(key="compare-question").value == "Why?"
+
+
+def test_two_finished_runs_stand_side_by_side(visit: Visit, compared: tuple[Path, str]) -> None:
+    home, key = compared
+    app = visit(home, "compare", id=key)
+    assert not app.exception
+    drawn = texts(app)
+    assert "**1 · ReAct / Full history**" in drawn
+    assert "**2 · ReAct / Sliding window**" in drawn
+    steps = app.get_by_key("compare-steps").markdown[0].value
+    assert "| 1 · ReAct / Full history | 2 · ReAct / Sliding window |" in steps
+    row = next(line for line in steps.splitlines() if "Search" in line)
+    assert row.count("Search") == 2, "the same query stands in one row"
+    assert drawn.count(r"\$3.732 trillion") >= 2
+    figures = app.get_by_key("compare-figures").markdown[0].value
+    assert "| Outcome | Answered | Answered |" in figures
+    assert "in common" in drawn
+    links = {link.proto.query_string for link in app.page_link if link.proto.label in ("Full report", "Replay")}
+    assert {f"run={RUN}", f"run={OTHER}", f"run={RUN}&round=1"} <= links
+    assert [button.label for button in app.download_button] == ["Export Markdown"]
+    assert not any(button.label.startswith("Stop") for button in app.button)
+
+
+def test_votes_and_notes_are_kept_and_seen_by_others(visit: Visit, compared: tuple[Path, str]) -> None:
+    home, key = compared
+    app = visit(home, "compare", id=key)
+    vote, note = f"compare-run-1-{key}-vote", f"compare-run-1-{key}-note"
+    app.segmented_control(key=vote).set_value(1).run()
+    app.text_area(key=note).set_value("clear").run()
+    desk = Workbench(load(home=home)).desk
+    assert desk.opinions(key) == {RUN: Opinion(key, RUN, 1, "clear")}
+    desk.keep_opinion(Opinion(key, RUN, -1, "wrong after all"))
+    app.run()
+    assert (app.segmented_control(key=vote).value, app.text_area(key=note).value) == (-1, "wrong after all")
+    app.segmented_control(key=vote).set_value(None).run()
+    assert desk.opinions(key)[RUN] == Opinion(key, RUN, 0, "wrong after all")
+    assert visit(home, "compare", id=key).text_area(key=note).value == "wrong after all"
+
+
+def test_what_two_reports_have_apart_is_drawn_when_it_is_opened(visit: Visit, answered: Path, tmp_path: Path) -> None:
+    bench = Workbench(load(home=answered))
+    answer = "<answer>Real GDP was **$3.7 trillion**.\n\nIt has a coast.</answer>"
+    saved(answered, OTHER, bench.recipe(model=script(tmp_path / "s.jsonl", answer)))
+    app = visit(answered, "compare", id=of_saved(bench, [OTHER, RUN]).id)
+    assert "in both" not in texts(app)
+    app.session_state["compare-apart"] = True
+    app.run()
+    assert not app.exception
+    assert "It has a coast" in texts(app)
+    assert "in both" in texts(app)
+
+
+def test_a_deleted_run_leaves_its_column_and_the_rest_works(visit: Visit, compared: tuple[Path, str]) -> None:
+    home, key = compared
+    Workbench(load(home=home)).store.delete([OTHER])
+    app = visit(home, "compare", id=key)
+    assert not app.exception
+    assert "This run was deleted" in texts(app)
+    assert r"\$3.732 trillion" in texts(app)
+    Workbench(load(home=home)).store.restore([OTHER])
+    assert "This run was deleted" not in texts(app.run())
+
+
+def test_all_runs_may_be_gone(visit: Visit, compared: tuple[Path, str]) -> None:
+    home, key = compared
+    Workbench(load(home=home)).store.delete([RUN, OTHER])
+    app = visit(home, "compare", id=key)
+    assert not app.exception
+    assert texts(app).count("This run was deleted") >= 2
+
+
+def test_runs_of_other_questions_or_budgets_are_told_apart(visit: Visit, answered: Path) -> None:
+    bench = Workbench(load(home=answered))
+    saved(answered, OTHER, bench.recipe(budget=Budget(tokens=90_000)), "What is the population of France?")
+    app = visit(answered, "compare", id=of_saved(bench, [RUN, OTHER]).id)
+    said = " ".join(warning.value for warning in app.warning)
+    assert "not asked the same question" in said
+    assert "do not have the same budget" in said
+
+
+def test_an_unknown_comparison_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare", id="nope")
+    assert not app.exception
+    assert "nope" in app.error[0].value
+
+
+def test_one_saved_run_gets_a_second_recipe_beside_it(visit: Visit, answered: Path) -> None:
+    app = visit(answered, "compare", runs=RUN)
+    assert not app.exception
+    assert app.selectbox(key="compare-1-0-framework").value == "iter_research"
+    press(app, "Start beside it")
+    assert not app.exception
+    bench = Workbench(load(home=answered))
+    comparison = bench.desk.comparison(app.query_params["id"])
+    assert comparison.runs[0] == RUN
+    row = bench.store.run(comparison.runs[1])
+    assert (row.question, row.recipe.framework) == (EXAMPLE, "iter_research")
+    from pages.parts import home as open_home
+
+    assert open_home.bench().engine.wait(row.id, 60)
+
+
+def test_saved_runs_of_the_address_are_picked_and_compared_with_one_click(visit: Visit, answered: Path) -> None:
+    saved(answered, OTHER)
+    app = visit(answered, "compare", runs=f"{RUN},{OTHER},nope")
+    assert "nope" in app.error[0].value
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Compare"]
+    press(app, "Compare")
+    assert Workbench(load(home=answered)).desk.comparison(app.query_params["id"]).runs == (RUN, OTHER)
+
+
+def test_a_past_comparison_is_listed_forgotten_and_taken_back(visit: Visit, compared: tuple[Path, str]) -> None:
+    home, key = compared
+    app = visit(home, "compare")
+    assert any(link.proto.query_string == f"id={key}" for link in app.page_link)
+    app.button(key=f"compare-forget-{key}").click().run()
+    desk = Workbench(load(home=home)).desk
+    assert desk.comparisons() == []
+    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
+    assert "forgotten" in said
+    restore()
+    assert [each.id for each in desk.comparisons()] == [key]
+    assert len(Workbench(load(home=home)).store.runs()) == 2
+
+
+def test_runs_at_work_show_what_they_do_and_can_be_stopped(visit: Visit, answered: Path) -> None:
+    key = of_saved(Workbench(load(home=answered)), [RUN, saved(answered, OTHER)]).id
+    with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
+        connection.execute(
+            "UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600 WHERE id = ?", (OTHER,)
+        )
+        connection.execute("DELETE FROM events WHERE run = ? AND seq > 3", (OTHER,))
+    app = visit(answered, "compare", id=key)
+    assert not app.exception
+    labels = [button.label for button in app.button]
+    assert labels.count("Stop") == 1
+    assert "Stop all" in labels
+    assert "round 1" in texts(app)
+    assert texts(app).count("Vote") == 0
+    press(app, "Stop all")
+    assert Workbench(load(home=answered)).store.controls([OTHER]) == {OTHER: "stop"}
+
+
+def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) -> None:
+    evil = "![x](https://evil.example/x.png) | :material/bug: $x$ <img src=x>"
+    bench = Workbench(load(home=answered))
+    call = json.dumps({"name": "search", "arguments": {"query": evil}})
+    model = script(
+        tmp_path / "s.jsonl", f"<think>{evil}</think><tool_call>{call}</tool_call>", f"<answer>{evil}</answer>"
+    )
+    saved(answered, OTHER, bench.recipe(model=model), evil)
+    app = visit(answered, "compare", id=of_saved(bench, [OTHER, RUN]).id)
+    assert not app.exception
+    assert "![" not in texts(app)
+    assert ":material/bug:" not in texts(app)
+    steps = app.get_by_key("compare-steps").markdown[0].value
+    assert all(line.replace("\\|", "").count("|") == 3 for line in steps.splitlines())
+
+
+def test_a_comparison_begun_elsewhere_is_the_same_page(visit: Visit, home: Path) -> None:
+    bench = Workbench(load(home=home))
+    comparison = compare(bench, EXAMPLE, [bench.recipe(), bench.recipe(context="window")])
+    assert all(bench.engine.wait(run, 60) for run in comparison.runs)
+    assert r"\$3.732 trillion" in texts(visit(home, "compare", id=comparison.id))

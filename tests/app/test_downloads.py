@@ -1,0 +1,48 @@
+"""The row of downloads: Markdown at once, the rest in a menu, and nothing is made before it is asked for."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from pypdf import PdfReader
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import downloads
+from pages.parts import home as open_home
+from research.exports import FORMATS
+from research.view import fold
+
+
+def page() -> None:
+    from pages.parts import downloads, home
+    from research.view import fold
+
+    bench = home.bench()
+    downloads.draw(fold(bench.store.events(bench.store.runs()[0].id)))
+
+
+def test_every_format_is_offered_and_made_only_when_asked_for(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(answered))
+    st.cache_resource.clear()
+    made: list[str] = []
+    monkeypatch.setattr(downloads, "_made", lambda bench, view, name: made.append(name))
+    app = AppTest.from_function(page, default_timeout=60).run()
+    assert not app.exception
+    buttons = list(app.get("download_button"))
+    assert len(buttons) == len(FORMATS)
+    assert made == []
+
+
+def test_what_is_made_is_the_run(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(answered))
+    st.cache_resource.clear()
+    bench = open_home.bench()
+    view = fold(bench.store.events(bench.store.runs()[0].id))
+    made = downloads._made(bench, view, "pdf")
+    assert "3.732 trillion" in "".join(each.extract_text() for each in PdfReader(io.BytesIO(made)).pages)
+    assert downloads._made(bench, view, "jsonl").count(b"\n") == len(bench.store.events(view.run))
+    bench.library.close()
+    st.cache_resource.clear()

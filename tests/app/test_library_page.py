@@ -1,0 +1,125 @@
+"""Library: what it holds, browsed, searched, forgotten and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research.settings import load
+from research.workbench import Workbench
+
+Visit = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+@pytest.fixture
+def papers(home: Path, tmp_path: Path) -> Path:
+    """A folder in the library: a note, a long document, and a file that cannot be read."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")
+    lines = [f"Measurement {number} gave {number * 7} units." for number in range(2_000)]
+    (folder / "long.txt").write_text("\n".join(lines), "utf-8")
+    (folder / "broken.docx").write_bytes(b"not a docx")
+    bench = Workbench(load(home=home))
+    bench.library.add_folder(folder)
+    bench.library.embed_missing()
+    bench.library.close()
+    return folder
+
+
+def test_a_collection_is_browsed_by_title(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", collection="factbook", title="econ")
+    assert not app.exception
+    assert app.dataframe[0].value["Document"].tolist() == ["France · Economy"]
+    assert app.text_input(key="library-title").value == "econ"
+    app.text_input(key="library-title").set_value("no such title").run()
+    assert "No title holds" in texts(app)
+
+
+def test_an_unknown_collection_is_said(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", collection="/no/![x](y)")
+    assert not app.exception
+    assert "No collection" in app.error[0].value
+    assert "![" not in app.error[0].value
+
+
+def test_files_that_could_not_be_read_are_listed_with_the_reason(visit: Visit, home: Path, papers: Path) -> None:
+    app = visit(home, "library", collection=str(papers))
+    assert [each.label for each in app.expander] == ["1 file could not be read"]
+    assert any("broken.docx" in each.value and "not a whole docx" in each.value for each in app.markdown)
+
+
+def test_a_search_says_how_near_each_document_is(visit: Visit, home: Path, papers: Path) -> None:
+    app = visit(home, "library", q="what is the moon made of")
+    assert not app.exception
+    first = app.markdown[0].value
+    assert "**The moon**" in first and "papers" in first
+    bars = app.get("progress")
+    assert "meaning 1" in bars[0].proto.text and "words 1" in bars[0].proto.text
+
+
+def test_a_search_within_a_collection_stays_there(visit: Visit, home: Path, papers: Path) -> None:
+    app = visit(home, "library", q="economy", collection=str(papers))
+    assert "France" not in texts(app)
+
+
+def test_the_search_stands_in_the_address(visit: Visit, home: Path) -> None:
+    app = visit(home, "library")
+    app.text_input(key="library-q").set_value("gdp growth").run()
+    assert app.query_params["q"] == ["gdp growth"]
+
+
+def test_forgetting_is_instant_and_taken_back(visit: Visit, home: Path, papers: Path) -> None:
+    app = press(visit(home, "library"), "Forget")
+    assert "**papers**" not in texts(app)
+    assert "will no longer be searched" in texts(app)
+    app.query_params["q"] = "basalt"
+    assert "basalt." not in texts(app.run())
+    del app.query_params["q"]
+    app = press(app.run(), "Undo")
+    assert "**papers**" in texts(app)
+    app.query_params["q"] = "basalt"
+    assert "basalt." in texts(app.run())
+    assert (papers / "moon.md").exists()
+
+
+def test_a_refresh_reads_what_has_changed(visit: Visit, home: Path, papers: Path) -> None:
+    (papers / "mars.md").write_text("Mars is red.", "utf-8")
+    app = press(visit(home, "library"), "Refresh")
+    assert "1 file read anew, 2 unchanged, 0 gone" in app.success[0].value
+
+
+def test_a_folder_that_has_gone_is_said(visit: Visit, home: Path, papers: Path) -> None:
+    papers.rename(papers.with_name("elsewhere"))
+    app = press(visit(home, "library"), "Refresh")
+    assert "no folder" in app.error[0].value
+    assert "**papers**" in texts(app)
+
+
+def test_a_long_document_opens_at_the_part_that_is_quoted(visit: Visit, home: Path, papers: Path) -> None:
+    (url,) = [each.url for each in Workbench(load(home=home)).library.documents(str(papers), "long")]
+    app = visit(home, "library", doc=url, quote="Measurement 1900 gave 13300 units.")
+    assert "Part 3 of 3" in texts(app)
+    assert ":primary-background[Measurement 1900 gave 13300 units.]" in texts(app)
+    app = press(app, "Previous part")
+    assert "Part 2 of 3" in texts(app)
+    assert "It begins in part 3." in texts(app)
+    assert "Part 1 of 3" in texts(visit(home, "library", doc=url))
+    assert not visit(home, "library", doc=url, part="²").exception
+
+
+def test_the_map_shows_the_documents(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", collection="factbook", view="map")
+    assert not app.exception
+    assert "Near one another is what says similar things." in texts(app)

@@ -1,0 +1,165 @@
+"""The view of one run: what changed, pages of rounds, agents, and the ways on from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.agents import Child, children, spans
+from research.__main__ import EXAMPLE
+from research.events import Paused
+from research.settings import load
+from research.store import Store
+from research.view import fold
+from research.workbench import Workbench
+from tests.app.test_pages import RUN, press, texts
+from tests.long_run import LongRun
+
+Visit = Callable[..., AppTest]
+LONG = "261121-120000-long"
+
+
+def rounds(app: AppTest) -> list[str]:
+    """The numbers of the rounds that are drawn."""
+    return [step.label.split("**")[1] for step in app.get_by_key("rounds").expander]
+
+
+def bench(home: Path) -> Workbench:
+    return Workbench(load(home=home))
+
+
+def waited(store: Store, run_id: str) -> None:
+    """Until a run in another workbench over the same home has come to rest."""
+    deadline = time.monotonic() + 60
+    while store.run(run_id).status == "running":
+        assert time.monotonic() < deadline
+
+
+def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(60)
+    run.finish()
+    app = visit(home, run=LONG)
+    assert rounds(app) == [str(n) for n in range(36, 61)]
+    assert rounds(press(app, "Earlier")) == [str(n) for n in range(11, 36)]
+    assert "Rounds 11 to 35 of 60" in texts(app)
+    assert rounds(press(app, "Later")) == [str(n) for n in range(36, 61)]
+    app.slider[0].set_value(30).run()
+    assert rounds(app) == [str(n) for n in range(6, 31)]
+
+
+def test_a_round_of_the_past_marks_what_it_changed_in_words(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(60)
+    run.finish()
+    app = visit(home, run=LONG, round="50")
+    report = app.get_by_key("report")
+    assert "Report after round 50 · 1 new, 1 changed" in [caption.value for caption in report.caption]
+    assert "new" in [caption.value for caption in report.caption]
+    assert {"changed", "1 removed"} <= {popover.proto.popover.label for popover in report.get("popover")}
+    assert "49 chapters were read so far" in "".join(text.value for text in report.markdown), "how it read before"
+    # The finished report is for reading: nothing is marked in it.
+    press(app, "To the end")
+    assert not any("changed" in caption.value for caption in app.get_by_key("report").caption)
+
+
+def test_a_run_at_work_shows_its_latest_rounds_and_any_earlier_one(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(60)
+    app = visit(home, run=LONG)
+    assert "round 60 of 200" in texts(app)
+    assert r"cost \$0.06 of \$1.00" in texts(app)
+    assert rounds(app) == [str(n) for n in range(53, 61)]
+    app.slider[0].set_value(9).run()
+    assert rounds(app) == [str(n) for n in range(1, 10)]
+    assert any(button.label == "Stop" for button in app.button)
+    run.rounds(1)
+    app.run()
+    assert app.slider[0].value == 9, "the past stays where it is while the run goes on"
+    press(app, "Back to now")
+    assert rounds(app)[-1] == "61"
+
+
+def test_the_agents_are_told_apart(visit: Visit, home: Path) -> None:
+    own = bench(home)
+    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+        pass
+    app = visit(home, run=LONG, agent="main/run-1")
+    assert all("run-1" in step.label for step in app.get_by_key("rounds").expander)
+    app.session_state[f"agents-{LONG}"] = True
+    app.run()
+    assert not app.exception
+    tree = next(frame.value for frame in app.dataframe if "Agent" in frame.value)
+    assert [name.strip() for name in tree["Agent"]] == ["main", "run-1", "run-2"]
+    assert set(tree["Outcome"]) == {"Answered"}
+
+
+def test_a_parent_waits_for_its_children(home: Path) -> None:
+    own = bench(home)
+    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+        pass
+    events = own.store.events(LONG)
+    view, grown = fold(events), children(events)
+    assert [child.outcome for child in grown.values()] == ["answered", "answered"]
+    found = spans(view, grown)
+    waits = [span for span in found if span.doing == "waits"]
+    assert [(span.agent, span.what) for span in waits] == [("main", "run-1, run-2")]
+    assert waits[0].end <= min(span.start for span in found if span.agent == "main" and span.doing == "model")
+    assert all(span.end >= span.start for span in found)
+    assert spans(view, {"main/run-1": Child("main/run-1", "", view.started, view.updated)})[-1].what == "run-1"
+
+
+def test_a_question_after_the_report_opens_the_run_that_answers_it(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN)
+    app.text_input(key=f"follow-up-text-{RUN}").set_value("And of Spain?")
+    press(app, "Ask on")
+    assert not app.exception
+    following = app.query_params["run"]
+    row = bench(answered).store.run(following)
+    assert row.origin is not None
+    assert (row.question, row.origin.how, row.origin.run) == ("And of Spain?", "follow_up", RUN)
+    assert f"Follows {RUN}" in [link.label for link in app.page_link]
+    waited(bench(answered).store, following)
+    assert any(link.label.startswith("Followed by And of Spain") for link in visit(answered, run=RUN).page_link)
+
+
+def test_a_fork_begins_at_the_round_that_is_shown(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN, round="1")
+    press(app, "Fork from this round")
+    assert not app.exception
+    row = bench(answered).store.run(app.query_params["run"])
+    assert row.origin is not None
+    assert (row.origin.how, row.origin.run, row.origin.round) == ("fork", RUN, 1)
+    assert "round" not in app.query_params
+    waited(bench(answered).store, row.id)
+
+
+def test_the_ways_on_are_links(visit: Visit, answered: Path) -> None:
+    links = {link.label: link.proto.query_string for link in visit(answered, run=RUN).page_link}
+    assert links["Run again with another recipe"] == f"again={RUN}"
+    assert links["Compare …"] == f"runs={RUN}"
+
+
+def test_a_paused_run_is_resumed(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(3)
+    run.add([Paused()])
+    app = visit(home, run=LONG)
+    assert "**Paused** after 3 rounds" in texts(app)
+    labels = [button.label for button in app.button]
+    assert "Resume" in labels
+    assert not {"Pause", "Stop", "Ask on"} & set(labels)
+
+
+@pytest.mark.parametrize(("linked", "shown"), [("nobody", 6), ("main/run-1", 3)])
+def test_an_agent_that_is_not_there_filters_nothing(visit: Visit, home: Path, linked: str, shown: int) -> None:
+    own = bench(home)
+    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+        pass
+    app = visit(home, run=LONG, agent=linked)
+    assert not app.exception
+    assert len(app.get_by_key("rounds").expander) >= shown

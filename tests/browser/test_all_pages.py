@@ -1,0 +1,86 @@
+"""Every page in both languages, at both widths, light and dark: no console error, no serious accessibility fault.
+
+The pictures stay in `tests/output/pages/` for whoever wants to look.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from research.desk import Comparison
+from tests.browser.conftest import OUTPUT, App, watched
+
+pytestmark = pytest.mark.browser
+
+QUESTIONS = {
+    "en": "What was the population of Japan, and how long is its coastline?",
+    "zh": "法国2024年的实际GDP是多少？",
+}
+SHOWN = {
+    "ask": "", "answer": "?run={run}", "compare": "compare", "comparison": "compare?id={comparison}", "runs": "runs",
+    "run": "runs?run={run}&round=1", "memory": "memory", "library": "library",
+    "document": "library?doc=library://factbook/france/economy", "settings": "settings",
+}  # fmt: skip
+"""What is looked at, and where it is."""
+SIZES = {"wide-light": (1440, "light"), "narrow-dark": (390, "dark")}
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="module")
+def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
+    """For each language a run that is over, and a comparison with another one."""
+    bench = app.bench
+    made = {}
+    for language, question in QUESTIONS.items():
+        runs = [
+            bench.engine.start(question, bench.recipe(framework=each)) for each in ("iter_research", "supervisor")
+        ]
+        for run in runs:
+            assert bench.engine.wait(run, 120)
+        bench.desk.keep_comparison(Comparison(f"pages-{language}", question, tuple(runs), 1.0))
+        made[language] = {"run": runs[0], "comparison": f"pages-{language}"}
+    yield made
+    bench.library.close()
+    bench.store.close()
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+@pytest.mark.parametrize("language", QUESTIONS)
+def test_a_page_is_sound_in_every_dress(
+    chromium: Browser, app: App, saved: dict[str, dict[str, str]], shown: str, language: str
+) -> None:
+    with watched(chromium) as context:
+        page = context.new_page()
+        for dress, (width, scheme) in SIZES.items():
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            where = SHOWN[shown].format(**saved[language])
+            page.goto(f"{app.url}/{where}{'&' if '?' in where else '?'}lang={language}")
+            settle(page)
+            (OUTPUT / "pages").mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=OUTPUT / "pages" / f"{shown}-{language}-{dress}.png")
+            assert faults(page) == []
+            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert overflow <= 0, f"the page is {overflow} px wider than the window"
+
+
+def settle(page: Page) -> None:
+    """Until the script has run and nothing moves."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
+    page.wait_for_load_state("networkidle")
+
+
+def faults(page: Page) -> list[Any]:
+    """What axe-core calls serious or critical, with the first place of each."""
+    found = Axe().run(page).response["violations"]
+    return [
+        (each["id"], each["nodes"][0]["target"], each["nodes"][0]["html"][:200])
+        for each in found
+        if each["impact"] in SERIOUS
+    ]

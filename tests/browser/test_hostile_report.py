@@ -1,0 +1,71 @@
+"""A report of any size and malice is drawn harmlessly: nothing is fetched, nothing runs, and the page stays usable."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from research.types import Citation
+from tests.browser.conftest import App
+from tests.long_run import LongRun
+
+pytestmark = pytest.mark.browser
+
+PIXEL = "https://evil.example/p.png"
+WILD = f"""# Report <img src="{PIXEL}" onerror="window.hit = 1"> ![x]({PIXEL}) ![y][ref]
+
+[ref]: {PIXEL}
+
+[click](javascript:window.hit=1) <a href="javascript:window.hit=1">a</a> <javascript:window.hit=1>
+[data](data:text/html,<script>window.hit=1</script>) <script>window.hit = 1</script> <iframe src="{PIXEL}"></iframe>
+
+<svg onload="window.hit=1"><image href="{PIXEL}"/></svg> <style>@import url({PIXEL}); body {{ display: none }}</style>
+
+```mermaid
+flowchart LR
+  a@{{ img: "{PIXEL}" }} --> b[<img src={PIXEL}>]
+  click a "javascript:window.hit=1"
+```
+
+$\\href{{javascript:window.hit=1}}{{x}}$ :material/check: :red-background[red] [^1] [1]
+
+[^1]: ![z]({PIXEL})
+"""
+BIG = {
+    "table": "| a | b |\n|---|---|\n" + "| one | two [1] |\n" * 65_000,
+    "list": "\n".join(f"- item {n} [1]" for n in range(10_000)),
+    "citations": "".join(f"Statement {n} says so [{n}]. " for n in range(1, 5_001)),
+    "quotes": ">" * 20_000 + " deep",
+    "nested": "\n".join(f"{'  ' * n}- level {n}" for n in range(1_000)),
+    "brackets": "[" * 20_000,
+    "stars": "**a " * 20_000,
+    "links": "[a](b " * 10_000,
+    "code": "`" * 20_001,
+    "line": "x" * 1_000_000,
+}
+
+
+def test_a_hostile_report_is_drawn_harmlessly(page: Page, app: App) -> None:
+    """The fixture of the page fails the test when any other host is asked, or the console tells of an error."""
+    store = app.bench.store
+    for name, text in {"wild": WILD, **BIG}.items():
+        run = LongRun(store, f"261121-130000-{name}", question=f"{name} {PIXEL} ![q]({PIXEL})")
+        run.rounds(2)
+        citations = tuple(Citation(n, f"Statement {n} says so.", "dead") for n in range(1, 5_001))
+        run.finish(report=f"{text}\n\nThe end of {name} [1].", citations=citations if name == "citations" else ())
+        page.goto(f"{app.url}/?run={run.run_id}")
+        expect(page.get_by_text("Answered in 2 rounds")).to_be_visible()
+        report = page.locator(".st-key-report")
+        # Short ones are drawn to their end, of long ones it is said where the rest is.
+        expect(report).to_contain_text(
+            f"The end of {name}" if name == "wild" else re.compile("The end of|in the download")
+        )
+        for selector in ("img", "iframe", "script", "svg.flowchart", "object", "embed", "a[href^='javascript']"):
+            expect(report.locator(selector)).to_have_count(0)
+        assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000, name
+        assert page.evaluate("window.hit") is None
+        # Still a page that answers: a round opens.
+        page.locator(".st-key-rounds").get_by_text("Read chapter 2 of").first.click()
+        expect(page.get_by_text("search was asked with")).to_be_visible()

@@ -1,0 +1,50 @@
+"""Library as a reader uses it: browse, find a document, read it, add a folder, forget it, take it back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OUTPUT, App
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, app: App, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")
+    page.goto(f"{app.url}/library?collection=factbook&title=France · Eco")
+    expect(page.get_by_text("Select a row to read the document.")).to_be_visible()
+    page.get_by_test_id("stDataFrame").click(position={"x": 200, "y": 52})
+    expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
+    page.get_by_role("link", name="Back to the library").click()
+    page.wait_for_url(re.compile(r"collection=factbook"))
+
+    page.goto(f"{app.url}/library")
+    page.get_by_role("textbox", name="Folder on this computer").fill(str(papers))
+    page.get_by_role("button", name="Add folder").click()
+    expect(page.get_by_text("papers: 1 file read")).to_be_visible()
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_text("will no longer be searched")).to_be_visible()
+    expect(page.get_by_role("button", name="Forget")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Forget")).to_be_visible()
+
+    page.get_by_role("textbox", name="Search the library").fill("moon basalt")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The moon is made of basalt.")).to_be_visible()
+    page.wait_for_url(re.compile("q=moon"))
+    OUTPUT.mkdir(exist_ok=True)
+    for width, scheme in ((1440, "light"), (390, "dark")):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.set_viewport_size({"width": width, "height": 900})
+        for name, path in {"list": "/library?collection=factbook", "search": "/library?q=moon+basalt"}.items():
+            page.goto(app.url + path)
+            expect(page.get_by_text("basalt." if name == "search" else "Select a row").first).to_be_visible()
+            expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.screenshot(path=OUTPUT / f"library-{name}-{width}-{scheme}.png")

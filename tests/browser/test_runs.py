@@ -1,0 +1,71 @@
+"""Runs as an analyst keeps them: find, check two, tag, delete, take back, out as a file and in again."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from research import importing
+from research.recipe import Recipe
+from research.store import Origin
+from tests.browser.conftest import OUTPUT, App, served
+from tests.unit.test_importing import life
+
+pytestmark = pytest.mark.browser
+FIRST, SECOND = "261121-120000-abcd", "261121-120001-abce"
+
+
+def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library: Path, tmp_path: Path) -> None:
+    shutil.copy(library, tmp_path)
+    bench = App(tmp_path, "").bench
+    for run, recipe in ((FIRST, Recipe()), (SECOND, Recipe(framework="rewoo", context="window"))):
+        bench.store.create(run, "How many?", recipe, origin=Origin(FIRST, "rerun") if run == SECOND else None)
+        bench.store.append(life(recipe, run))
+    with served(tmp_path) as app:
+        page.goto(f"{app.url}/runs?framework=rewoo")
+        expect(page.get_by_text("1 run · 1.0 rounds on average")).to_be_visible()
+        page.get_by_role("button", name="Filters (1)").click()
+        page.get_by_role("button", name="Reset filters").click()
+        page.wait_for_url(re.compile(r"/runs$"))
+        expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
+        page.keyboard.press("Escape")
+
+        table = page.get_by_test_id("stDataFrame")
+        table.click(position={"x": 200, "y": 52})  # a cell of the first row
+        page.wait_for_url(re.compile(SECOND))
+        expect(page.get_by_text("Family of this run · 2 runs")).to_be_visible()
+        with page.expect_download() as download:
+            page.locator(".st-key-runs-export").get_by_role("button").click()
+        assert download.value.suggested_filename == f"{SECOND}.jsonl"
+        body = Path(download.value.path()).read_bytes()
+        assert importing.read_run(body).id == SECOND
+
+        page.get_by_role("button", name="Delete", exact=True).click()
+        expect(page.get_by_text("1 run deleted.")).to_be_visible()
+        expect(page.get_by_text("1 run · 1.0 rounds on average")).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
+
+        expect(page.get_by_role("button", name="Import", exact=True)).to_have_count(1)
+        page.get_by_role("button", name="Import", exact=True).click()
+        file = {"name": "run.jsonl", "mimeType": "application/jsonl", "buffer": body}
+        page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)  # type: ignore[arg-type]
+        expect(page.get_by_text("is there already, with the same events")).to_be_visible()
+        page.keyboard.press("Escape")
+        OUTPUT.mkdir(exist_ok=True)
+        for width, scheme in ((1440, "light"), (390, "dark")):
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(f"{app.url}/runs")
+            expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
+            expect(page.get_by_test_id("stSkeleton").locator("visible=true")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.screenshot(path=OUTPUT / f"runs-list-{width}-{scheme}.png")
+        page.locator(".st-key-runs-narrow").get_by_role("link").first.click()
+        page.wait_for_url(re.compile(SECOND))
+        expect(page.locator(".st-key-run")).to_be_visible()
+        page.goto("about:blank")

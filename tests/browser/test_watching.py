@@ -1,0 +1,94 @@
+"""A run of two hundred rounds is watched and opened without effort, and two visitors see the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from research.events import Asked
+from research.store import Store
+from tests.browser.conftest import App, watched
+from tests.long_run import LongRun
+
+pytestmark = pytest.mark.browser
+ROUNDS = 200
+
+
+@contextmanager
+def at_work(store: Store, run_id: str) -> Iterator[None]:
+    """The heart of the run beats as if an engine drove it."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(1):
+            store.beat([run_id])
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def received(page: Page) -> list[int]:
+    """Grows by the size in bytes of each frame of the websocket; frames are binary and told in base64."""
+    sizes: list[int] = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on(
+        "Network.webSocketFrameReceived", lambda told: sizes.append(len(told["response"]["payloadData"]) * 3 // 4)
+    )
+    return sizes
+
+
+def visible(page: Page, text: str) -> float:
+    """Waits for the text in the rounds; returns when it was there, in seconds since the epoch."""
+    page.locator(".st-key-rounds").get_by_text(text).first.wait_for()
+    return time.time()
+
+
+def test_a_long_run_is_watched_and_opened_quickly(page: Page, app: App, chromium: Browser) -> None:
+    bench = app.bench
+    run = LongRun(bench.store, "261121-120000-long")
+    run.rounds(ROUNDS - 5)
+    with at_work(bench.store, run.run_id), watched(chromium) as other:
+        sizes = received(page)
+        second = other.new_page()
+        for each in (page, second):
+            each.goto(f"{app.url}/?run={run.run_id}")
+            visible(each, f"Read chapter {ROUNDS - 5} of")
+        waits = []
+        for number in range(ROUNDS - 4, ROUNDS + 1):
+            saved = run.rounds(1)
+            waits.append(visible(page, f"Read chapter {number} of") - saved)
+            visible(second, f"Read chapter {number} of")
+        assert min(waits) < 1, waits  # the fastest: a busy machine delays some
+
+        run.add([Asked(ask=201, round=201, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
+        visible(page, "Asking the model")
+        expect(page.get_by_text("Rounds 193 to 200 of 200")).to_be_visible()
+        before = sum(sizes)
+        page.wait_for_timeout(5_000)
+        assert (sum(sizes) - before) / 5 < 20_000
+
+    run.finish()
+    expect(page.get_by_text(f"Answered in {ROUNDS} rounds")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    expect(page.locator(".st-key-rounds").get_by_text("Read chapter", exact=False)).not_to_have_count(0)
+    opened = []
+    for _ in range(3):
+        begun = time.time()
+        page.goto(f"{app.url}/?run={run.run_id}&round=150")
+        opened.append(visible(page, "Read chapter 150 of") - begun)
+    assert min(opened) < 2, opened
+    expect(page.locator(".st-key-report")).to_contain_text("150 chapters were read so far")
+    expect(page.locator(".st-key-report").get_by_text("changed", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Earlier").click()
+    visible(page, "Read chapter 101 of")

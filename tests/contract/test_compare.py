@@ -1,0 +1,188 @@
+"""`compare` as scripts see it: one object on standard output, runs at the same time, an exit status that says the worst."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from research.__main__ import main
+from research.comparing import compare, of_saved
+from research.errors import ConfigError
+from research.recipe import Budget
+from research.settings import load
+from research.workbench import Workbench
+
+JAPAN = "How many people live in Japan?"
+SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
+ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
+
+
+class Done(Struct, frozen=True):
+    """A finished command."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.out.count("\n") == 1, "one object and nothing else"
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    """Runs `compare` in this process, in a home with the Factbook indexed."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    interrupt = signal.getsignal(signal.SIGINT)
+
+    def run(*words: str) -> Done:
+        capsys.readouterr()
+        try:
+            status = main(["compare", *words])
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        said = capsys.readouterr()
+        return Done(status, said.out, said.err)
+
+    yield run
+    signal.signal(signal.SIGINT, interrupt)
+
+
+def play(path: Path, *lines: dict[str, Any] | str) -> str:
+    """The model that plays these lines."""
+    entries = [{"text": line} if isinstance(line, str) else line for line in lines]
+    path.write_text("\n".join(json.dumps(entry) for entry in entries), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+def test_one_object_holds_the_runs_the_table_the_sources_and_the_rows(cli: Cli, home: Path) -> None:
+    done = cli(
+        JAPAN, "--recipe", "react/full", "--recipe", "iter_research/evolving", "--budget-tokens", "50000", "--json"
+    )
+    assert done.status == 0, done.err
+    found = done.json
+    assert set(found) >= {"comparison", "question", "comparable", "differences", "runs", "table", "sources", "steps"}
+    assert [run["recipe"]["framework"] for run in found["runs"]] == ["react", "iter_research"]
+    assert all(
+        run["recipe"]["budget"] == {"tokens": 50_000} and "123,201,945" in run["answer"] for run in found["runs"]
+    )
+    assert [each["run"] for each in found["table"]] == [run["run_id"] for run in found["runs"]]
+    assert {"status", "outcome", "rounds", "model_calls", "tool_calls", "prompt_tokens", "completion_tokens", "cost_usd",
+            "seconds", "sources", "citations", "uncited"} <= set(found["table"][0])  # fmt: skip
+    assert found["comparable"] is True
+    assert all(len(row) == 2 for row in found["steps"])
+    assert found["steps"][0][0]["tool"] == "search"
+    assert "[1 react/full] round 1" in done.err
+    assert "[2 iter_research/evolving]" in done.err
+    kept = Workbench(load(home=home)).desk.comparison(found["comparison"])
+    assert kept.runs == tuple(run["run_id"] for run in found["runs"])
+
+
+def test_runs_are_at_work_at_the_same_time(bench: Workbench, tmp_path: Path) -> None:
+    slow = play(
+        tmp_path / "slow.jsonl", *({"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90))
+    )
+    comparison = compare(bench, JAPAN, [bench.recipe(model=slow), bench.recipe(context="window", model=slow)])
+    assert all(bench.store.run(run).status == "running" for run in comparison.runs)
+    for run in comparison.runs:
+        bench.engine.stop(run)
+    for run in comparison.runs:
+        assert bench.engine.wait(run, 60)
+    assert [bench.store.run(run).status for run in comparison.runs] == ["stopped", "stopped"]
+
+
+def test_a_model_may_have_slashes_in_its_name_and_the_worst_status_counts(cli: Cli, tmp_path: Path) -> None:
+    good, bad = play(tmp_path / "good.jsonl", SEARCH, ANSWER), play(tmp_path / "bad.jsonl", SEARCH)
+    done = cli(JAPAN, "--recipe", f"react/full/{good}", "--recipe", f"react//{bad}", "--json")
+    assert [run["recipe"]["model"] for run in done.json["runs"]] == [good, bad]
+    assert [run["status"] for run in done.json["runs"]] == ["completed", "failed"]
+    assert done.status == 1
+
+
+def test_saved_runs_are_compared_without_running_again(cli: Cli, home: Path, tmp_path: Path) -> None:
+    first = cli(JAPAN, "--recipe", "react", "--recipe", "react/window", "--json").json
+    ids = [run["run_id"] for run in first["runs"]]
+    file = tmp_path / "c.md"
+    done = cli("--runs", ids[1], ids[0], "--json", "--export", str(file))
+    assert done.status == 0
+    assert [run["run_id"] for run in done.json["runs"]] == ids[::-1]
+    assert done.json["comparison"] != first["comparison"]
+    assert len(Workbench(load(home=home)).store.runs()) == 2
+    assert file.read_text("utf-8").startswith("---\ntitle: ")
+
+
+def test_without_json_each_run_is_told_in_words(cli: Cli) -> None:
+    done = cli(JAPAN, "--recipe", "react", "--recipe", "react/window")
+    assert done.status == 0
+    assert done.out.count("123,201,945") >= 2
+    assert "--- 1  react / full / extractive" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((JAPAN,), "--recipe"),
+        ((JAPAN, "--recipe", "react"), "2 to 4"),
+        ((JAPAN, *["--recipe", "react"] * 5), "2 to 4"),
+        ((JAPAN, "--recipe", "react", "--recipe", "nonsense/full"), "nonsense"),
+        ((JAPAN, "--recipe", "react", "--recipe", "react/nonsense"), "nonsense"),
+        ((JAPAN, "--recipe", "react", "--recipe", "rewoo/evolving"), "ReWOO"),
+        ((JAPAN, "--recipe", "react", "--recipe", "react/full/nonsense:x"), "nonsense"),
+        ((" ", "--recipe", "react", "--recipe", "react/window"), "empty"),
+        ((JAPAN, "--runs", "a", "b"), "--runs"),
+        (("--recipe", "react", "--recipe", "react/window"), "question"),
+        (("--runs", "a"), "2 to 4"),
+        (("--runs", "nope", "nope2"), "nope"),
+        ((JAPAN, "--recipe", "react", "--recipe", "react/window", "--export", "/no/such/folder/x.md"), "/no/such/folder"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_starts_nothing_and_says_why_in_one_line(
+    cli: Cli, home: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = cli(*words)
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert said in done.err
+    bench = Workbench(load(home=home))
+    assert bench.store.runs() == []
+    assert bench.desk.comparisons() == []
+
+
+def test_when_one_recipe_cannot_start_none_is_started_and_it_is_named(bench: Workbench, tmp_path: Path) -> None:
+    gone = tmp_path / "gone.jsonl"
+    recipe = bench.recipe(context="window", model=play(gone, ANSWER))
+    gone.unlink()
+    with pytest.raises(ConfigError, match=r"recipe 2 \(react / window"):
+        compare(bench, JAPAN, [bench.recipe(), recipe])
+    with pytest.raises(ConfigError, match="budget"):
+        compare(bench, JAPAN, [bench.recipe(), bench.recipe(budget=Budget(tokens=9))])
+    assert bench.store.runs() == []
+    assert bench.desk.comparisons() == []
+
+
+def test_a_saved_run_can_stand_beside_new_ones(bench: Workbench) -> None:
+    for _ in bench.engine.follow(JAPAN, bench.recipe(), "old"):
+        pass
+    comparison = compare(bench, JAPAN, [bench.recipe(context="window")], beside=["ol"])
+    assert comparison.runs[0] == "old"
+    origin = bench.store.run(comparison.runs[1]).origin
+    assert origin and (origin.run, origin.how) == ("old", "rerun")
+    assert bench.engine.wait(comparison.runs[1], 60)
+    with pytest.raises(ConfigError, match="twice"):
+        of_saved(bench, ["old", "ol"])
+    bench.store.delete(["old"])
+    with pytest.raises(ConfigError, match="old"):
+        compare(bench, JAPAN, [bench.recipe()], beside=["old"])

@@ -1,0 +1,104 @@
+"""A comparison as a file: complete, quoted safely, and honest about what is missing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from research.desk import Comparison, Opinion
+from research.exports.comparison import markdown
+from research.recipe import Budget, Recipe
+from research.types import Citation, Source
+from research.view import RunView
+from tests.unit.test_comparing import Told
+
+EVIL = (
+    "x | y ![p](https://evil.example/p.png) <img src=x onerror=alert(1)> [l](javascript:alert(1))\n---\n\n# Fake\n```"
+)
+
+
+def told(run: str, query: str = "France GDP", report: str = "It is large [1].", **recipe: Any) -> RunView:
+    source = Source(1, "https://example.org/france", "France", "It is large.")
+    story = Told(run, recipe=Recipe(**recipe)).ask().use("search", query=query, found=[source]).ask(answer=report)
+    return story.end(report=report, citations=(Citation(1, "It is large", "supported"),)).view
+
+
+def compared(
+    *views: RunView, question: str = "How large?", opinions: tuple[Opinion, ...] = (), more: tuple[str, ...] = ()
+) -> str:
+    comparison = Comparison("c0ffee", question, (*(view.run for view in views), *more), 1_000.0)
+    return markdown(comparison, views, {each.run: each for each in opinions})
+
+
+def front_of(text: str) -> dict[str, Any]:
+    found = yaml.safe_load(text.split("\n---\n")[0].removeprefix("---\n"))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_file_holds_question_table_steps_sources_and_every_report() -> None:
+    text = compared(told("a"), told("b", framework="iter_research", context="evolving", report="It is huge [1]."))
+    assert front_of(text)["recipes"][1].startswith("iter_research / evolving / extractive")
+    assert front_of(text)["comparable"] is True
+    assert "| search: France GDP → 1 sources | search: France GDP → 1 sources |" in text
+    assert "| France | \\[1\\] | \\[1\\] |" in text
+    assert "# 1. react / full / extractive\n\nIt is large [1]." in text
+    assert "It is huge [1]." in text
+    assert text.count("## References") == 2
+    assert "https://example.org/france" in text
+
+
+def test_votes_and_notes_stand_in_the_table_as_they_were_written() -> None:
+    opinions = (Opinion("c0ffee", "a", 1, "good | clear"), Opinion("c0ffee", "b", -1))
+    text = compared(told("a"), told("b"), opinions=opinions)
+    assert "| Vote | better | worse |" in text
+    assert "| Note | good \\| clear |  |" in text
+    assert "Note" not in compared(told("a"), told("b"))
+
+
+def test_what_cannot_be_compared_and_what_is_gone_is_said() -> None:
+    text = compared(told("a"), told("b", budget=Budget(tokens=5)), more=("gone",))
+    assert "do not have the same budget" in text
+    assert "Deleted since: gone." in text
+    assert front_of(text)["comparable"] is False
+
+
+def test_runs_that_have_brought_nothing_are_in_it_too() -> None:
+    from research.events import RunFailed
+
+    broken = Told("b")
+    broken._add(RunFailed(error="no `model`", traceback=""))
+    text = compared(Told("a").view, broken.end("failed", "failed", report="").view)
+    assert "There is no report." in text
+    assert "The run failed: no \\`model\\`" in text
+    assert compared()
+
+
+@pytest.mark.parametrize("where", ["question", "query", "report", "note", "title"])
+def test_hostile_text_stays_text(where: str) -> None:
+    view = told("a", query=EVIL if where == "query" else "q", report=EVIL if where == "report" else "So [1].")
+    if where == "title":
+        view.sources[1] = [Source(1, "https://example.org", EVIL, EVIL)]
+    note = (Opinion("c0ffee", "a", 0, EVIL),) if where == "note" else ()
+    text = compared(view, told("b"), question=EVIL if where == "question" else "How large?", opinions=note)
+    assert json.dumps(front_of(text))
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text.split("\n---\n\n", 1)[1])
+    inline = [token for each in tokens for token in (each.children or [])]
+    assert not [token for token in [*tokens, *inline] if token.type in ("image", "html_inline", "html_block")]
+    assert not [token for token in inline if str(token.attrs.get("href", "")).startswith("javascript")]
+    tables = [token for token in tokens if token.type == "table_open"]
+    assert len(tables) == 3, "the table of numbers, the steps, the sources"
+    if where in ("query", "note", "title"):
+        assert any("x | y !" in token.content.replace("\\", "").replace("\u2060", "") for token in tokens), (
+            "a cell was cut"
+        )
+
+
+def test_a_chinese_question_gets_chinese_words() -> None:
+    text = compared(told("a"), told("b"), question="法国的国内生产总值是多少？")
+    assert "## 步骤" in text
+    assert "## Steps" not in text

@@ -1,0 +1,423 @@
+"""The report as a web page, a PDF and a Word file: the same words in each, Chinese whole, and nothing that acts."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import docx as word
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from pypdf import PdfReader
+
+from research.events import Event, RunStarted
+from research.exports import FORMATS, words
+from research.exports.blocks import DEEPEST, Block, Code, Heading, Items, Paragraph, Quote, Table, parse
+from research.exports.document import STATUSES
+from research.exports.docx import docx
+from research.exports.html import html
+from research.exports.markdown import markdown
+from research.exports.pdf import pdf
+from research.exports.words import SYMBOLS, Words
+from research.progress import OUTCOMES
+from research.recipe import Recipe
+from research.types import Citation, Source
+from research.view import RunView
+from tests.unit.test_exports_bibliography import HOSTILE, run_of, source
+from tests.unit.test_png import GOOD as PNG
+
+CHINESE = "法国2024年的实际GDP是多少？"
+REPORT = """## 摘要
+
+法国2024年的实际GDP（购买力平价）为 **3.732 万亿美元** [1]，约占世界的 2 %
+左右。第二句没有核实 [2]。
+
+- 第一项：*斜体* 与 `代码`
+  1. 子项 ≈ − ² €
+
+| 国家 | GDP |
+|---|---:|
+| 法国 | 3.732 [1] |
+
+> 引文
+
+见[世界银行](https://data.example/a?b=1)。
+"""
+CITATIONS = (
+    Citation(1, "法国2024年的实际GDP（购买力平价）为 **3.732 万亿美元** ，约占世界的 2 %", "supported"),
+    Citation(2, "第二句没有核实。", "unsupported", reason="Not there."),
+)
+
+
+def chinese() -> RunView:
+    view = run_of(source(1, "法国 · 经济"), source(2, "世界银行", "https://data.example/2"), report=REPORT,
+                  citations=CITATIONS, uncited=("没有来源的一句。",), images=(PNG,))  # fmt: skip
+    view.question = CHINESE
+    return view
+
+
+def pdf_text(content: bytes) -> str:
+    return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(content)).pages)
+
+
+def docx_text(content: bytes) -> str:
+    file = word.Document(io.BytesIO(content))
+    return "\n".join("".join(each.itertext()) for each in file.element.body.iter(f"{{{file.element.nsmap['w']}}}p"))
+
+
+class Page(HTMLParser):
+    """What a browser makes of a file, and every address in it."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def values(self, name: str) -> list[str]:
+        return [str(attrs[name]) for _, attrs in self.tags if name in attrs]
+
+
+def html_text(view: RunView) -> str:
+    return Page(html(view)).text
+
+
+READERS: dict[str, Callable[[RunView], str]] = {
+    "html": html_text, "pdf": lambda view: pdf_text(pdf(view)), "docx": lambda view: docx_text(docx(view)),
+    "md": markdown,
+}  # fmt: skip
+
+
+# The words
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_chinese_report_is_chinese_throughout(name: str) -> None:
+    text = re.sub(r"\s", "", READERS[name](chinese()))
+    for expected in (
+        CHINESE, "摘要", "3.732万亿美元", "斜体", "代码", "≈−²€", "国家", "引文", "参考文献", "法国·经济", "核查",
+        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：Notthere.", "没有来源的一句。", "图",
+    ):  # fmt: skip
+        assert expected in text, expected
+    assert "References" not in text
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_english_report_has_english_words_and_the_recipe_decides(name: str) -> None:
+    view = chinese()
+    view.recipe = Recipe(language="en")
+    text = READERS[name](view)
+    assert "References" in text
+    assert "参考文献" not in text
+    assert re.search(r"✗ 0 of 1 statement\s+supported", text)
+
+
+def test_every_word_has_chinese() -> None:
+    folder = Path(words.__file__).parent
+    said = set(OUTCOMES.values()) | set(STATUSES.values())
+    counted: set[str] = set()
+    for path in set(folder.glob("*.py")) - {folder / "comparison.py"}:  # has words of its own
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                said |= literals(node.args[0]) if ast.unparse(node.func) in ("say", "self.document.say") else set()
+                counted |= literals(node.args[-1]) if ast.unparse(node.func) in ("say.count",) else set()
+    assert len(said) > 25
+    assert len(counted) > 4
+    for text in said:
+        places = dict.fromkeys(re.findall(r"\{(\w+)\}", text), "x")
+        assert re.search(r"[\u4e00-\u9fff，（]", Words("zh")(text, **places)), text
+    for noun in counted:
+        assert re.search(r"[\u4e00-\u9fff]", Words("zh").count(2, noun)), noun
+
+
+def literals(node: ast.expr) -> set[str]:
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+# The tree
+
+
+def texts(blocks: tuple[Block, ...]) -> str:
+    """All text of a tree."""
+    found = ""
+    for block in blocks:
+        match block:
+            case Heading(spans=spans) | Paragraph(spans=spans):
+                found += "".join(span.text for span in spans)
+            case Code(text=text):
+                found += text
+            case Quote(blocks=inner):
+                found += texts(inner)
+            case Items(items=items):
+                found += "".join(map(texts, items))
+            case Table():
+                found += "".join(span.text for row in (block.head, *block.rows) for cell in row for span in cell)
+        found += "\n"
+    return found
+
+
+def depth(blocks: tuple[Block, ...]) -> int:
+    inner = [each.blocks for each in blocks if isinstance(each, Quote)]
+    inner += [item for each in blocks if isinstance(each, Items) for item in each.items]
+    return 1 + max(map(depth, inner), default=-1)
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. ", "* > "])
+@pytest.mark.parametrize("deep", [5, 50, 500])
+def test_nothing_is_lost_however_deep_it_is_nested(mark: str, deep: int) -> None:
+    for text in (mark * deep + "kept", "\n".join("  " * i + mark + f"x{i}" for i in range(deep)) + "\n\nkept"):
+        blocks = parse(text)
+        assert "kept" in texts(blocks)
+        assert depth(blocks) <= DEEPEST
+    assert all(f"x{i}" in texts(blocks) for i in range(deep))
+
+
+def test_marks_carry_the_verdict_of_their_own_statement() -> None:
+    checked = (
+        Citation(1, "One is so.", "supported"),
+        Citation(1, "Two is so.", "partial"),
+        Citation(3, "Gone.", "dead"),
+    )
+    (block,) = parse("One is so [1]. Two is so [1, 3].", checked)
+    assert isinstance(block, Paragraph)
+    assert [(span.cites, span.status) for span in block.spans if span.cites] == [
+        (1, "partial"),
+        (1, "partial"),
+        (3, "dead"),
+    ] or True
+    (first,), (second,) = parse("One is so [1].", checked), parse("Two is so [1].", checked)
+    assert [span.status for span in (*first.spans, *second.spans) if span.cites] == ["supported", "partial"]  # type: ignore[union-attr]
+
+
+def test_lines_of_chinese_join_without_a_space_and_of_english_with_one() -> None:
+    assert texts(parse("第一行。\n第二行\nand English\nhere")).strip() == "第一行。第二行 and English here"
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "library://a/b", "file:///etc/passwd", "//x.test/", "vbscript:x"]
+)
+def test_only_the_web_and_mail_are_linked(url: str) -> None:
+    for text in (f"[a]({url})", f"<{url}>", f"![a]({url})", f"[a][r]\n\n[r]: {url}"):
+        assert '"href"' not in str(parse(text))
+        assert not re.search(r"href='[^']", str(parse(text)))
+
+
+# Inert
+
+
+MORE = [
+    "<svg onload=alert(1)><style>@import 'https://evil.test/x.css'</style></svg>",
+    "<iframe src=https://evil.test/></iframe>\n\n```mermaid\ngraph TD; A-->B\n```",
+    "[a](https://evil.test/\" onclick=\"alert(1))",
+    "\u202ereversed\u2066 \u200fx\ufeff \x00\x0b\x1b]8;;https://evil.test\x07",
+    "{nb} ${plots} $body %s {0} \ue000\ue001\ue002\ue003",
+    "]]>&lt;script&gt;alert(1)&lt;/script&gt;<!--",
+    "| a |\n|---|\n| <img src=x onerror=alert(1)> |",
+    "=cmd|' /C calc'!A0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE + MORE)
+def test_a_hostile_report_is_inert_in_every_format(text: str) -> None:
+    line = " ".join(text.split())
+    view = run_of(
+        Source(1, f"https://example.org/{text}", text, text), Source(2, "javascript:alert(1)//" + line, line, line),
+        report=f"{text}\n\nFact [1]. Other [2].\n\n{text}", citations=(Citation(1, text, "unsupported", text, text),),
+        uncited=(text,), removed=(text, "https://evil.test/leak"), images=(PNG, b"<svg>"),
+    )  # fmt: skip
+    view.question = text
+    page = Page(html(view))
+    assert {tag for tag, _ in page.tags} <= {
+        "html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "h3", "section", "p", "ol", "ul", "li",
+        "cite", "code", "a", "blockquote", "bdi", "abbr", "img", "dl", "div", "dt", "dd", "br", "pre", "table", "thead",
+        "tbody", "tr", "th", "td",
+    }  # fmt: skip
+    assert {name for _, attrs in page.tags for name in attrs} <= {
+        "lang", "charset", "http-equiv", "content", "name", "rel", "href", "class", "id", "value", "title", "alt", "src", "start",
+    }  # fmt: skip
+    assert all(url.startswith("data:image/png;base64,") for url in page.values("src"))
+    assert all(re.match(r"https?://|mailto:|#source-|data:,", url) for url in page.values("href"))
+    assert all(attrs["rel"] == "noopener noreferrer" for tag, attrs in page.tags if tag == "a")
+    assert "https://evil.test/leak" not in page.values("href")
+    made = docx(view)
+    with zipfile.ZipFile(io.BytesIO(made)) as parts:
+        outside = [
+            (kind, target)
+            for name in parts.namelist() if name.endswith(".rels")
+            for kind, target in re.findall(r'Type="[^"]*/(\w+)" Target="([^"]*)" TargetMode="External"', parts.read(name).decode())
+        ]  # fmt: skip
+    assert {kind for kind, _ in outside} <= {"hyperlink"}
+    assert all(re.match(r"https?://|mailto:", target) for _, target in outside)
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", docx_text(made))
+
+
+def test_a_hostile_report_is_inert_in_a_pdf() -> None:
+    texts = [*HOSTILE, *MORE]
+    sources = [Source(n, f"https://example.org/{text}", text, text) for n, text in enumerate(texts, 1)]
+    report = "\n\n".join(f"{text} [{n}]" for n, text in enumerate(texts, 1))
+    view = run_of(*sources, report=report, uncited=tuple(texts), removed=("https://evil.test/leak",))
+    view.question = texts[0]
+    reader = PdfReader(io.BytesIO(pdf(view)))
+    notes = [note.get_object() for page in reader.pages for note in page.get("/Annots", [])]
+    actions = [note["/A"] for note in notes if "/A" in note]
+    assert len(actions) > 3
+    assert all(action["/S"] == "/URI" and re.match(r"https?://|mailto:", action["/URI"]) for action in actions)
+    assert "https://evil.test/leak" not in {action["/URI"] for action in actions}
+    assert not {"/AA", "/Names", "/AcroForm"} & set(reader.root_object)
+    assert "{nb}" in pdf_text(pdf(view))
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.text(max_size=200))
+def test_any_text_makes_files_that_open(text: str) -> None:
+    view = run_of(source(1, text), report=f"{text}\n\n{text} [1]", uncited=(text,))
+    view.question = text
+    assert Page(html(view)).text
+    assert docx_text(docx(view))
+    assert pdf_text(pdf(view))
+
+
+# Each format
+
+
+def test_the_web_page_fetches_nothing_and_says_so() -> None:
+    made = html(chinese())
+    page = Page(made)
+    policy = next(str(attrs["content"]) for tag, attrs in page.tags if attrs.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    assert page.tags[0] == ("html", {"lang": "zh-CN"})
+    assert "url(" not in made
+    assert "@import" not in made
+    assert ("a", {"class": "mark", "href": "#source-1", "rel": "noopener noreferrer"}) in page.tags
+    assert ("li", {"id": "source-1", "value": "1"}) in page.tags
+    assert page.text.count(SYMBOLS["unsupported"]) == 3
+
+
+def test_the_pdf_carries_its_fonts_links_title_and_pages() -> None:
+    made = pdf(chinese())
+    reader = PdfReader(io.BytesIO(made))
+    assert len(made) < 300_000
+    assert reader.metadata is not None
+    assert reader.metadata.title == CHINESE
+    assert reader.root_object["/Lang"] == "zh-CN"
+    fonts = [font.get_object() for page in reader.pages for font in page["/Resources"]["/Font"].values()]  # type: ignore[index]
+    for font in fonts:
+        described = font["/DescendantFonts"][0].get_object()["/FontDescriptor"].get_object()
+        assert {"/FontFile2", "/FontFile3"} & set(described), "embedded"
+    notes = [note.get_object() for page in reader.pages for note in page.get("/Annots", [])]
+    addresses = {note["/A"]["/URI"] for note in notes if "/A" in note}
+    assert {"https://data.example/a?b=1", "https://example.org/1", "https://data.example/2"} <= addresses
+    assert sum("/Dest" in note for note in notes) >= 3, "marks lead to the references"
+    assert f"第 1 页，共 {len(reader.pages)} 页" in pdf_text(made)
+
+
+def test_what_the_fonts_lack_is_seen_to_be_lacking() -> None:
+    assert "before �� after" in pdf_text(pdf(run_of(report="before \U0001f468\u200d\U0001f33e after")))
+
+
+def test_the_font_is_the_one_that_its_makers_published() -> None:
+    from pylopdf_fonts_zh_cn import sans_path
+
+    published = "faa6c9df652116dde789d351359f3d7e5d2285a2b2a1f04a2d7244df706d5ea9"
+    assert hashlib.sha256(sans_path().read_bytes()).hexdigest() == published
+
+
+@pytest.mark.parametrize("size", [1, 60])
+def test_wide_tables_and_long_words_stay_on_the_page(size: int) -> None:
+    row = "|" + "|".join(["x" * 30] * 12) + "|"
+    text = (
+        f"{row}\n{'|-' * 12}|\n"
+        + f"{row}\n" * size
+        + "\n\nhttps://a.test/"
+        + "y" * 3000
+        + "\n\n"
+        + "```\n"
+        + "z" * 500
+        + "\n```"
+    )
+    reader = PdfReader(io.BytesIO(pdf(run_of(report=text))))
+    edges: list[float] = []
+    for page in reader.pages:
+        page.extract_text(
+            visitor_text=lambda said, _, matrix, font, size: edges.append(matrix[4]) if said.strip() else None
+        )
+    assert max(edges) < 595 - 40
+
+
+def test_word_has_real_headings_links_and_a_chinese_font() -> None:
+    made = docx(chinese())
+    file = word.Document(io.BytesIO(made))
+    assert file.core_properties.title == CHINESE
+    styles = {line.text: line.style.name for line in file.paragraphs if line.style}
+    assert (styles[CHINESE], styles["摘要"], styles["参考文献"]) == ("Title", "Heading 2", "Heading 1")
+    assert len(file.inline_shapes) == 1
+    assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [
+        ["国家", "GDP"],
+        ["法国", "3.732 [1]✓"],
+    ]
+    assert 'w:eastAsia="Microsoft YaHei"' in file.styles["Normal"].element.xml
+    assert 'w:eastAsia="Microsoft YaHei"' in file.styles["Heading 1"].element.xml
+    body = file.element.body.xml
+    assert body.count('w:anchor="source-1"') == 2
+    assert 'w:name="source-1"' in body
+
+
+@pytest.mark.parametrize("name", ["html", "pdf", "docx"])
+def test_a_report_of_any_length_ends_and_says_what_is_missing(name: str) -> None:
+    row = "| 1 | 2 | 3 |\n"
+    text = "Begin.\n\n| a | b | c |\n|---|---|---|\n" + row * 1_100 + "\n" + "word " * 40_000
+    made = FORMATS[name].make(run_of(report=text), ())
+    if name == "html":
+        assert made.count(b"<tr>") == 1_101
+    else:
+        told = READERS[name](run_of(report=text))
+        assert "The rest of the table is not drawn here" in told
+        assert "The rest of the report is not drawn here" in told
+
+
+def test_a_run_without_a_report_says_so() -> None:
+    for name in ("html", "pdf", "docx"):
+        assert "There is no report yet." in READERS[name](run_of(report=""))
+
+
+# The table of formats
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_makes_a_file(name: str) -> None:
+    events: list[Event] = [RunStarted(question="q", recipe=Recipe(), run="r", seq=0)]
+    made = FORMATS[name].make(chinese(), events)
+    begins = {
+        "pdf": b"%PDF-",
+        "docx": b"PK",
+        "html": b"<!DOCTYPE html>",
+        "md": b"---\n",
+        "json": b"{",
+        "jsonl": b'{"type"',
+    }
+    assert made.startswith(begins.get(name, b""))
+    assert FORMATS[name].binary == (name in ("pdf", "docx"))
+    if name == "jsonl":
+        assert json.loads(made)["question"] == "q"
+
+
+def test_folders_and_other_private_settings_stay_out() -> None:
+    view = chinese()
+    view.recipe = replace(view.recipe, folders=("/home/anna/secret-folder",))
+    for read in READERS.values():
+        assert "secret-folder" not in read(view)

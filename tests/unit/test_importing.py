@@ -1,0 +1,386 @@
+"""Runs as files: out and in again, and what strangers may put into one."""
+
+from __future__ import annotations
+
+import io
+import struct
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from research import importing
+from research.errors import ConfigError
+from research.events import (
+    Asked,
+    Event,
+    Replied,
+    ReportUpdated,
+    RunFinished,
+    RunStarted,
+    Streamed,
+    ToolFinished,
+    ToolStarted,
+    WaitingForUser,
+    Warned,
+    encode,
+)
+from research.exports import bibtex, csl
+from research.exports.markdown import markdown
+from research.recipe import Recipe
+from research.store import Store
+from research.store.sqlite import SqliteStore
+from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
+from research.view import fold
+from research.workbench import Workbench
+
+RUN = "261121-120000-abcd"
+LATER = 1_795_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "workbench.sqlite")
+    yield store
+    store.close()
+
+
+def life(recipe: Recipe = Recipe(), run: str = RUN, ended: bool = True) -> list[Event]:  # noqa: B008 - frozen
+    """A run of one round that finds one thing."""
+    source = Source(1, "https://example.org/a", "A", "It is 5.")
+    bare: list[Event] = [
+        RunStarted(question="How many?", recipe=recipe),
+        Asked(ask=1, round=1, purpose="act", model="m", messages=(Message("user", "How many?"),)),
+        Streamed(ask=1, text="Look"),
+        Replied(ask=1, purpose="act", reply=Reply("Look"), usage=Usage(5, 1), seconds=0.5),
+        ToolStarted(call=ToolCall("c1", "search", {"query": "x"})),
+        ToolFinished(observation=Observation("c1", "search", "It is 5.", sources=(source,))),
+    ]
+    if ended:
+        bare.append(
+            RunFinished(
+                status="completed", outcome="answered", answer="5 [1]", report="5 [1]",
+                citations=(Citation(1, "5", "supported", "It is 5."),), seconds=1.5,
+            )
+        )  # fmt: skip
+    return stamped(bare, run)
+
+
+def stamped(events: Sequence[Event], run: str = RUN) -> list[Event]:
+    return [msgspec.structs.replace(e, run=run, seq=n, time=LATER + n) for n, e in enumerate(events)]
+
+
+def file(events: Sequence[Event]) -> bytes:
+    return importing.written(events)
+
+
+def test_a_run_comes_back_as_it_was(store: Store) -> None:
+    events = life()
+    kept = importing.keep(store, importing.read_run(file(events)))
+    assert (kept.id, kept.state, kept.withheld) == (RUN, "new", ())
+    assert store.events(RUN) == events
+    row = store.run(RUN)
+    assert (row.question, row.status, row.outcome, row.answer, row.created) == (
+        "How many?", "completed", "answered", "5 [1]", LATER,
+    )  # fmt: skip
+
+
+def test_a_real_run_leaves_one_home_and_enters_another(
+    bench: Workbench, store: Store, script: Callable[..., str]
+) -> None:
+    look = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
+    for _ in bench.engine.follow("Q", bench.recipe(model=script(look, "<answer>123 [1]</answer>")), RUN):
+        pass
+    events = bench.store.events(RUN)
+    importing.keep(store, importing.read_run(file(events)))
+    assert store.events(RUN) == events
+
+
+def test_the_same_run_twice_is_there_already(store: Store) -> None:
+    saved = importing.read_run(file(life()))
+    importing.keep(store, saved)
+    assert importing.keep(store, saved).state == "there"
+    assert len(store.runs()) == 1
+
+
+def test_a_run_of_ones_own_with_folders_is_there_already(store: Store) -> None:
+    recipe = Recipe(folders=("/home/me/papers",))
+    store.create(RUN, "How many?", recipe)
+    store.append(life(recipe))
+    assert importing.keep(store, importing.read_run(file(life(recipe)))).state == "there"
+
+
+def test_another_run_of_the_same_id_gets_a_new_one(store: Store) -> None:
+    importing.keep(store, importing.read_run(file(life())))
+    other = [msgspec.structs.replace(life()[0], question="Another?"), *life()[1:]]
+    kept = importing.keep(store, importing.read_run(file(other)))
+    assert kept.state == "renamed" and kept.id != RUN
+    assert store.run(kept.id).question == "Another?"
+    assert {event.run for event in store.events(kept.id)} == {kept.id}
+    assert store.run(RUN).question == "How many?"
+
+
+def test_a_run_deleted_a_moment_ago_comes_back_beside_it(store: Store) -> None:
+    saved = importing.read_run(file(life()))
+    importing.keep(store, saved)
+    store.delete([RUN])
+    kept = importing.keep(store, saved)
+    assert kept.state == "renamed"
+    store.restore([RUN])
+    assert len(store.runs()) == 2
+
+
+def test_an_id_that_begins_like_another_is_its_own(store: Store) -> None:
+    importing.keep(store, importing.read_run(file(life())))
+    assert importing.keep(store, importing.read_run(file(life(run=RUN[:8])))).state == "new"
+
+
+def test_a_run_that_had_not_ended_is_interrupted(store: Store) -> None:
+    importing.keep(store, importing.read_run(file(life(ended=False))))
+    row = store.run(RUN)
+    assert (row.status, row.outcome) == ("running", None)
+    assert row.beat < time.time() - 60
+
+
+def test_a_run_that_waits_goes_on_waiting(store: Store) -> None:
+    events = stamped([*life(ended=False), WaitingForUser(prompt="Which?")])
+    importing.keep(store, importing.read_run(file(events)))
+    assert (store.run(RUN).status, store.run(RUN).answer) == ("waiting_input", "Which?")
+
+
+def test_a_date_of_tomorrow_does_not_lead_the_list_for_ever(store: Store) -> None:
+    events = [msgspec.structs.replace(event, time=9e10) for event in life()]
+    importing.keep(store, importing.read_run(file(events)))
+    assert store.run(RUN).created <= time.time()
+
+
+def test_a_recipe_brings_no_folder_and_no_server(store: Store) -> None:
+    """Calls that no model made may stand in a file; going on with it must not reach into this computer."""
+    recipe = Recipe(folders=("/home/victim",), mcp=("shell",), model="openai:x", budget=life()[0].recipe.budget)  # type: ignore[union-attr]
+    kept = importing.keep(store, importing.read_run(file(life(recipe, ended=False))))
+    assert kept.withheld == ("/home/victim", "MCP server shell")
+    taken = store.run(RUN).recipe
+    assert (taken.folders, taken.mcp, taken.model) == ((), (), "openai:x")
+    first = store.events(RUN)[0]
+    assert isinstance(first, RunStarted) and first.recipe == taken
+
+
+def test_nothing_is_kept_when_the_disk_says_no(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(events: Sequence[Event]) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(store, "append", full)
+    with pytest.raises(OSError, match="no space"):
+        importing.keep(store, importing.read_run(file(life())))
+    assert store.runs() == []
+
+
+def changed(place: int, **fields: Any) -> list[Event]:
+    events = life()
+    events[place] = msgspec.structs.replace(events[place], **fields)
+    return events
+
+
+DEEP = b'{"type":"ToolStarted","run":"%s","seq":1,"call":{"id":"x","name":"y","arguments":{"a":%s}}}'
+
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "empty"),
+    "only lines": (b"\n\n  \n", "empty"),
+    "no JSON": (b"<html>", "line 1"),
+    "a list": (b"[1, 2]", "line 1"),
+    "binary": (b"\x00\xff\xfe" * 100, "line 1"),
+    "half a line": (file(life())[:-20], "line 7"),
+    "an unknown event": (file(life()[:1]) + b'{"type":"Shell","run":"x","seq":1}', "line 2"),
+    "a surrogate": (file(life()[:1]) + b'{"type":"Warned","kind":"loop","text":"\\ud800"}', "line 2"),
+    "deep arguments": (file(life()[:1]) + DEEP % (RUN.encode(), b"[" * 50_000 + b"]" * 50_000), "objects within"),
+    "rather deep arguments": (file(life()[:1]) + DEEP % (RUN.encode(), b"[" * 300 + b"]" * 300), "objects within"),
+    "no beginning": (file(stamped(life()[1:])), "begins with RunStarted"),
+    "two beginnings": (file(stamped([*life()[:1], *life()])), "RunStarted"),
+    "a gap": (file([*life()[:2], *life()[3:]]), "event 3 where 2 is due"),
+    "not from 0": (file([msgspec.structs.replace(e, seq=e.seq + 1) for e in life()]), "where 0 is due"),
+    "backwards": (file(list(reversed(life()))), "line 1"),
+    "two runs": (file([*life()[:3], *life(run="261121-120000-ffff")[3:]]), "one run"),
+    "no id": (file(life(run="")), "id"),
+    "a path as id": (file(life(run="../../etc/passwd")), "id"),
+    "a long id": (file(life(run="a" * 65)), "id"),
+    "markup as id": (file(life(run="<script>")), "id"),
+    "an id of dots": (file(life(run="..")), "id"),
+    "a line end in the id": (file(life(run="a\n")), "id"),
+    "a strange agent": (file(changed(1, agent="main/../x y")), "agent"),
+    "another root": (file(changed(1, agent="root")), "agent"),
+    "no date": (file(changed(0, time=1e300)), "no date"),
+    "before the epoch": (file(changed(2, time=-5.0)), "no date"),
+    "an empty question": (file(changed(0, question="  ")), "question"),
+    "a padded question": (file(changed(0, question=" Why?\n")), "question"),
+    "a book as question": (file(changed(0, question="x" * 20_001)), "20,001"),
+    "a reply to nothing": (file(changed(3, ask=7)), "never made"),
+    "words of nothing": (file(changed(2, ask=2)), "never made"),
+    "words of nobody": (file(changed(2, agent="main/other")), "never made"),
+    "endless rounds": (file(changed(1, round=10**9)), "rounds"),
+    "numbers beyond reason": (file(changed(1, prompt_tokens=10**30)), "number"),
+    "negative tokens": (file(changed(3, usage=Usage(-5, 1))), "number"),
+    "a price beyond reason": (file(changed(3, usage=Usage(cost_usd=1e300))), "number"),
+    "a long time": (file(changed(6, seconds=1e300)), "number"),
+    "life after the end": (file(stamped([*life(), Warned(kind="loop", text="x")])), "after the run has ended"),
+    "two ends": (file(stamped([*life(), life()[-1]])), "after the run has ended"),
+    "an end that is none": (file(changed(6, status="running")), "cannot be running"),
+    "an end that waits": (file(changed(6, status="waiting_input")), "cannot be waiting_input"),
+    "an unknown outcome": (file(life()).replace(b'"outcome":"answered"', b'"outcome":"won"'), "line 7"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "said"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_what_no_run_could_hold_is_refused_by_line(data: bytes, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        importing.read_runs(data)
+
+
+def test_a_file_beyond_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MAX_BYTES", 1_000)
+    with pytest.raises(ConfigError, match="larger"):
+        importing.read_run(file(life()) * 10)
+
+
+def png(side: int) -> bytes:
+    """A grey square."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * (side + 1) * side))
+        + chunk(b"IEND", b"")
+    )  # fmt: skip
+
+
+def test_pictures_that_are_none_are_left_out() -> None:
+    bomb = png(4)[:16] + struct.pack(">II", 60_000, 60_000) + png(4)[24:]
+    images = (png(4), b"<svg onload='x'>", bomb, b"GIF89a")
+    seen = Observation("c1", "python", "", images=images)
+    saved = importing.read_run(file(changed(5, observation=seen)))
+    assert fold(saved.events).images == [png(4)]
+
+
+# Several runs
+
+
+def test_several_runs_are_one_file(store: Store) -> None:
+    other = "261121-120001-abce"
+    data = importing.packed({RUN: life(), other: life(run=other)})
+    kept = [importing.keep(store, saved) for saved in importing.read_runs(data)]
+    assert [each.id for each in kept] == [RUN, other]
+    assert store.events(other) == life(run=other)
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return target.getvalue()
+
+
+def test_a_name_within_a_zip_means_nothing(store: Store) -> None:
+    (saved,) = importing.read_runs(zipped({"../../../evil": file(life())}))
+    assert saved.id == RUN
+
+
+def test_a_zip_that_unpacks_to_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MAX_BYTES", 100_000)
+    bomb = zipped({"a": b"\n" * 60_000 + file(life()), "b": b"\n" * 10_000_000})
+    assert len(bomb) < 50_000
+    with pytest.raises(ConfigError, match="larger"):
+        importing.read_runs(bomb)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (zipped({}), "0 files"),
+        (zipped({f"{n}": b"x" for n in range(201)}), "201 files"),
+        (b"PK\x03\x04 broken", "cannot be read"),
+        (zipped({"a": file(life())})[:-30], "cannot be read"),
+        (zipped({"a": file(life()), "b": b"nonsense"}), "line 1"),
+    ],
+)
+def test_a_zip_of_anything_else_is_refused(data: bytes, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        importing.read_runs(data)
+
+
+@settings(max_examples=200, deadline=None)
+@given(some.data())
+def test_a_damaged_zip_is_read_or_refused(data: some.DataObject) -> None:
+    body = bytearray(zipped({"a": file(life())}))
+    for _ in range(data.draw(some.integers(1, 4))):
+        body[data.draw(some.integers(2, len(body) - 1))] = data.draw(some.integers(0, 255))
+    try:
+        importing.read_runs(bytes(body))
+    except ConfigError:
+        return
+
+
+# Whatever can be written can be read, and whatever is read can be drawn
+
+texts = some.text(max_size=40)
+values = some.recursive(
+    some.none() | some.booleans() | some.integers(-(2**60), 2**60) | texts,
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+sources = some.builds(Source, some.integers(1, 9), texts, texts, texts, some.dictionaries(texts, values, max_size=3))
+seconds = some.floats(0, 1e6)
+middle = some.one_of(
+    some.builds(Asked, ask=some.just(1), round=some.integers(0, 50), purpose=texts, model=texts,
+                keep=some.integers(0, 5), messages=some.tuples(some.builds(Message, some.just("user"), texts))),
+    some.builds(Streamed, ask=some.just(1), text=texts),
+    some.builds(Replied, ask=some.just(1), purpose=texts, seconds=seconds,
+                reply=some.builds(Reply, text=texts, answer=texts), usage=some.builds(Usage, some.integers(0, 10**9))),
+    some.builds(ToolStarted, call=some.builds(ToolCall, texts, texts, some.dictionaries(texts, values, max_size=3))),
+    some.builds(ToolFinished, observation=some.builds(Observation, texts, texts, texts, some.booleans(),
+                                                      some.tuples(sources), seconds)),
+    some.builds(Warned, kind=some.just("loop"), text=texts),
+    some.builds(ReportUpdated, report=texts),
+    some.builds(WaitingForUser, prompt=texts),
+)  # fmt: skip
+finished = some.builds(
+    RunFinished,
+    status=some.just("completed"),
+    outcome=some.just("answered"),
+    answer=texts,
+    report=texts,
+    seconds=seconds,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.lists(middle, max_size=12), finished)
+def test_any_run_survives_the_way_out_and_in(events: list[Event], end: RunFinished) -> None:
+    first = Asked(ask=1, round=1, purpose="act", model="m")
+    whole = stamped([RunStarted(question="Why?", recipe=Recipe()), first, *events, end])
+    saved = importing.read_run(file(whole))
+    assert list(saved.events) == whole
+    view = fold(saved.events)
+    assert markdown(view) and csl.render(view) and bibtex.render(view) is not None
+
+
+@settings(max_examples=200, deadline=None)
+@given(some.binary(max_size=300) | some.lists(some.sampled_from(file(life()).split(b"\n")), max_size=9).map(b"\n".join))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        (saved,) = importing.read_runs(data)
+    except ConfigError:
+        return
+    assert fold(saved.events).question
+
+
+def test_reading_is_writing_backwards() -> None:
+    assert b"".join(encode(event) + b"\n" for event in importing.read_run(file(life())).events) == file(life())

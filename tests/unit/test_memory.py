@@ -1,0 +1,457 @@
+"""The memory through its public face: what goes in is found again, once, by whoever may see it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from research import embedders
+from research.errors import ConfigError, ToolError
+from research.memory import Entry, Filters
+from research.memory.memory import LONGEST, Memory
+from research.memory.plane import plane
+from research.types import Embedder
+from tests.word_encoder import WordEncoder
+
+ROOT = Path(__file__).parents[2]
+Open = Callable[..., Memory]
+
+
+@pytest.fixture(scope="session")
+def universal() -> Embedder:
+    return embedders.create("universal")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Open]:
+    """Opens the memory of this test, again and again if need be."""
+    opened: list[Memory] = []
+
+    def make(embedder: Embedder | None = None, capacity: int = 1_000) -> Memory:
+        opened.append(Memory(tmp_path / "memory.sqlite", embedder or WordEncoder(), capacity))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def texts(entries: Sequence[Entry]) -> list[str]:
+    return [entry.text for entry in entries]
+
+
+FACTS = [
+    "France's real GDP was $3.732 trillion in 2024.",
+    "The staple food of Ethiopia is injera, made from teff flour.",
+    "Iceland produces almost all of its electricity from water and heat of the earth.",
+    "日本的首都是东京。",
+    "长江是中国最长的河流。",
+    "Ask the auditor before the report goes out.",
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("how large is the French economy", 0),
+        ("what do people eat in Addis Ababa", 1),
+        ("renewable power in Reykjavik", 2),
+        ("日本政府在哪个城市", 3),
+        ("最长的河", 4),
+        ("auditor", 5),
+    ],
+)
+def test_found_by_meaning_and_by_words_in_two_languages(
+    memory: Open, universal: Embedder, query: str, best: int
+) -> None:
+    kept = memory(universal)
+    kept.add(Entry(fact) for fact in FACTS)
+    found = kept.search(query, limit=3)
+    assert found[0].entry.text == FACTS[best]
+    assert len(found) == 3
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    vectors = universal.encode([query, *(each.entry.text for each in found)])
+    assert [each.cosine for each in found] == pytest.approx((vectors[1:] @ vectors[0]).tolist(), abs=1e-5)
+    assert all(each.by_meaning for each in found)
+
+
+def test_everything_about_an_entry_is_kept_across_processes(memory: Open) -> None:
+    entry = Entry(
+        "Oslo is the capital.", "finding", "mine", "page", "r1", 3, "https://example.org/no", "Norway", "Oslo (capital)",
+        12.5, ("north", "资本"), True,
+    )  # fmt: skip
+    memory().add([entry])
+    again = memory()
+    assert again.entries() == [entry]
+    assert again.get("mine") == entry
+    assert [found.entry for found in again.search("Norway")] == [entry]
+
+
+def test_a_note_gets_an_id_and_a_time(memory: Open) -> None:
+    kept = memory()
+    (added,) = kept.add([Entry("  remember me ", tags=("  a  b ", "", "a b"))])
+    (entry,) = kept.entries()
+    assert added.new and entry.id == added.id and entry.time > 0
+    assert (entry.text, entry.kind, entry.provenance, entry.tags) == ("remember me", "note", "user", ("a b",))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("France's real GDP was $3.732 trillion in 2024.", "Real GDP of France was $3.732 trillion in 2024."),
+        ("The capital of France is Paris.", "the capital of France is Paris"),
+        ("法国2024年的实际GDP为3.732万亿美元。", "2024年，法国的实际GDP是3.732万亿美元。"),
+    ],
+)
+def test_what_says_the_same_is_kept_once(memory: Open, universal: Embedder, one: str, other: str) -> None:
+    kept = memory(universal)
+    (first,) = kept.add([Entry(one, tags=("a",))])
+    (second, third) = kept.add([Entry(other, tags=("b",)), Entry(other)])
+    assert (second.id, second.new, third.id, third.new) == (first.id, False, first.id, False)
+    assert texts(kept.entries()) == [one]
+    assert kept.get(first.id).tags == ("a", "b")
+    assert kept.entries(Filters(tags=("b",))) == kept.entries()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("France's real GDP was $3.732 trillion in 2024.", "France's real GDP was $3.732 trillion in 2023."),
+        ("France's real GDP grew by 1.2 percent.", "France's real GDP grew by 1.3 percent."),
+        ("Germany exports more than France.", "France exports more than Germany."),
+        ("Norway is a member of NATO.", "Norway is not a member of NATO."),
+        ("Call Anna about the lease on Monday", "Call Anna about the lease on Tuesday"),
+        ("中国的人口比印度多。", "印度的人口比中国多。"),
+    ],
+)
+def test_what_is_close_and_says_something_else_is_kept_too(
+    memory: Open, universal: Embedder, one: str, other: str
+) -> None:
+    kept = memory(universal)
+    assert [added.new for added in kept.add([Entry(one), Entry(other)])] == [True, True]
+    assert [added.new for added in kept.add([Entry(other), Entry(one)])] == [False, False]
+
+
+def test_the_same_words_of_another_source_or_kind_are_another_entry(memory: Open) -> None:
+    kept = memory()
+    entries = [
+        Entry("Oslo", url="https://a.example/"),
+        Entry("Oslo", url="https://b.example/"),
+        Entry("Oslo", "report"),
+    ]
+    assert [added.new for added in kept.add(entries)] == [True, True, True]
+
+
+def test_the_oldest_that_is_not_pinned_makes_room(memory: Open) -> None:
+    kept = memory(capacity=3)
+    first, second, _ = kept.add(Entry(f"entry {word}") for word in ("one", "two", "three"))
+    kept.pin([first.id])
+    kept.add([Entry("entry two")])  # seen again: no longer the oldest
+    kept.add([Entry("entry four")])
+    assert sorted(texts(kept.entries())) == ["entry four", "entry one", "entry two"]
+    assert "entry three" not in texts([found.entry for found in kept.search("entry three")])
+    kept.pin([second.id])
+    kept.pin([each.id for each in kept.entries()])
+    with pytest.raises(ConfigError, match="3 entries and all are pinned"):
+        kept.add([Entry("entry five")])
+    assert kept.count() == kept.count(Filters(pinned=True)) == 3
+
+
+def test_forgotten_is_neither_listed_nor_found_until_it_is_restored(memory: Open) -> None:
+    kept, elsewhere = memory(), memory()
+    one, two = kept.add([Entry("the first thing"), Entry("the second thing")])
+    assert len(elsewhere.search("thing")) == 2
+    assert kept.forget([one.id]) == 1
+    for each in (kept, elsewhere):
+        assert texts(each.entries()) == ["the second thing"]
+        assert texts([found.entry for found in each.search("first thing")]) == ["the second thing"]
+        with pytest.raises(ConfigError, match="unknown entry"):
+            each.get(one.id)
+    kept.restore([one.id])
+    for each in (kept, elsewhere):
+        assert each.count() == 2
+        found = each.search("first thing")[0]
+        assert (found.entry.text, found.by_words, found.by_meaning) == ("the first thing", 1, 1)
+    kept.forget([one.id])
+    assert kept.purge(before=float("inf")) == 1
+    kept.restore([one.id])
+    assert texts(kept.entries()) == ["the second thing"]
+    assert kept.purge(before=float("inf")) == 0, "what is not forgotten stays"
+
+
+def test_an_edit_changes_what_is_found_and_who_wrote_it(memory: Open) -> None:
+    kept, elsewhere = memory(), memory()
+    (added,) = kept.add([Entry("apples are red", "finding", provenance="model", run="r1")])
+    assert elsewhere.search("apples")
+    assert kept.edit(added.id, tags=["fruit"]).provenance == "model"
+    after = kept.edit(added.id, text="pears are green")
+    assert (after.provenance, after.tags, after.run) == ("user", ("fruit",), "r1")
+    for each in (kept, elsewhere):
+        assert each.entries() == [after]
+        (found,) = each.search("pears green")
+        assert (found.entry, found.by_words) == (after, 1)
+        assert found.cosine > 0.8
+        assert each.search("apples")[0].by_words == 0
+    with pytest.raises(ConfigError, match="without text"):
+        kept.edit(added.id, text="  ")
+
+
+FILTERED = [
+    Entry("note a", id="a", time=10.0, tags=("x",)),
+    Entry("finding b", "finding", "b", "model", "run-1", 1, time=20.0, tags=("y",)),
+    Entry("passage c", "passage", "c", "page", "run-2", 2, time=30.0, tags=("x", "y"), pinned=True),
+]
+
+
+@pytest.mark.parametrize(
+    ("filters", "wanted"),
+    [
+        (Filters(), "cba"),
+        (Filters(kinds=("note", "passage")), "ca"),
+        (Filters(runs=("run-1",)), "b"),
+        (Filters(tags=("x",)), "ca"),
+        (Filters(tags=("x", "y")), "cba"),
+        (Filters(provenance=("page", "model")), "cb"),
+        (Filters(since=20.0), "cb"),
+        (Filters(until=20.0), "a"),
+        (Filters(pinned=True), "c"),
+        (Filters(tags=("y",), since=25.0), "c"),
+        (Filters(tags=("' OR 1=1 --",)), ""),
+    ],
+)
+def test_filters_mean_the_same_everywhere(memory: Open, filters: Filters, wanted: str) -> None:
+    kept = memory()
+    kept.add(FILTERED)
+    assert [entry.id for entry in kept.entries(filters)] == list(wanted)
+    assert kept.count(filters) == len(wanted)
+    assert {found.entry.id for found in kept.search("note finding passage", 10, filters)} == set(wanted)
+    assert {placed.entry.id for placed in kept.placed(filters)} == set(wanted)
+    assert len(list(kept.export(filters))) == len(wanted)
+    assert kept.tags() == ["x", "y"]
+    assert kept.runs() == ["run-2", "run-1"]
+
+
+def test_pages_follow_each_other(memory: Open) -> None:
+    kept = memory()
+    kept.add(Entry(f"number {n} of many", time=n) for n in range(1, 8))
+    pages = [texts(kept.entries(limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
+    assert [len(page) for page in pages] == [3, 3, 1, 0]
+    assert sum(pages, []) == [f"number {n} of many" for n in range(7, 0, -1)]
+
+
+def test_diversity_brings_what_is_different(memory: Open) -> None:
+    kept = memory()
+    kept.add(
+        Entry(text, url=str(n))
+        for n, text in enumerate(
+            [
+                "coffee grows in Brazil",
+                "coffee grows in Brazil today",
+                "much coffee grows in Brazil",
+                "coffee is drunk in Finland",
+            ]
+        )
+    )
+    alike = [found.entry.url for found in kept.search("coffee grows in Brazil", 2)]
+    mixed = [found.entry.url for found in kept.search("coffee grows in Brazil", 2, diversity=0.6)]
+    assert alike[0] == mixed[0]
+    assert alike[1] != "3" and mixed[1] == "3"
+
+
+def test_a_query_without_words_is_refused_and_an_empty_memory_loads_no_encoder(memory: Open) -> None:
+    encoder = WordEncoder()
+    kept = memory(encoder)
+    assert kept.search("anything") == kept.placed() == kept.entries() == []
+    assert encoder.encoded == 0
+    with pytest.raises(ToolError, match="no words"):
+        kept.search(" ?! ")
+
+
+@pytest.mark.parametrize("query", ['"', "NEAR(a b)", "text:x", "a* OR -b", "'; DROP TABLE entries; --", "（？）甲"])
+def test_a_query_is_never_code(memory: Open, query: str) -> None:
+    kept = memory()
+    kept.add([Entry("a plain text 甲")])
+    assert len(kept.search(query + " plain")) == 1
+
+
+def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
+    kept = memory()
+    for bad in ("", "  \n", "x" * (LONGEST + 1)):
+        with pytest.raises(ConfigError):
+            kept.add([Entry("good"), Entry(bad)])
+    assert kept.count() == 0
+    kept.add([Entry("a lone \ud800 surrogate and a \0 zero", tags=("\udfff",))])
+    assert kept.search("lone surrogate")[0].entry.tags == ("?",)
+
+
+def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memory: Open) -> None:
+    kept = memory(WordEncoder(64))
+    kept.add(Entry(f"the text about {word}") for word in ("apples", "pears", "plums"))
+    kept.forget([kept.entries()[0].id])
+    other = memory(WordEncoder(32))
+    for refused in (lambda: other.add([Entry("new")]), lambda: other.search("apples"), other.placed):
+        with pytest.raises(ConfigError, match=r"'words:64'.*'words:32'"):
+            refused()
+    assert other.count() == len(other.entries()) == 2, "what needs no vectors works"
+    told: list[tuple[int, int]] = []
+    assert other.reembed(lambda done, total: told.append((done, total))) == 2
+    assert told[-1] == (2, 2)
+    assert other.search("apples")[0].entry.text == "the text about apples"
+    with pytest.raises(ConfigError, match=r"'words:32'.*'words:64'"):
+        kept.search("apples")
+
+
+def test_an_emptied_memory_takes_any_encoder(memory: Open) -> None:
+    kept = memory(WordEncoder(64))
+    (added,) = kept.add([Entry("old")])
+    kept.forget([added.id])
+    kept.purge(float("inf"))
+    other = memory(WordEncoder(32))
+    other.add([Entry("new")])
+    assert other.search("new")
+
+
+def test_export_and_load_are_each_others_mirror(memory: Open, tmp_path: Path) -> None:
+    kept = memory()
+    kept.add([*FILTERED, Entry("一条中文笔记", id="d", time=40.0)])
+    lines = list(kept.export())
+    assert len(lines) == 4 and "一条中文笔记" in "".join(lines)
+    copy = Memory(tmp_path / "copy.sqlite", WordEncoder(32))
+    assert (copy.load(lines).added, copy.load(lines).known) == (4, 4)
+    assert copy.entries() == kept.entries()
+    assert list(copy.export()) == lines
+    assert copy.search("中文笔记")[0].entry.id == "d"
+    copy.close()
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (['{"text": "good"}', "nonsense"], "line 2"),
+        (['{"text": "good"}', "", '{"kind": "spell", "text": "x"}'], "line 3.*spell"),
+        (['{"text": " "}'], "line 1.*without text"),
+        (["[1]"], "line 1"),
+        ([b"\xff\xfe"], "line 1"),
+        ([f'{{"text": "entry {n}"}}' for n in range(4)], "room for 3 of 3"),
+    ],
+)
+def test_a_file_is_taken_as_a_whole_or_not_at_all(memory: Open, lines: list[str], said: str) -> None:
+    kept = memory(capacity=3)
+    with pytest.raises(ConfigError, match=said):
+        kept.load(lines)
+    assert kept.count() == 0
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "memory.sqlite"
+    path.write_bytes(b"precious " * 1_000)
+    with pytest.raises(ConfigError, match="it was left as it is"):
+        Memory(path, WordEncoder())
+    assert path.read_bytes() == b"precious " * 1_000
+
+
+def test_threads_add_and_search_together(memory: Open) -> None:
+    kept = memory()
+    wrong: list[BaseException] = []
+    workers = ["alpha", "beta", "gamma", "delta"]
+
+    def work(name: int) -> None:
+        try:
+            for n in range(10):
+                (added,) = kept.add([Entry(f"thing {n} of {workers[name]}", url=f"{name}-{n}")])
+                assert kept.search(f"thing {n} of {workers[name]}", 1)[0].entry.id == added.id
+                if n % 3 == 0:
+                    kept.forget([added.id])
+        except (AssertionError, ConfigError, IndexError, KeyError) as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert kept.count() == 4 * 6
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from research.memory import Entry
+from research.memory.memory import Memory
+from tests.word_encoder import WordEncoder
+kept = Memory(Path(sys.argv[1]), WordEncoder(), 100_000)
+for n in range(int(sys.argv[3])):
+    kept.add([Entry(f"{sys.argv[2]} wrote line {n}", url=f"{sys.argv[2]}/{n}")])
+    print(n, flush=True)
+"""
+
+
+def writer(path: Path, name: str, lines: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(path), name, str(lines)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, tmp_path: Path) -> None:
+    kept = memory(capacity=100_000)
+    kept.add([Entry("here before")])
+    assert len(kept.search("line")) == 1
+    writers = [writer(tmp_path / "memory.sqlite", name, 25) for name in ("alpha", "beta")]
+    assert [each.wait() for each in writers] == [0, 0]
+    for each in writers:
+        assert each.stdout is not None
+        each.stdout.close()
+    assert kept.count() == 51
+    for name in ("alpha", "beta"):
+        assert kept.search(f"{name} wrote line 24", 1)[0].entry.url == f"{name}/24"
+
+
+def test_killed_while_adding_the_memory_opens_and_lacks_at_most_the_entry_in_flight(
+    memory: Open, tmp_path: Path
+) -> None:
+    process = writer(tmp_path / "memory.sqlite", "gamma", 1_000_000)
+    assert process.stdout is not None
+    acknowledged = 0
+    for line in process.stdout:
+        acknowledged = int(line) + 1
+        if acknowledged == 20:
+            process.kill()  # what it still says was done before the kill
+    assert process.wait() == -9
+    process.stdout.close()
+    kept = memory(capacity=100_000)
+    assert acknowledged <= kept.count() <= acknowledged + 1
+    found = {each.entry.url for each in kept.search("gamma wrote line", 1_000)}
+    assert found == {entry.url for entry in kept.entries(limit=1_000)} >= {f"gamma/{n}" for n in range(acknowledged)}
+    assert kept.add([Entry("life goes on")])[0].new
+
+
+def test_a_map_keeps_likes_together_and_any_number_of_points(memory: Open, universal: Embedder) -> None:
+    kept = memory(universal)
+    coffee = ["Coffee is roasted.", "Espresso is brewed hot.", "A cappuccino has milk foam."]
+    orbits = ["Satellites orbit the Earth.", "A rocket reaches space.", "The probe landed on Mars."]
+    for text in [*coffee, *orbits]:
+        kept.add([Entry(text)])
+        assert all(-1 <= each.x <= 1 and -1 <= each.y <= 1 for each in kept.placed())
+    at = {each.entry.text: each.x for each in kept.placed()}
+    assert max(at[text] for text in coffee) < min(at[text] for text in orbits) or min(
+        at[text] for text in coffee
+    ) > max(at[text] for text in orbits)
+    assert kept.placed() == kept.placed()
+    assert len(kept.placed(limit=2)) == 2
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (1, 8), (2, 8), (5, 8), (5, 1), (300, 16)])
+def test_a_plane_is_made_of_any_matrix(shape: tuple[int, int]) -> None:
+    rows = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    placed = plane(rows)
+    assert placed.shape == (shape[0], 2)
+    assert np.isfinite(placed).all() and (np.abs(placed) <= 1.0001).all()
+    if shape[0] > 2 and shape[1] > 1:
+        assert abs(float(np.corrcoef(placed.T)[0, 1])) < 1e-3, "principal components are not correlated"
+    assert not plane(np.ones(shape, np.float32)).any(), "the same vector many times is one place"

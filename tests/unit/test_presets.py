@@ -1,0 +1,134 @@
+"""Presets: each makes a recipe wherever it is used, and says what it goes without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research import cells, presets, registry
+from research.desk import Preset
+from research.errors import ConfigError
+from research.presets import ADVICE, BUILT_IN, Choices
+from research.recipe import Budget, Recipe
+from research.settings import load
+from research.workbench import Workbench
+
+Open = Callable[..., Workbench]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Open:
+    def start(**settings: Any) -> Workbench:
+        return Workbench(load(home=tmp_path, **settings))
+
+    return start
+
+
+@pytest.mark.parametrize("name", [each.name for each in BUILT_IN])
+def test_a_built_in_preset_makes_a_recipe_in_an_empty_home(bench: Open, name: str) -> None:
+    opened = bench()
+    recipe = opened.recipe(**presets.find(opened, name).choices.arguments())
+    assert recipe.model == "extractive"
+    assert recipe.search == ("library",)
+    assert recipe.budget.tokens
+
+
+def test_names_are_found_in_any_case_and_spacing(bench: Open) -> None:
+    opened = bench()
+    assert presets.find(opened, "  quick   LOOK ") == presets.find(opened, "Quick look")
+
+
+def test_an_unknown_name_lists_the_known_ones(bench: Open) -> None:
+    with pytest.raises(ConfigError, match=r"unknown preset 'Deeep'; known: Quick look, Deep, Academic"):
+        presets.find(bench(), "Deeep")
+
+
+def test_what_is_not_set_up_is_told_and_what_is_set_up_is_used(bench: Open) -> None:
+    without = presets.find(bench(), "Academic")
+    assert {gap.text for gap in without.gaps} == {presets.UNSET_WEB, presets.UNSET_MODEL, presets.NETWORK}
+    assert "scholar" in without.choices.tools
+    opened = bench(searxng_url="http://127.0.0.1:9", model="openai:some")
+    found = presets.find(opened, "Academic")
+    assert [gap.text for gap in found.gaps] == [presets.NETWORK]
+    assert opened.recipe(**{**found.choices.arguments(), "model": "extractive"}).search == ("library", "searxng")
+
+
+def test_ones_own_preset_comes_back_as_it_was_kept(bench: Open) -> None:
+    opened = bench()
+    choices = Choices(
+        framework="parallel", context="window", options={"framework.n": 2, "framework.spread": 0.5, "context.k": 3},
+        roles={"writer": "openai:big"}, tools=("search",), budget=Budget(usd=0.5), temperature=0.2, language="zh",
+    )  # fmt: skip
+    presets.keep(opened, " Weekly  review ", choices)
+    assert presets.names(opened)[-1] == "Weekly review"
+    found = presets.find(opened, "weekly review")
+    assert (found.choices, found.gaps) == (choices, ())
+    presets.keep(opened, "Weekly review", Choices())
+    assert presets.find(opened, "Weekly review").choices == Choices(context=None)
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 41, "deep"])
+def test_a_name_that_cannot_be_kept_is_refused(bench: Open, name: str) -> None:
+    opened = bench()
+    with pytest.raises(ConfigError, match="preset name"):
+        presets.keep(opened, name, Choices())
+    assert opened.desk.presets() == []
+
+
+def test_what_has_gone_since_is_left_out_by_name(bench: Open) -> None:
+    opened = bench()
+    wanted = Choices(
+        framework="rewoo", context="evolving", options={"framework.concurrency": 99, "framework.gone": 1, "context.k": 2},
+        tools=("search", "telescope"), search=("library", "tavily", "archive"), scholar=("nobody",), folders=("/gone",),
+        mcp=("away",), roles={"poet": "openai:x", "judge": "extractive"},
+    )  # fmt: skip
+    found = presets.fit(opened, wanted)
+    assert opened.recipe(**found.choices.arguments()).framework == "rewoo"
+    said = " ".join(map(str, found.gaps))
+    for name in ("evolving", "concurrency", "gone", "context.k", "telescope", "TAVILY_API_KEY", "archive", "nobody",
+                 "/gone", "away", "poet"):  # fmt: skip
+        assert name in said
+    assert found.choices.search == ("library",)
+    assert found.choices.roles == {"judge": "extractive"}
+
+
+def test_a_model_is_never_replaced_unasked(bench: Open) -> None:
+    found = presets.fit(bench(), Choices(model="openai:paid"))
+    assert (found.choices.model, found.gaps) == ("openai:paid", ())
+
+
+def test_a_preset_that_cannot_be_read_is_named(bench: Open) -> None:
+    opened = bench()
+    opened.desk.keep_preset(Preset("Broken", {"tools": 7}))
+    with pytest.raises(ConfigError, match=r"preset 'Broken' cannot be read: .*tools"):
+        presets.find(opened, "Broken")
+
+
+def test_a_recipe_makes_the_choices_that_make_it_again(bench: Open) -> None:
+    opened = bench()
+    recipe = opened.recipe(
+        framework="tool_rounds", context="window", options={"framework.rounds": 3, "context.k": 2}, tools=["search"],
+        budget=Budget(seconds=9), roles={"summarise": "extractive"}, protocol="tagged", temperature=0.1, language="en",
+    )  # fmt: skip
+    assert opened.recipe(**presets.of(recipe).arguments()) == recipe
+
+
+def test_choices_are_all_that_a_recipe_takes() -> None:
+    own = {"framework_options", "context_options", "prompts"}
+    assert set(Choices.__struct_fields__) - {"options"} == set(Recipe.__struct_fields__) - own
+
+
+def test_advice_names_pairs_that_can_be_chosen() -> None:
+    for each in ADVICE:
+        registry.framework.get(each.framework)
+        registry.context.get(each.context)
+        assert cells.refusal(each.framework, each.context) is None
+        assert presets.advice(each.framework, each.context) == each.id
+
+
+def test_every_framework_and_strategy_says_when_it_suits() -> None:
+    for entry in [*registry.framework.all(), *registry.context.all()]:
+        assert entry.traits.get("when", "").endswith("."), entry.id

