@@ -14,7 +14,7 @@ home.start_with_app()
 asked.address()
 if shown := st.query_params.get("run"):
     # The question stands over its run: no box holds another one beside it.
-    asked.links(shown)
+    asked.way_back()
     run.show(home.bench(), shown)
     st.stop()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.parts import address, document, folders, home, library_browse, library_collections, library_search, upload
@@ -11,50 +9,43 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 
 home.start_with_app()
-STYLE = Path(__file__).parent / "parts" / "lists.css"
 
 
 def searched() -> None:
     address.put("q", st.session_state["library-q"] or "")
 
 
-st.html(STYLE)
-page = st.container(key="library-page")
 url, collection = st.query_params.get("doc", ""), st.query_params.get("collection", "")
 if url:
-    with page:
-        document.draw(home.bench().library, url, st.query_params.get("quote", ""))
+    document.draw(home.bench().library, url, st.query_params.get("quote", ""))
     st.stop()
 
-with page:
-    query = st.query_params.get("q", "")
-    place = t("Search {name}", name=library_collections.title(collection)) if collection else t("Search the library")
-    address.shows("library-q", query)
-    st.text_input(
-        plain(place), key="library-q", type="search", placeholder=place, label_visibility="collapsed",
-        on_change=searched,
-    )  # fmt: skip
-    messages = st.container(gap="xsmall")
-    bench = home.bench()
-    with messages:
-        library_collections.said()
-    if query:
-        if collection:
-            back = t("Back to {name}", name=plain(library_collections.title(collection)))
-            st.page_link(
-                "pages/library.py", label=back, icon=":material/arrow_back:", query_params={"collection": collection}
-            )
-        library_search.draw(bench, query, collection)
-    elif collection:
-        library_browse.draw(bench, collection)
-    else:
-        above = st.container()
-        st.subheader(t("Your own documents"), anchor=False)
-        folder, files = st.columns(2, gap="large")
-        with folder:
-            folders.add(bench, "library")
-        with files:
-            upload.draw(bench, "library")
-        with above:
-            library_collections.draw(bench)
-            st.caption(t("Words are searchable at once. Vectors let a search find the same meaning in other words."))
+query = st.query_params.get("q", "")
+place = t("Search {name}", name=library_collections.title(collection)) if collection else t("Search the library")
+address.shows("library-q", query)
+st.text_input(
+    plain(place), key="library-q", type="search", placeholder=place, label_visibility="collapsed",
+    on_change=searched,
+)  # fmt: skip
+messages = st.container(gap="xsmall")
+bench = home.bench()
+with messages:
+    library_collections.said()
+if query:
+    if collection:
+        back = t("Back to {name}", name=plain(library_collections.title(collection)))
+        address.link(back, "library-back", ":material/arrow_back:", q="")
+    library_search.draw(bench, query, collection)
+elif collection:
+    library_browse.draw(bench, collection)
+else:
+    above = st.container()
+    st.subheader(t("Your own documents"), anchor=False)
+    folder, files = st.columns(2, gap="large")
+    with folder:
+        folders.add(bench, "library")
+    with files:
+        upload.draw(bench, "library")
+    with above:
+        library_collections.draw(bench)
+        st.caption(t("Words are searchable at once. Vectors let a search find the same meaning in other words."))

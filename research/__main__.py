@@ -52,34 +52,65 @@ def _parser() -> argparse.ArgumentParser:
 
     run = add("run", "running.run", "research a question")
     run.add_argument("question", help=f'e.g. "{EXAMPLE}"')
-    run.add_argument("--framework", default="react", help="default: react")
+    run.add_argument(
+        "--preset", metavar="NAME", help='"Quick look", Deep, Academic, "High reliability", or one of your own'
+    )
+    run.add_argument("--framework", help="default: react")
     run.add_argument("--context", help="context strategy; default: full, evolving for iter_research")
-    run.add_argument(
-        "--model",
-        help="extractive, openai:NAME, anthropic:NAME, gguf:PATH, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL",
-    )
-    run.add_argument(
-        "--role", action="append", default=[], metavar="ROLE=MODEL", help="another model for a role, e.g. summariser"
-    )
-    run.add_argument("--protocol", default="auto", choices=["auto", "native", "tagged"], help="how calls travel")
     run.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. framework.rounds=5 context.k=3"
     )
-    run.add_argument(
-        "--tools", default="search,visit,python", help="of search,visit,python,scholar; default: search,visit,python"
-    )
-    run.add_argument("--search", default="library", help="library, web, or web services by name; default: library")
-    run.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers of mcp.json whose tools are offered")
-    run.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
-    run.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
-    run.add_argument("--budget-tokens", type=_positive(int), metavar="N")
-    run.add_argument("--budget-usd", type=_positive(float), metavar="X")
-    run.add_argument("--budget-seconds", type=_positive(float), metavar="S")
     run.add_argument("--follow", metavar="RUN", help="go on from what that run found; its sources keep their numbers")
     run.add_argument("--export", metavar="FILE.md", help="write the report there")
     run.add_argument("--detach", action="store_true", help="print the run's id and go on in the background")
     run.add_argument("--json", action="store_true")
     run.add_argument("--run-id", help=argparse.SUPPRESS)
+
+    compare = add(
+        "compare", "comparing.compare", "one question with several recipes at once, or saved runs side by side"
+    )
+    compare.add_argument("question", nargs="?", help="what every recipe is asked")
+    compare.add_argument(
+        "--recipe",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK/CONTEXT[/MODEL]",
+        help="given 2 to 4 times, e.g. react/full",
+    )
+    compare.add_argument(
+        "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
+    )
+    compare.add_argument("--export", metavar="FILE.md", help="write the comparison there")
+    compare.add_argument("--json", action="store_true")
+
+    for sub in (run, compare):
+        sub.add_argument(
+            "--model",
+            help="extractive, openai:NAME, anthropic:NAME, gguf:PATH, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL",
+        )
+        sub.add_argument(
+            "--role",
+            action="append",
+            default=[],
+            metavar="ROLE=MODEL",
+            help="another model for a role, e.g. summariser",
+        )
+        sub.add_argument("--protocol", default="auto", choices=["auto", "native", "tagged"], help="how calls travel")
+        sub.add_argument(
+            "--tools",
+            default="search,visit,python",
+            help="of search,visit,python,scholar; default: search,visit,python",
+        )
+        sub.add_argument("--search", default="library", help="library, web, or web services by name; default: library")
+        sub.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers of mcp.json whose tools are offered")
+        sub.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
+        sub.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
+        sub.add_argument("--budget-tokens", type=_positive(int), metavar="N")
+        sub.add_argument("--budget-usd", type=_positive(float), metavar="X")
+        sub.add_argument("--budget-seconds", type=_positive(float), metavar="S")
+
+    # What is not given is left to the preset.
+    run.set_defaults(protocol=None, tools=None, search=None, mcp=None, folder=None)
 
     runs = add("runs", "saved.runs", "list saved runs")
     runs.add_argument("query", nargs="?", default="", help="only runs whose question or answer holds this")
@@ -140,6 +171,27 @@ def _parser() -> argparse.ArgumentParser:
     act("prepare", "index the World Factbook, once").add_argument(
         "--vectors", action="store_true", help="make the vectors too; the app does it in the background"
     )
+
+    memory = add("memory", "memory.entries", "what earlier runs learned and what you noted")
+    actions = memory.add_subparsers(required=True, metavar="ACTION", parser_class=_Parser)
+    search = act("search", "find entries by meaning and by words")
+    search.add_argument("query")
+    search.add_argument("--limit", type=_positive(int), default=10)
+    search.add_argument("--json", action="store_true")
+    search.set_defaults(command="memory.search")
+    entries = act("list", "list the entries, newest first")
+    entries.add_argument("--limit", type=_positive(int), default=50)
+    entries.add_argument("--json", action="store_true")
+    entries.set_defaults(command="memory.entries")
+    kept = act("export", "write all entries as lines of JSON")
+    kept.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    kept.set_defaults(command="memory.export")
+    load = act("import", "add the entries of an exported file")
+    load.add_argument("file")
+    load.set_defaults(command="memory.load")
+    forget = act("forget", "take entries out of the memory")
+    forget.add_argument("id", nargs="+")
+    forget.set_defaults(command="memory.forget")
 
     parse = add("parse", "parts.parse", "how replies of a model are read: one JSON case a line in, its reading out")
     parse.add_argument("--tools", required=True, metavar="FILE", help='[{"name", "description", "parameters"}, …]')

@@ -86,6 +86,8 @@ class Settings(BaseSettings):
     """Tokens that prompt and reply of a `gguf:` model share; fewer if the model was trained on fewer."""
     python_tool: Literal["auto", "cpython", "monty"] = Field("auto", validation_alias="WORKBENCH_PYTHON")
     """Where a model's Python runs: sealed CPython (Linux) or Monty; `auto` takes the first that is safe here."""
+    memory_capacity: int = Field(1_000, ge=1, le=1_000_000, validation_alias="WORKBENCH_MEMORY_CAPACITY")
+    """Entries that the memory holds; beyond it the oldest that is not pinned makes room."""
     search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
     """Seconds that results of web and scholar services are kept; 0 keeps none."""
 
@@ -197,7 +199,7 @@ def read_saved(home: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             entries = tomllib.load(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a home that cannot be made is told by `load`
         return {}
     except OSError as error:
         raise ConfigError(f"the settings file {path} cannot be read ({error.strerror}); {mend}") from error

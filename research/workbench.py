@@ -78,7 +78,7 @@ class Workbench:
         """What was learned in earlier runs, and what the user noted."""
         from research.memory.memory import Memory
 
-        return Memory(self.settings.home / "memory.sqlite", self.embedder)
+        return Memory(self.settings.home / "memory.sqlite", self.embedder, self.settings.memory_capacity)
 
     @cached_property
     def mcp(self) -> McpServers:

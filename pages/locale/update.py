@@ -12,7 +12,7 @@ from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from research import cells, embedders, registry, space
+from research import cells, embedders, presets, registry, space
 from research.exports import FORMATS
 from research.progress import OUTCOMES
 
@@ -32,6 +32,9 @@ def said() -> Iterator[tuple[str, str]]:
         yield words, "research/progress.py"
     for note in [*cells.NOTES.values(), *cells.OFF.values()]:
         yield note, "research/cells.py"
+    for preset in presets.BUILT_IN:
+        yield from ((text, "research/presets.py") for text in (preset.name, preset.summary))
+    yield from ((text, "research/presets.py") for text in (*presets.GAPS, *presets.KINDS))
     for kind in FORMATS.values():
         yield kind.title, "research/exports/__init__.py"
     for part in [*space.PARTS, "Other"]:
@@ -39,11 +42,12 @@ def said() -> Iterator[tuple[str, str]]:
     for words in embedders.known().values():
         yield words, "research/embedders/__init__.py"
     for entry in [*registry.provider.all(), *registry.searcher.all()]:
-        yield from ((text, f"{entry.function.__module__.replace('.', '/')}.py") for text in (entry.title, entry.summary))
+        yield from (
+            (text, f"{entry.function.__module__.replace('.', '/')}.py") for text in (entry.title, entry.summary)
+        )
     for entry in [*registry.framework.all(), *registry.context.all()]:
         place = f"{entry.function.__module__.replace('.', '/')}.py"
-        yield entry.title, place
-        yield entry.summary, place
+        yield from ((text, place) for text in (entry.title, entry.summary, entry.traits.get("when", "")))
         for option in entry.options:
             yield option.help, place
             yield option.name.replace("_", " ").capitalize(), place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -22,11 +22,6 @@ def number(name: str) -> int:
     return max(0, int(text[:6]) - 1) if text.isdecimal() else 0
 
 
-def without(*names: str) -> dict[str, Any]:
-    """What else stands in the address, for a link on the same page."""
-    return {name: st.query_params.get_all(name) for name in st.query_params if name not in names}
-
-
 def shows(key: str, value: Any) -> None:
     """A widget shows what stands in the address.
 
@@ -34,3 +29,18 @@ def shows(key: str, value: Any) -> None:
     """
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+
+
+def link(
+    label: str, key: str, icon: str | None = None, width: Literal["content", "stretch"] = "content", **to: str
+) -> None:
+    """To another state of the same page: what is named is put into the address, an empty value is taken out.
+
+    `st.page_link` to the page that is open tells the server, and leaves the address of the browser as it was.
+    """
+    st.button(label, key=key, icon=icon, type="tertiary", width=width, on_click=_go, args=(to,))
+
+
+def _go(to: dict[str, str]) -> None:
+    for name, value in to.items():
+        put(name, value)

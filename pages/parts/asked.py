@@ -27,12 +27,10 @@ def address() -> None:
     st.session_state["address"] = told
 
 
-def links(run_id: str) -> None:
-    """The ways on from a run that is shown."""
-    with st.container(horizontal=True, key="ways-on"):
-        st.button(t("New question"), key="new-question", icon=":material/add:", type="tertiary", on_click=_anew)
-        st.button(t("Change and ask again"), key="ask-again", icon=":material/replay:", type="tertiary",
-                  on_click=_again, args=(run_id,))  # fmt: skip
+def way_back() -> None:
+    """From a run that is shown to an empty box."""
+    st.session_state.pop("linked", None)  # asked again, it is filled in anew, whatever was changed since
+    st.button(t("New question"), key="new-question", icon=":material/add:", type="tertiary", on_click=_anew)
 
 
 def arrive() -> RunRow | None:
@@ -98,8 +96,3 @@ def at_work(bench: Workbench) -> None:
 def _anew() -> None:
     st.session_state["question"] = ""
     st.query_params.clear()
-
-
-def _again(run_id: str) -> None:
-    st.session_state.pop("linked", None)  # filled in anew, whatever was changed since
-    st.query_params.from_dict({"again": run_id})

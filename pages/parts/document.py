@@ -17,8 +17,7 @@ PART = 30_000
 
 def draw(library: Library, url: str, quote: str = "") -> None:
     """The text part by part, the quoted lines marked; at first the part that holds them."""
-    back = address.without("doc", "quote", "part")
-    st.page_link(cite.LIBRARY, label=t("Back to the library"), icon=":material/arrow_back:", query_params=back)
+    address.link(t("Back to the library"), "document-back", ":material/arrow_back:", doc="", quote="", part="")
     try:
         document = library.open(url)
     except ToolError as error:

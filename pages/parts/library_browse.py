@@ -22,7 +22,8 @@ PAGE = 200
 
 def draw(bench: Workbench, name: str) -> None:
     """The collection of that name, or the reason why there is none."""
-    st.page_link("pages/library.py", label=t("All of the library"), icon=":material/arrow_back:", query_params={})
+    label = t("All of the library")
+    address.link(label, "library-all", ":material/arrow_back:", collection="", title="", page="", view="")
     info = next((each for each in bench.library.collections() if each.name == name), None)
     if info is None:
         st.error(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 
-from pages.parts import home, undo
+from pages.parts import address, home, undo
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count, when
@@ -15,6 +16,7 @@ from research.search.library import FACTBOOK, FolderReport
 from research.search.overview import CollectionInfo
 from research.workbench import Workbench
 
+CHANGED: Final = "library-changed"
 EVERY_S = 2.0
 """How often the numbers are looked at while vectors are being made."""
 
@@ -26,10 +28,13 @@ def title(name: str) -> str:
 
 def draw(bench: Workbench) -> None:
     """Every collection; the numbers move by themselves as long as something is being made."""
+    st.session_state.pop(CHANGED, None)
     infos = bench.library.collections()
     missing = any(info.vectors < info.passages for info in infos)
 
     def rows() -> None:
+        if st.session_state.pop(CHANGED, False):
+            st.rerun()  # a button of this part was pressed: the way back and what came of it stand above
         now = bench.library.collections()
         for info in now:
             _row(bench, info)
@@ -45,8 +50,8 @@ def _row(bench: Workbench, info: CollectionInfo) -> None:
     with st.container(key=f"collection-{info.name}", border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(title(info.name))}**  \n:gray[{numbers(info)}]", width="stretch")
-            st.page_link("pages/library.py", label=t("Browse"), icon=":material/list:",
-                         query_params={"collection": info.name})  # fmt: skip
+            st.button(t("Browse"), key=f"browse-{info.name}", icon=":material/list:", type="tertiary", on_click=_browse,
+                      args=(info.name,))  # fmt: skip
             if info.name != FACTBOOK:
                 actions(bench, info.name)
         joining(info)
@@ -94,6 +99,11 @@ def said() -> None:
         )  # fmt: skip
 
 
+def _browse(name: str) -> None:
+    address.put("collection", name)
+    st.session_state[CHANGED] = True
+
+
 def _refresh(bench: Workbench, name: str) -> None:
     try:
         found: FolderReport | str = bench.library.add_folder(Path(name))
@@ -101,6 +111,7 @@ def _refresh(bench: Workbench, name: str) -> None:
     except ConfigError as error:
         found = str(error)
     st.session_state["library-refreshed"] = name, found
+    st.session_state[CHANGED] = True
 
 
 def _forget(bench: Workbench, name: str) -> None:
@@ -113,3 +124,4 @@ def _forget(bench: Workbench, name: str) -> None:
         del st.query_params["collection"]
     text = t("{name} will no longer be searched. Its files stay where they are.", name=plain(title(name)))
     undo.offer(text, lambda: bench.library.restore(name))
+    st.session_state[CHANGED] = True

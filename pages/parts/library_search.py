@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import address, cite, home, library_collections
+from pages.parts import address, home, library_collections
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError, ToolError
@@ -45,8 +45,7 @@ def _hit(hit: Hit) -> None:
                     st.progress(min(1.0, max(0.0, hit.cosine)), f":small[:gray[{_ranks(hit)}]]")
             else:
                 st.markdown(f":small[:gray[{_ranks(hit)}]]", width="content")
-            st.page_link(cite.LIBRARY, label=t("Open"), icon=":material/menu_book:",
-                         query_params={**address.without(), "doc": passage.url, "quote": passage.quote})  # fmt: skip
+            address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
         st.markdown("  \n".join(plain(line) for line in passage.quote.splitlines() if line.strip()))
 
 

@@ -42,7 +42,7 @@ def selected(rows: Sequence[RunRow]) -> list[RunRow]:
 
 def draw(rows: Sequence[RunRow], opened: bool) -> None:
     """Newest first.  A click on a cell opens the run; boxes are checked for what is done to several."""
-    st.html(Path(__file__).with_name("lists.css"))
+    st.html(Path(__file__).with_suffix(".css"))
     with st.container(key="runs-wide"):
         _table(rows, opened)
     with st.container(key="runs-narrow", gap="xxsmall"):
@@ -105,12 +105,9 @@ def show(run_id: str) -> None:
 
 
 def _links(rows: Sequence[RunRow]) -> None:
-    kept = address.without("run", "round")
     for row in rows[:LINKS]:
         question = plain(clip(" ".join(row.question.split()), 90))
-        st.page_link(
-            "pages/runs.py", label=f"{question}  \n:gray[{ending(row)} · {when(row.created)}]",
-            query_params={**kept, "run": row.id}, width="stretch",
-        )  # fmt: skip
+        label = f"{question} :small[:gray[{ending(row)} · {when(row.created)}]]"
+        address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")
     if len(rows) > LINKS:
         st.caption(t("The newest {n} are listed; search for others.", n=LINKS))

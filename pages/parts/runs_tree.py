@@ -28,13 +28,12 @@ def draw(bench: Workbench, run_id: str) -> None:
         return
     title = t("Family of this run · {n} runs", n=len(family))
     with st.container(key="runs-tree"), st.expander(title, icon=":material/account_tree:"):
-        kept = address.without("run", "round")
         for depth, member in family:
             label = _label(member, depth)
             if member.id == row.id:
                 st.markdown(f"{_indent(depth)}**{label}**")
             else:
-                st.page_link("pages/runs.py", label=f"{_indent(depth)}{label}", query_params={**kept, "run": member.id})
+                address.link(f"{_indent(depth)}{label}", f"runs-tree-{member.id}", run=member.id, round="")
         if len(family) == MOST:
             st.caption(t("The first {n} are drawn.", n=MOST))
 

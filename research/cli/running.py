@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from research.cli.common import index, load, names, open_home, pairs, print_run, writable
 from research.errors import ConfigError
@@ -20,26 +22,12 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     from research.engine import checked_question
-    from research.recipe import Budget
 
     checked_question(arguments.question)
     export = writable(arguments.export) if arguments.export else None
     bench = open_home(arguments)
     before = bench.store.run(arguments.follow).id if arguments.follow else None
-    recipe = bench.recipe(
-        framework=arguments.framework,
-        context=arguments.context,
-        model=arguments.model,
-        roles=pairs(arguments.role, "--role"),
-        protocol=arguments.protocol,
-        options=pairs(arguments.set, "--set"),
-        tools=names(arguments.tools),
-        search=names(arguments.search),
-        mcp=names(arguments.mcp),
-        temperature=arguments.temperature,
-        folders=arguments.folder,
-        budget=Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
-    )
+    recipe = bench.recipe(**_choices(bench, arguments))
     index(bench, recipe.folders)
     if arguments.detach:
         return _detach(bench)
@@ -98,6 +86,35 @@ def fork(arguments: argparse.Namespace) -> int:
     events = bench.engine.forked(row.id, arguments.round, recipe=recipe)
     print(f"run {events.run_id}", file=sys.stderr, flush=True)
     return print_run(_watch(bench, events, RunView()), arguments.json)
+
+
+def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `Workbench.recipe`: those of the preset, if one is named, then what stands on the command line."""
+    from research import presets
+
+    found = presets.find(bench, arguments.preset) if arguments.preset else presets.Fitted(presets.Choices())
+    for gap in found.gaps:
+        print(f"preset: {gap}", file=sys.stderr)
+    choices = found.choices.arguments()
+    options = choices.pop("options")
+    given = {
+        "framework": arguments.framework, "context": arguments.context, "model": arguments.model,
+        "protocol": arguments.protocol, "temperature": arguments.temperature, "folders": arguments.folder,
+        **{
+            name: names(text) for name in ("tools", "search", "mcp") if (text := getattr(arguments, name)) is not None
+        },
+    }  # fmt: skip
+    for side in ("framework", "context"):
+        # The preset's options belong to its own framework and strategy.
+        if given[side] not in (None, choices[side]):
+            options = {name: value for name, value in options.items() if not name.startswith(f"{side}.")}
+            if side == "framework":
+                choices["context"] = None
+    choices |= {name: value for name, value in given.items() if value is not None}
+    caps = {"tokens": arguments.budget_tokens, "usd": arguments.budget_usd, "seconds": arguments.budget_seconds}
+    budget = msgspec.structs.replace(choices["budget"], **{name: cap for name, cap in caps.items() if cap is not None})
+    roles = {**choices["roles"], **pairs(arguments.role, "--role")}
+    return {**choices, "options": {**options, **pairs(arguments.set, "--set")}, "roles": roles, "budget": budget}
 
 
 def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:

@@ -55,6 +55,7 @@ def _entry(item: Mapping[str, Any]) -> str:
         kind = "online" if address == "url" else "misc"  # an article has to name its journal
     if kind in ("online", "misc"):
         within = "organization"
+    there = item.get("URL", "")
     fields = {
         **{role: " and ".join(map(_name, item.get(role, ()))) for role in ("author", "editor")},
         **{ours: escaped(item.get(theirs, "")) for theirs, ours in _FIELDS.items()},
@@ -62,7 +63,7 @@ def _entry(item: Mapping[str, Any]) -> str:
         "date": _date(item.get("issued")),
         "doi": quote(item.get("DOI", ""), safe=_VERBATIM),
         # biblatex takes addresses verbatim: what could end the field is percent-encoded, and nothing else is touched.
-        address: quote(item["URL"], safe=_VERBATIM) if address == "url" else escaped(item["URL"]),
+        address: quote(there, safe=_VERBATIM) if address == "url" else escaped(there),
         "urldate": _date(item["accessed"]),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]

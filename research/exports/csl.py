@@ -132,7 +132,7 @@ def _key(item: Mapping[str, Any], source: Source) -> str:
     who = _ascii(authors[0].get("family") or authors[0].get("literal", "").rpartition(" ")[2])
     place = (_host(source.url) if web(source.url) else "").removeprefix("www.").partition(".")[0]
     year = str(item["issued"]["date-parts"][0][0]) if "issued" in item else ""
-    word = next(filter(None, map(_ascii, content_tokens(item["title"]))), "")
+    word = next(filter(None, map(_ascii, content_tokens(item.get("title", "")))), "")
     return f"{who or _ascii(place) or 'source'}{year}{word}"[:60]
 
 

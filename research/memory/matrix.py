@@ -67,14 +67,16 @@ class Matrix:
         found: list[int] = numbers[top[np.argsort(-scores[top], kind="stable")]].tolist()
         return found
 
-    def alike(self, vectors: NDArray[np.float32], least: float, limit: int) -> list[list[int]]:
-        """For each unit vector the numbers of at most `limit` others with a cosine of at least `least`, best first."""
+    def alike(self, vectors: NDArray[np.float32], among: Sequence[int], least: float, limit: int) -> list[list[int]]:
+        """For each unit vector the numbers with a cosine of at least `least`: `limit` of `among` at most, best first."""
+        numbers, rows = self._numbers[: len(self)], self._vectors[: len(self)]
+        if 2 * len(among) < len(self):  # else a copy would cost more than it saves
+            numbers, rows = np.array(among, np.int64), self.take(among)
         found: list[list[int]] = []
         for start in range(0, len(vectors), _BLOCK):
-            scores = vectors[start : start + _BLOCK] @ self._vectors[: len(self)].T
-            for line in scores:
-                rows = np.flatnonzero(line >= least)
-                found.append(self._numbers[rows[np.argsort(-line[rows], kind="stable")][:limit]].tolist())
+            for line in vectors[start : start + _BLOCK] @ rows.T:
+                near = np.flatnonzero(line >= least)
+                found.append(numbers[near[np.argsort(-line[near], kind="stable")][:limit]].tolist())
         return found
 
     def take(self, numbers: Sequence[int]) -> NDArray[np.float32]:

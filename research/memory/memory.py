@@ -32,7 +32,7 @@ LONGEST = 100_000
 """Characters of a text or a quote."""
 _CHUNK = 128
 """Entries that are encoded, compared and committed together."""
-_DEPTH = 50
+_DEPTH = 30
 """Entries that each of the two rankings brings into the fusion."""
 _TWINS = 8
 """Near entries that a new one is compared with."""
@@ -91,7 +91,7 @@ class Memory:
             with self._shelf.writing():
                 self._vectors.same_encoder()  # another process may have been the first to write
                 there = self._shelf.by_id([entry.id for entry in chunk if entry.id])
-                rivals = self._rivals(vectors)
+                rivals = self._rivals(chunk, vectors)
                 likeness = vectors @ vectors.T
                 kept: dict[int, tuple[int, Entry]] = {}
                 for place, entry in enumerate(chunk):
@@ -114,12 +114,13 @@ class Memory:
             self._vectors.drop(gone)
         return added
 
-    def _rivals(self, vectors: NDArray[np.float32]) -> list[list[tuple[int, Entry]]]:
-        """For each vector the kept entries that may say the same, nearest first."""
+    def _rivals(self, chunk: Sequence[Entry], vectors: NDArray[np.float32]) -> list[list[tuple[int, Entry]]]:
+        """For each of some new entries the kept ones that may say the same, nearest first."""
         matrix = self._vectors.synced()
         if matrix is None:
-            return [[] for _ in vectors]
-        alike = matrix.alike(vectors, near.LEAST, _TWINS)
+            return [[] for _ in chunk]
+        among = [number for number in self._shelf.of_sources({entry.url for entry in chunk}) if number in matrix]
+        alike = matrix.alike(vectors, among, near.LEAST, _TWINS)
         entries = self._shelf.entries([number for numbers in alike for number in numbers])
         return [[(number, entries[number]) for number in numbers if number in entries] for numbers in alike]
 

@@ -171,6 +171,12 @@ class Shelf:
         with self._lock:
             return [n for (n,) in self._db.conn.execute(f"SELECT number FROM entries WHERE {where}", parameters)]
 
+    def of_sources(self, urls: Iterable[str]) -> list[int]:
+        """Numbers of what comes from these sources; the empty url is what has none."""
+        query = f"SELECT number FROM entries WHERE forgotten IS NULL AND url IN {_LISTED}"
+        with self._lock:
+            return [number for (number,) in self._db.conn.execute(query, [_json(list(urls))])]
+
     def count(self, filters: Filters = NO_FILTERS) -> int:
         where, parameters = _where(filters)
         with self._lock:
@@ -310,6 +316,7 @@ _FIRST = (
         forgotten REAL)""",
     "CREATE INDEX entries_time ON entries (time)",
     "CREATE INDEX entries_run ON entries (run)",
+    "CREATE INDEX entries_url ON entries (url)",
     # For the count and for the oldest: what is forgotten or pinned is not in the way.
     "CREATE INDEX entries_seen ON entries (seen, pinned) WHERE forgotten IS NULL",
     "CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL)",

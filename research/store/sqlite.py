@@ -170,9 +170,10 @@ class SqliteStore:
             self._db["controls"].insert({"run": run_id, "control": control, "time": time.time()})  # type: ignore[union-attr]
 
     def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
+        # In the order they were asked: the last request wins.
+        query = f"SELECT run, control FROM controls WHERE run IN ({_marks(run_ids)}) ORDER BY rowid"
         with self._lock:
-            rows = self._db.conn.execute(f"SELECT run, control FROM controls WHERE run IN ({_marks(run_ids)})", run_ids)
-            return dict(rows.fetchall())
+            return dict(self._db.conn.execute(query, run_ids).fetchall())
 
     def withdraw(self, run_id: str) -> None:
         with self._lock:

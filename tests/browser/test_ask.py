@@ -51,7 +51,7 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
     expect(page.locator(".st-key-report")).to_contain_text("made of basalt", timeout=60_000)
     expect(box).to_have_count(0)
 
-    page.get_by_role("button", name="Change and ask again").click()
+    page.get_by_role("link", name="Run again with another recipe").click()
     page.wait_for_url(re.compile(r"[?&]again="))
     expect(box).to_have_value("What is the moon made of?")
     expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()

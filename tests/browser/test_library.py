@@ -21,7 +21,7 @@ def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, app:
     expect(page.get_by_text("Select a row to read the document.")).to_be_visible()
     page.get_by_test_id("stDataFrame").click(position={"x": 200, "y": 52})
     expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
-    page.get_by_role("link", name="Back to the library").click()
+    page.get_by_role("button", name="Back to the library").click()
     page.wait_for_url(re.compile(r"collection=factbook"))
 
     page.goto(f"{app.url}/library")
@@ -34,7 +34,7 @@ def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, app:
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("button", name="Forget")).to_be_visible()
 
-    page.get_by_role("textbox", name="Search the library").fill("moon basalt")
+    page.get_by_role("searchbox", name="Search the library").fill("moon basalt")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The moon is made of basalt.")).to_be_visible()
     page.wait_for_url(re.compile("q=moon"))

@@ -65,7 +65,7 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
             expect(page.get_by_test_id("stSkeleton").locator("visible=true")).to_have_count(0)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.screenshot(path=OUTPUT / f"runs-list-{width}-{scheme}.png")
-        page.locator(".st-key-runs-narrow").get_by_role("link").first.click()
+        page.locator(".st-key-runs-narrow").get_by_role("button").first.click()
         page.wait_for_url(re.compile(SECOND))
         expect(page.locator(".st-key-run")).to_be_visible()
         page.goto("about:blank")

@@ -320,3 +320,9 @@ def test_a_source_keeps_what_each_of_its_passages_told() -> None:
     )
     (kept,) = run_of(first, again, report="Fact [1].").cited_sources
     assert kept.csl == {"DOI": "10.1234/a", "publisher": "P"}
+
+
+def test_a_source_without_a_title_or_an_address_has_a_key() -> None:
+    view = run_of(Source(1, "", "", "Said."), report="So [1].")
+    assert [item["id"] for item in csl.items(view)] == ["source"]
+    assert "@misc{source," in bibtex.render(view)

@@ -1,0 +1,58 @@
+"""The story of the page Memory: note something, find it by meaning, pick it on the map, change it, forget it, take it back."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from research.memory import Entry
+from tests.browser.conftest import OUTPUT, App
+
+NOTE = "The staple food of Ethiopia is injera, made from teff flour."
+OTHERS = (
+    "Iceland draws its power from the heat of the earth.",
+    "Norway has a large wealth fund.",
+    "长江是中国最长的河流。",
+)
+
+
+def row(page: Page, text: str) -> Locator:
+    return page.locator(".st-key-memory-list").get_by_role("link", name=text)
+
+
+def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(app: App, page: Page) -> None:
+    page.goto(f"{app.url}/memory")
+    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    page.get_by_label("Note", exact=True).fill(NOTE)
+    page.get_by_role("button", name="Remember").click()
+    opened = page.locator(".st-key-memory-opened")
+    expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first text loads the encoder
+    memory = app.bench.memory
+    memory.add(Entry(text) for text in OTHERS)
+
+    page.goto(f"{app.url}/memory")
+    page.get_by_placeholder("Search by meaning or by words").fill("what do people eat in Addis Ababa")
+    page.keyboard.press("Enter")
+    expect(page.locator(".st-key-memory-list").get_by_role("progressbar").first).to_be_visible()
+    first = page.locator(".st-key-memory-list").get_by_role("link").first
+    expect(first).to_contain_text("injera")
+    assert "q=what" in page.url
+
+    points = page.locator(".st-key-memory-map .mark-symbol.role-mark path")
+    expect(points).to_have_count(4)
+    page.screenshot(path=OUTPUT / "memory-search.png", full_page=True)
+    points.nth(3).click()  # drawn newest first: the note is the oldest
+    expect(opened.get_by_text(NOTE)).to_be_visible()
+    assert "entry=" in page.url
+
+    opened.get_by_role("button", name="Edit").click()
+    page.get_by_label("Text", exact=True).fill("Injera is eaten with stew.")
+    page.get_by_role("button", name="Save").click()
+    expect(opened.get_by_text("Injera is eaten with stew.")).to_be_visible()
+    expect(row(page, "Injera is eaten with stew.")).to_be_visible()
+
+    opened.get_by_role("button", name="Forget").click()
+    expect(row(page, "Injera is eaten with stew.")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(opened.get_by_text("Injera is eaten with stew.")).to_be_visible()
+    assert memory.count() == 4
+    memory.close()

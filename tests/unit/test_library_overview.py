@@ -1,0 +1,123 @@
+"""The library seen as a whole: how near a hit is, what was forgotten, where documents lie, older files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from research.errors import ConfigError, ToolError
+from research.search import schema
+from research.search.library import FACTBOOK, Library
+
+
+class Letters:
+    """Encodes by how often each letter occurs."""
+
+    id, dimension = "letters", 26
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.array([[1e-3 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts], "<f4")
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype("<f4")
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name, text in {"whale": "The blue whale swims.", "moon": "The moon is basalt.", "wood": "Oak is hard."}.items():
+        (folder / f"{name}.md").write_text(f"# {name.title()}\n\n{text}", "utf-8")
+    (folder / "broken.pdf").write_bytes(b"no pdf")
+    return folder
+
+
+@pytest.fixture
+def library(tmp_path: Path, papers: Path) -> Library:
+    library = Library(tmp_path / "home", Letters())
+    library.add_folder(papers)
+    return library
+
+
+def test_a_hit_says_its_cosine_and_both_ranks(library: Library, papers: Path) -> None:
+    (hit,) = library.scored("basalt")
+    assert (hit.cosine, hit.words, hit.meaning, hit.collection) == (None, 1, None, str(papers))
+    library.embed_missing()
+    hits = library.scored("moon basalt")
+    assert [hit.passage for hit in hits] == library.search("moon basalt")
+    assert (hits[0].passage.title, hits[0].words, hits[0].meaning) == ("Moon", 1, 1)
+    assert hits[0].cosine == pytest.approx(max(hit.cosine for hit in hits if hit.cosine is not None))
+    assert all(hit.cosine is not None and 0 < hit.cosine <= 1.001 for hit in hits)
+
+
+def test_what_is_forgotten_is_found_nowhere_until_it_is_restored(library: Library, papers: Path) -> None:
+    library.embed_missing()
+    (url,) = [each.url for each in library.documents(str(papers), "moon")]
+    library.forget(str(papers))
+    assert library.collections() == []
+    assert library.search("moon basalt") == []
+    for ask in (lambda: library.documents(str(papers)), lambda: library.search("moon", collections=[str(papers)])):
+        with pytest.raises(ConfigError, match="unknown collection"):
+            ask()
+    with pytest.raises(ToolError, match="no document"):
+        library.open(url)
+    library.restore(str(papers))
+    assert library.search("moon basalt")[0].title == "Moon"
+    assert library.open(url).title == "Moon"
+
+
+def test_a_forgotten_folder_that_is_added_again_is_back(library: Library, papers: Path) -> None:
+    library.forget(str(papers))
+    assert library.add_folder(papers).unchanged == 3
+    assert library.purge(before=9e9) == 0
+    assert library.search("basalt")
+
+
+def test_a_purge_removes_what_was_forgotten_before(library: Library, papers: Path) -> None:
+    library.forget(str(papers))
+    assert library.purge(before=1.0) == 0
+    assert library.purge(before=9e9) == 1
+    library.restore(str(papers))
+    assert library.collections() == []
+    assert (papers / "moon.md").exists()
+
+
+def test_the_factbook_is_not_forgotten(library: Library) -> None:
+    with pytest.raises(ConfigError, match="belongs to the workbench"):
+        library.forget(FACTBOOK)
+
+
+def test_unreadable_files_are_remembered_until_they_are_mended(library: Library, papers: Path) -> None:
+    assert [path.name for path, _ in library.unreadable(str(papers))] == ["broken.pdf"]
+    assert library.collections()[0].unreadable == 1
+    (papers / "broken.pdf").unlink()
+    library.add_folder(papers)
+    assert library.unreadable(str(papers)) == []
+
+
+def test_the_map_has_a_place_for_each_document(library: Library, papers: Path) -> None:
+    assert library.spots(str(papers)) == []  # no vectors yet
+    library.embed_missing()
+    spots = library.spots(str(papers))
+    assert sorted(spot.title for spot in spots) == ["Moon", "Whale", "Wood"]
+    assert all(-1 <= spot.x <= 1 and -1 <= spot.y <= 1 for spot in spots)
+    assert len({(spot.x, spot.y) for spot in spots}) == 3
+    assert len(library.spots(str(papers), limit=1)) == 1
+
+
+def test_a_library_of_the_first_version_is_taken_over(tmp_path: Path, papers: Path) -> None:
+    home = tmp_path / "old"
+    home.mkdir()
+    with closing(sqlite3.connect(home / "library.sqlite", isolation_level=None)) as connection:
+        for statement in schema._VERSIONS[0]:
+            connection.execute(statement)
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute("INSERT INTO collections (name) VALUES (?)", [str(papers)])
+    library = Library(home)
+    assert library.collections()[0].indexed is None
+    library.add_folder(papers)
+    assert library.collections()[0].indexed is not None
