@@ -102,6 +102,14 @@ class Workbench:
             self.library.embed_missing(progress)
         return unreadable
 
+    def purge(self, before: float) -> None:
+        """Remove for good the runs and folders deleted before that time, seconds since the epoch.
+
+        The memory does so by itself when it is opened.
+        """
+        self.store.purge(before)
+        self.library.purge(before)
+
     def recipe(
         self,
         *,

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
+from typing import Final
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError, WorkbenchError
 from research.workbench import Workbench
+
+
+KEPT_S: Final = 86_400.0
+"""What was deleted can be brought back for so long, whoever still holds the button; then it is removed for good."""
 
 
 class Preparation(threading.Thread):
@@ -26,6 +33,7 @@ class Preparation(threading.Thread):
 
     def run(self) -> None:
         try:
+            self._bench.purge(time.time() - KEPT_S)
             self._bench.prepare((), self._report)
             self._bench.library.start_embedding()
         except (WorkbenchError, OSError, sqlite3.Error) as error:
@@ -46,7 +54,7 @@ def bench() -> Workbench:
     try:
         return _open()[0]
     except ConfigError as error:
-        st.error(plain(str(error)), title="The workbench cannot be opened")
+        st.error(plain(str(error)), title=t("The workbench cannot be opened"))
         st.stop()
 
 
@@ -65,11 +73,11 @@ def until_ready() -> None:
         bar = st.empty()
         while preparation.is_alive():
             share = min(1.0, preparation.done / preparation.total)
-            bar.progress(share, f"Making the library searchable, once: {share:.0%}")
+            bar.progress(share, t("Making the library searchable, once: {share}", share=f"{share:.0%}"))
             preparation.join(0.2)
         bar.empty()
     if preparation.error:
-        st.error(plain(preparation.error), title="The library could not be made ready")
+        st.error(plain(preparation.error), title=t("The library could not be made ready"))
         st.stop()
 
 

@@ -41,7 +41,7 @@ def _hit(hit: Hit) -> None:
             where = plain(library_collections.title(hit.collection))
             st.markdown(f"**{plain(passage.title)}** :small[:gray[{where}]]", width="stretch")
             if hit.cosine is not None:
-                with st.container(width=170):
+                with st.container(width=220):
                     st.progress(min(1.0, max(0.0, hit.cosine)), f":small[:gray[{_ranks(hit)}]]")
             else:
                 st.markdown(f":small[:gray[{_ranks(hit)}]]", width="content")

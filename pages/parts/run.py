@@ -18,8 +18,10 @@ from research.text import clip
 from research.view import RunView
 from research.workbench import Workbench
 
-TICK_S = 0.5
+TICK_S = 0.4
 """How often a running run is looked at."""
+SETTLE = 4
+"""New rounds at which the page is drawn again: that takes longer than a tick, so not each round does it."""
 SHOWN = 300
 """Characters of the question that stand over the run."""
 
@@ -101,7 +103,7 @@ def _follow(
                 st.rerun()
         except ConfigError:
             st.rerun()  # it was deleted meanwhile
-        changed = _standing(view) != drawn
+        changed = _outgrown(drawn, _standing(view))
         now = time.time()
         with top:
             head.live(bench, row, view, now)
@@ -119,6 +121,11 @@ def _follow(
     follow()
 
 
+def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
+    """Whether what stands outside the fragment is out of date: the report, or rounds that are too many or undone."""
+    return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
+
+
 def _standing(view: RunView) -> tuple[int, int, int]:
-    """Changes when something has come to stay, or what had is taken up again."""
+    """Rounds, finished rounds and reports."""
     return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports)

@@ -23,7 +23,8 @@ class Letters:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.array([[1e-3 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts], "<f4")
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype("<f4")
+        unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype("<f4")
+        return unit
 
 
 @pytest.fixture
