@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import asked, cards, choices, form, home, presets, run
+from pages.parts import asked, choices, form, home, presets, run
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
@@ -20,7 +20,6 @@ if shown := st.query_params.get("run"):
 
 again = asked.arrive()
 st.session_state.setdefault("question", EXAMPLE)
-st.html(cards.STYLE)
 with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
     question = st.text_area(
         t("Question"), key="question", height="content", persist_state="session", label_visibility="collapsed",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.parts import compare_form, compare_past, compare_view, home
 from pages.parts.language import t
 
 home.start_with_app()
-st.html(Path(__file__).parent / "parts" / "compare.css")
 key = st.query_params.get("id", "")
 asked = compare_form.box() if not key and not st.query_params.get("runs") else None
 

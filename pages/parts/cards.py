@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +12,6 @@ from pages.parts.safe import plain
 from research import cells, presets, registry
 from research.registry import Entry
 
-STYLE: Final = Path(__file__).parent / "cards.css"
 ORDER: Final = {name: number for number, name in enumerate([*cells.FRAMEWORKS, *cells.CONTEXTS])}
 """As the docs list them; what is not among them follows by name."""
 TASKS: Final = {

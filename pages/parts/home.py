@@ -15,7 +15,6 @@ from pages.parts.safe import plain
 from research.errors import ConfigError, WorkbenchError
 from research.workbench import Workbench
 
-
 KEPT_S: Final = 86_400.0
 """What was deleted can be brought back for so long, whoever still holds the button; then it is removed for good."""
 

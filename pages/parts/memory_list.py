@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
@@ -60,7 +59,6 @@ def foot(bench: Workbench, total: int) -> None:
 
 def draw(bench: Workbench, entries: Sequence[Entry | Found], opened: str) -> None:
     """One row an entry; what was found by a search has its likeness to the query before it."""
-    st.html(Path(__file__).with_suffix(".css"))
     with st.container(key="memory-list", gap=None):
         for each in entries:
             entry = each.entry if isinstance(each, Found) else each

@@ -38,8 +38,8 @@ BEFORE = 2_000
 """Characters of an earlier wording, or of a statement that is gone."""
 _DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d+[.)])){10}|^[ \t]{60}", re.M)
 """Quotations and lists within each other, deeper than anybody reads; each level costs the browser dearly."""
-_KNOTS = re.compile(r"[\[\]*_`~]{40}|(?:\[[^\]\n]{0,3}){30}|(?:[*_]{1,3}\S{0,3} ?){60}")
-"""Brackets and emphasis that no writer means."""
+_KNOTS = re.compile(r"[\[\]*_`~]{40}|(?:\[[^\[\]\n]{0,3}+){30}|(?:[*_]{1,3}+[^\s*_]{0,3}+ ?+){60}")
+"""Brackets and emphasis that no writer means.  There is one way only to read a text by it: trying others takes for ever."""
 
 
 def draw(view: RunView, row: RunRow) -> None:

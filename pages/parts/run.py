@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -36,7 +35,6 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
     view = watching.present(bench, row)
     live = view.running and not head.lost(row)
     head.title(row, live)
-    st.html(Path(__file__).with_suffix(".css"))
     with st.container(key="run", gap="small"):
         if row.question != above.strip():
             _question(row.question)
@@ -74,7 +72,7 @@ def _question(question: str) -> None:
 
 
 def _columns(finished: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Rounds, report, and what stands below it; on a narrow screen the report of a finished run comes first (run.css)."""
+    """Rounds, report, and what stands below it; on a narrow screen the report of a finished run comes first (style.css)."""
     with st.container(key="sides-finished" if finished else "sides-live"):
         left, right = st.columns([5, 7], gap="large")
     with left:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -42,7 +41,6 @@ def selected(rows: Sequence[RunRow]) -> list[RunRow]:
 
 def draw(rows: Sequence[RunRow], opened: bool) -> None:
     """Newest first.  A click on a cell opens the run; boxes are checked for what is done to several."""
-    st.html(Path(__file__).with_suffix(".css"))
     with st.container(key="runs-wide"):
         _table(rows, opened)
     with st.container(key="runs-narrow", gap="xxsmall"):

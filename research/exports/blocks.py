@@ -39,7 +39,7 @@ _UNSEEN = re.compile(
 _END_OF_LINE = "\x0b"
 WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 """Characters between which Chinese and Japanese write no space."""
-_BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
+_BREAK = re.compile(r"(?<![ \t])[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 
 
 class Span(Struct, frozen=True, omit_defaults=True):
