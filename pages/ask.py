@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts import asked, choices, form, home, presets, run
-from pages.parts.language import t
+from pages.parts.language import t, versions
 from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
 from research.errors import ConfigError
@@ -19,7 +19,8 @@ if shown := st.query_params.get("run"):
     st.stop()
 
 again = asked.arrive()
-st.session_state.setdefault("question", EXAMPLE)
+if st.session_state.get("question", EXAMPLE) in versions(EXAMPLE):
+    st.session_state["question"] = t(EXAMPLE)
 with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
     question = st.text_area(
         t("Question"), key="question", height="content", persist_state="session", label_visibility="collapsed",

@@ -35,11 +35,12 @@ def _life(run: Run) -> Iterator[Event]:
         yield from run.mark(Warned(kind="tool", text=text))
     try:
         answer = yield from run.work()
-    except NeedsInput:
-        return
-    except Rests:
-        yield Paused()
-        return
+    except (NeedsInput, Rests) as rest:
+        if not run.shared.stop.is_set():  # of branches the first to rest is heard, and another may have been stopped
+            if isinstance(rest, Rests):
+                yield Paused()
+            return
+        answer = Answer(run.known(), "stopped")
     except Stopped:
         answer = Answer(run.known(), "stopped")
     except (ConfigError, ProviderError) as error:

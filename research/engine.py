@@ -169,7 +169,7 @@ class ThreadEngine:
 
         Raises `ConfigError` when it has ended, or waits for a reply and gets none.
         """
-        row = self._store.run(run_id)
+        row, events = self._standing(run_id)
         waits, text = row.status == "waiting_input", (reply or "").strip()
         if waits and not text:
             raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
@@ -179,11 +179,19 @@ class ThreadEngine:
             raise ConfigError(f"run {row.id} cannot be resumed: {row.status}")
         if row.status == "running" and self._at_work(row):
             raise ConfigError(f"run {row.id} cannot be resumed: it is at work")
-        return self._take_up(row, text)
+        return self._take_up(row, events, text)
 
-    def _take_up(self, row: RunRow, reply: str = "", *, stop: bool = False) -> Followed:
-        """Drive a run that nobody drives, from its journal: on, or only to its end."""
+    def _standing(self, run_id: str) -> tuple[RunRow, list[Event]]:
+        """A run and its events.  Who takes it up meanwhile is seen in the row, read last, or has taken our next `seq`."""
+        row = self._store.run(run_id)
         events = self._store.events(row.id)
+        return self._store.run(row.id), events
+
+    def _take_up(self, row: RunRow, events: list[Event], reply: str = "", *, stop: bool = False) -> Followed:
+        """Drive a run that nobody drives, from its journal: on, or only to its end.
+
+        Raises `ConfigError` when somebody else was first.
+        """
         told: list[Event] = []
         if events:
             seq, now = events[-1].seq + 1, time.time()
@@ -194,7 +202,9 @@ class ThreadEngine:
         run = self._run(row.question, row.recipe, Journal([*events, *told]))
         if stop:
             run.shared.stop.set()
-        self._store.withdraw(row.id)
+        self._store.beat([row.id])  # from the moment that it stands as running
+        if not told:
+            self._store.withdraw(row.id)
         self._store.append(told)
         return Followed(row.id, chain(told, self._drive(run, row.id)))
 
@@ -203,7 +213,7 @@ class ThreadEngine:
 
         A run that has ended stays as it is.
         """
-        row = self._store.run(run_id)
+        row, events = self._standing(run_id)
         if row.status in ENDED:
             return
         self._store.ask_for(row.id, "stop")
@@ -212,7 +222,7 @@ class ThreadEngine:
             if active is not None:
                 active.stop.set()
         if active is None and not self._beats(row):
-            self._in_background(self._take_up(row, stop=True))
+            self._in_background(self._take_up(row, events, stop=True))
 
     def pause(self, run_id: str) -> None:
         """Ask a run to rest; it does within one call in flight, and `resume` goes on with it.
@@ -261,6 +271,8 @@ class ThreadEngine:
 
     def _drive(self, run: Run, run_id: str) -> Iterator[Event]:
         with self._lock:
+            if run_id in self._active:
+                raise ConfigError(f"run {run_id} is at work")
             self._active[run_id] = run.shared
             if self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, name="watch-controls", daemon=True)

@@ -5,29 +5,30 @@ New words come in without a translation, those that nobody says any more go out;
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages import Catalog
-from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from research import cells, embedders, presets, registry, space
+from research.__main__ import EXAMPLE
 from research.exports import FORMATS
 from research.progress import OUTCOMES
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).parent / "zh.po"
-KEYWORDS = {"t": None, "later": None, "count": (2,)}
-"""`t("…")`, `later("…")`, and the noun of `count(number, "…")`."""
+KEYWORDS = {"t": 0, "later": 0, "count": 1}
+"""Which argument is the word: `t("…")`, `later("…")`, and the noun of `count(number, "…")`."""
 
 
 def said() -> Iterator[tuple[str, str]]:
     """Each word that the pages may say, with the file it stands in."""
-    for name, _, text, *_ in extract_from_dir(str(ROOT / "pages"), keywords=KEYWORDS):
-        yield str(text), f"pages/{name}"
-    for _, text, *_ in extract_from_file("python", str(ROOT / "app.py"), keywords=KEYWORDS):
-        yield str(text), "app.py"
+    for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]:
+        for text in _literals(path):
+            yield text, str(path.relative_to(ROOT))
+    yield EXAMPLE, "research/__main__.py"
     for words in OUTCOMES.values():
         yield words, "research/progress.py"
     for note in [*cells.NOTES.values(), *cells.OFF.values()]:
@@ -51,6 +52,15 @@ def said() -> Iterator[tuple[str, str]]:
         for option in entry.options:
             yield option.help, place
             yield option.name.replace("_", " ").capitalize(), place
+
+
+def _literals(path: Path) -> Iterator[str]:
+    """The literal words of a file; its syntax tree, because Babel's own reader does not look into f-strings."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KEYWORDS:
+            word = node.args[KEYWORDS[node.func.id]]
+            if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                yield word.value
 
 
 def main() -> None:

@@ -41,6 +41,11 @@ def t(text: str, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+def versions(text: str) -> set[str]:
+    """The text in every language."""
+    return {text, *(_catalogue(each).get(text, text) for each in LANGUAGES)}
+
+
 def later(text: str) -> str:
     """Marks words of a table that are translated with `t` where they are shown."""
     return text

@@ -86,6 +86,8 @@ class SqliteStore:
                     case Paused():
                         change = ("paused", None, "", event.time, event.run)
                     case UserReplied() | Resumed():
+                        # What was asked of it before it rested is done with.
+                        self._db.conn.execute("DELETE FROM controls WHERE run = ?", (event.run,))
                         change = ("running", None, "", event.time, event.run)
                     case _:
                         continue

@@ -1,0 +1,113 @@
+"""Two who want the same run at the same moment: one drives it, and what was asked of it last counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research import events as e
+from research.ending import execute
+from research.errors import ConfigError
+from research.events import Event
+from research.journal import Journal
+from research.run import Run, Steps
+from research.store import RunRow
+from research.store.sqlite import SqliteStore
+from research.types import Answer
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import QUESTION, Player
+
+
+class Interrupted(SqliteStore):
+    """Somebody else comes between what is read: after the n-th time."""
+
+    def __init__(self, path: Path, turn: int, other: Callable[[], object]) -> None:
+        super().__init__(path)
+        self.turn, self.other = turn, other
+
+    def _read(self) -> None:
+        self.turn -= 1
+        if self.turn == 0:
+            self.other()
+
+    def run(self, run_id: str) -> RunRow:
+        found = super().run(run_id)
+        self._read()
+        return found
+
+    def events(self, run_id: str, after: int = -1) -> list[Event]:
+        found = super().events(run_id, after)
+        self._read()
+        return found
+
+
+@pytest.mark.parametrize("how", ["resume", "stop"])
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_a_run_is_taken_up_by_one(bench: Workbench, turn: int, how: str) -> None:
+    player, gate = Player("native", laps=3), threading.Event()
+
+    def held(body: Body) -> FakeReply:
+        assert gate.wait(60)
+        return player(body)
+
+    gate.set()
+    with FakeOpenAI(held) as server:
+        bench.settings.openai_base_url = server.base_url
+        followed = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
+        for event in followed:
+            if isinstance(event, e.ToolFinished):
+                bench.engine.pause(event.run)
+        run_id = followed.run_id
+        gate.clear()
+        late = Workbench(bench.settings)
+        late.engine._store = Interrupted(bench.store.path, turn, lambda: bench.engine.go_on(run_id))
+        try:
+            getattr(late.engine, how)(run_id)
+            assert how == "stop", "the run is at work"
+        except ConfigError as error:
+            assert "at work" in str(error)
+        gate.set()
+        assert bench.engine.wait(run_id, 60)
+        assert late.engine.wait(run_id, 60)
+    told = bench.store.events(run_id)
+    assert sum(isinstance(event, e.Resumed) for event in told) == 1
+    assert isinstance(told[-1], e.RunFinished)
+    assert bench.store.run(run_id).status in ("completed", "stopped")
+
+
+class Branches(Run):
+    """Its first branch comes to rest; before the second does, the run is to stop."""
+
+    def work(self) -> Steps[Answer]:
+        def rests() -> Steps[None]:
+            self.check_rest()
+            yield from ()
+
+        def stops() -> Steps[None]:
+            self.shared.stop.set()
+            self.check_rest()
+            yield from ()
+
+        yield from self.together([rests(), stops()], limit=1)
+        raise AssertionError("both have ended it")
+
+
+def test_a_stop_counts_more_than_a_rest_that_began_before_it(bench: Workbench) -> None:
+    recipe = bench.recipe()
+    run = Branches(QUESTION, recipe, bench.shared(recipe, Journal(), threading.Event()))
+    run.shared.rest.set()
+    last: Any = list(execute(run, "one"))[-1]
+    assert isinstance(last, e.RunFinished)
+    assert last.status == "stopped"
+
+
+def test_what_was_asked_before_a_rest_is_done_with(bench: Workbench) -> None:
+    bench.store.create("one", QUESTION, bench.recipe())
+    bench.store.ask_for("one", "pause")
+    bench.store.append([e.Resumed(run="one", seq=0, time=1.0)])
+    assert bench.store.controls(["one"]) == {}
