@@ -133,7 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
     imported = add("import", "importing.runs", "take in runs from files")
-    imported.add_argument("files", nargs="+", metavar="FILE", help=".jsonl as `export --format jsonl` writes it, or .zip")
+    imported.add_argument(
+        "files", nargs="+", metavar="FILE", help=".jsonl as `export --format jsonl` writes it, or .zip"
+    )
 
     stop = add("stop", "running.stop", "ask a run to stop")
     stop.add_argument("run")

@@ -38,9 +38,7 @@ def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
     bench = app.bench
     made = {}
     for language, question in QUESTIONS.items():
-        runs = [
-            bench.engine.start(question, bench.recipe(framework=each)) for each in ("iter_research", "supervisor")
-        ]
+        runs = [bench.engine.start(question, bench.recipe(framework=each)) for each in ("iter_research", "supervisor")]
         for run in runs:
             assert bench.engine.wait(run, 120)
         bench.desk.keep_comparison(Comparison(f"pages-{language}", question, tuple(runs), 1.0))
