@@ -24,6 +24,7 @@ WORDS = 1_500
 """Words of a statement that are compared one by one."""
 
 _ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
+_HEADING = re.compile(r"^(#{1,6} .*)$", re.M)
 _WORD = re.compile(r"\s*(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])|\s+")
 
 
@@ -46,7 +47,7 @@ class Words(Struct, frozen=True):
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The statements of a report: paragraphs, and each item of a list by itself; code and tables stay whole."""
+    """The statements of a report: headings, paragraphs, and each item of a list by itself; code and tables stay whole."""
     kept: list[str] = []
     fenced = False
     for piece in re.split(r"\n\s*\n", text.strip()):
@@ -63,7 +64,8 @@ def _items(piece: str) -> Iterator[str]:
     if "```" in piece:
         yield piece
     else:
-        yield from (item.rstrip() for item in _ITEM.split(piece) if item.strip())
+        for part in _HEADING.split(piece):
+            yield from (item.strip("\n").rstrip() for item in _ITEM.split(part) if item.strip())
 
 
 def changes(before: str, after: str) -> list[Block]:

@@ -20,7 +20,7 @@ _AS_IS = re.compile(
     re.M | re.S,
 )
 """Fenced code, code in a line, and addresses: there a backslash would show."""
-_SPECIAL = re.compile(rf"\\*([$~]|:(?={_JOINER}))")
+_SPECIAL = re.compile(rf"(?<!\\)\\*([$~]|:(?={_JOINER}))")
 _MARKUP = re.compile(rf"([\\`*_\[\]<>#|~$!(){{}}&]|:(?={_JOINER}))|^([+-])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 
 

@@ -38,6 +38,9 @@ _BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•·]|\(?\d{1,3}[.)、]|[（(]?[一�
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*\s*:?\s*$")
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 
+_LAST, _NEXT = 30, 1_000
+"""Characters before and after a stop that are looked at: texts are foreign, and may be one long line."""
+
 
 class Statement(Struct, frozen=True):
     """One claim of a text and the numbers it cites."""
@@ -169,9 +172,9 @@ def sentences_of(line: str) -> list[str]:
         end = match.end()
         at = end
         before = line[start : match.start()]
-        after = line[end:]
+        after = line[end : end + _NEXT]
         if match.group()[0] == ".":
-            word = re.search(r"[\w.]*$", before)
+            word = re.search(r"[\w.]*$", before[-_LAST:])
             last = word.group().lower() if word else ""
             following = after.lstrip(" \"'“‘([*_")
             if last in _ABBREVIATIONS and not _TAIL.match(after):

@@ -36,6 +36,9 @@ _DEPTH = 30
 """Entries that each of the two rankings brings into the fusion."""
 _TWINS = 8
 """Near entries that a new one is compared with."""
+_CALENDAR_S = 250_000_000_000
+"""Late in the year 9892: what is later has no date."""
+_ROUNDS = 1_000_000
 _FORGOTTEN_S = 86_400.0
 """After this time what was forgotten is removed for good, when the memory is next opened."""
 
@@ -332,5 +335,9 @@ def _checked(entry: Entry) -> Entry:
     for name, text in texts.items():
         if len(text) > LONGEST:
             raise ConfigError(f"an entry's {name} has {len(text):,} characters; at most {LONGEST:,} are accepted")
+    if not 0 <= entry.time <= _CALENDAR_S:
+        raise ConfigError(f"an entry's time {entry.time:.6g} is no date")
+    if not 0 <= entry.round <= _ROUNDS:
+        raise ConfigError(f"an entry's round {entry.round:.6g}: 0 to {_ROUNDS:,} are accepted")
     tags = dict.fromkeys(" ".join(storable(tag).split()) for tag in entry.tags)
     return msgspec.structs.replace(entry, **texts, tags=tuple(tag for tag in tags if tag))

@@ -92,3 +92,9 @@ def test_a_report_of_any_size_is_compared(line: str) -> None:
 def test_very_long_statements_are_not_compared_word_by_word() -> None:
     before = "a b " * 50_000
     assert words(before, before + "c") == [Words(before, "removed"), Words(before + "c", "added")]
+
+
+def test_a_heading_is_a_statement_of_its_own_whatever_stands_around_it() -> None:
+    assert list(blocks("### One\n- a\n- b\n### Two\nText\n## Three")) == [
+        "### One", "- a", "- b", "### Two", "Text", "## Three",
+    ]  # fmt: skip

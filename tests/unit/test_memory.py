@@ -348,6 +348,14 @@ def test_a_file_is_taken_as_a_whole_or_not_at_all(memory: Open, lines: list[str]
     assert kept.count() == 0
 
 
+@pytest.mark.parametrize("field", ['"time":1e300', '"time":-1', '"round":9223372036854775808', '"round":-1'])
+def test_an_entry_of_no_time_that_could_be_is_refused(memory: Open, field: str) -> None:
+    kept = memory()
+    with pytest.raises(ConfigError, match="line 1 .*(no date|round)"):
+        kept.load([f'{{"text":"a",{field}}}'])
+    assert kept.count() == 0
+
+
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     path.write_bytes(b"precious " * 1_000)

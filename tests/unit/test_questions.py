@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import research
 from bench.factbook import judge
+from research.extractive.question import parse
 from research.workbench import Workbench
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "factbook_dev.jsonl"
@@ -25,3 +28,8 @@ def test_four_of_five_questions_are_answered_rightly(bench: Workbench) -> None:
         if problem:
             wrong.append(f"{item['id']} {item['question']}: {problem}; {view.outcome}: {view.answer[:200]}")
     assert len(wrong) <= 0.2 * COUNT, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("verb", ["Write an overview of", "Prepare a brief on", "Summarise", "Assess", "Compare"])
+def test_a_verb_that_begins_a_request_is_no_name(verb: str) -> None:
+    assert parse(f"{verb} the economy of Kenya and Ghana").names == ("Kenya", "Ghana")
