@@ -63,5 +63,3 @@ if checked or opened:
 if run_id:
     runs_tree.draw(bench, run_id)
     run.show(bench, run_id)
-elif rows:
-    st.caption(t("Select a row to open and replay the run. Check several to compare, tag, export or delete them."))

@@ -102,7 +102,7 @@ def read_runs(data: bytes) -> list[Saved]:
         return [read_run(data)]
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [info for info in archive.infolist() if not info.is_dir()]
+            names = [info for info in archive.infolist() if not info.filename.endswith("/")]
             if not 0 < len(names) <= MAX_RUNS:
                 raise ConfigError(f"the file holds {len(names):,} files; 1 to {MAX_RUNS} runs are accepted")
             runs, left = [], MAX_BYTES
@@ -179,14 +179,24 @@ def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:
     return tuple(store.events(run_id)) if found.id == run_id else None
 
 
+_HERE = ("gguf", "scripted", "recorded")
+"""Providers whose models are named by something on this computer."""
+
+
 def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """The recipe without what would give a stranger's run a hand in this computer, should it be taken up again.
 
     A file may hold calls that no model made; going on with the run would make those without a result.  What is left for
-    them is what any page a model reads could cause as well: a search, a visit, a calculation in the sandbox.
+    them is what any page a model reads could cause as well: a search, a visit, a calculation in the sandbox.  A model
+    that is a file, or another saved run, keeps its name but is of no provider that there is.
     """
-    withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp))
-    return msgspec.structs.replace(recipe, folders=(), mcp=()), withheld
+    models = dict.fromkeys(name for name in (recipe.model, *recipe.roles.values()) if name.partition(":")[0] in _HERE)
+    withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp), *(f"model {name}" for name in models))
+    model, *others = (
+        f"elsewhere:{name}" if name in models else name for name in (recipe.model, *recipe.roles.values())
+    )
+    roles = dict(zip(recipe.roles, others, strict=True))
+    return msgspec.structs.replace(recipe, folders=(), mcp=(), model=model, roles=roles), withheld
 
 
 def _drawable(event: Event) -> Event:

@@ -12,6 +12,7 @@ from pages.parts.language import later, t
 from pages.parts.safe import plain
 from pages.parts.words import TOOLS, count, lasted
 from research.comparing import Row, Step, align
+from research.comparing.steps import MOST
 from research.protocols.tagged import split_reasoning
 from research.text import clip
 
@@ -31,6 +32,8 @@ def draw(columns: Sequence[Column]) -> None:
     """The rows as far as they are settled: what is being done stands below them."""
     rows = [row for row in _aligned(columns) if any(step and _settled(step) for step in row)]
     st.caption(t("Steps: the same query or page stands in one row"))
+    if any(column.view.model_calls + column.view.tool_calls > MOST for column in columns):
+        st.caption(t("The first {n} steps of each run are compared.", n=f"{MOST:,}"))
     if not rows:
         st.markdown(t("The first steps will stand here."))
         return

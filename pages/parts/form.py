@@ -101,13 +101,13 @@ def budget(key: str = "budget") -> Budget:
     def cap(name: str, label: str, least: float, help_text: str) -> Any:
         return st.number_input(
             label, min_value=least, value=None, key=f"{key}-{name}", placeholder=t("no limit"), help=help_text,
-            persist_state=KEEP,
+            persist_state=KEEP, format="%d" if isinstance(least, int) else "%g",
         )  # fmt: skip
 
     return Budget(
         tokens=cap("tokens", t("Tokens at most"), 1, t("Prompt and completion together, of all calls.")),
-        usd=cap("usd", t("US dollars at most"), 0.01, t("Only counts where the price of the model is known.")),
-        seconds=cap("seconds", t("Seconds at most"), 1.0, t("From the start of the run.")),
+        usd=cap("usd", t("US dollars at most"), 0.0001, t("Only counts where the price of the model is known.")),
+        seconds=cap("seconds", t("Seconds at most"), 0.1, t("From the start of the run.")),
         tool_calls=cap("tool_calls", t("Tool calls at most"), 1, t("Of the run and all its agents together.")),
     )
 

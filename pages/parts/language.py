@@ -65,6 +65,8 @@ def _catalogue(language: str) -> Mapping[str, str]:
 def switch() -> None:
     """The switch in the head of every page.  What was switched to stands in the address, for links and reloads."""
     shown = current()
+    if st.query_params.get("lang") == shown:  # the next page has another address: the link's choice goes along
+        st.session_state["language"] = shown
     # The widget's own key: a page without it, or a reload, must not forget the choice.
     st.segmented_control(
         t("Language"), list(LANGUAGES), format_func=LANGUAGES.__getitem__, default=shown, required=True,

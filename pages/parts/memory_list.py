@@ -63,7 +63,7 @@ def draw(bench: Workbench, entries: Sequence[Entry | Found], opened: str) -> Non
         for each in entries:
             entry = each.entry if isinstance(each, Found) else each
             mark = "open" if entry.id == opened else "row"
-            with st.container(key=f"memory-{mark}-{entry.id}", gap=None):
+            with st.container(key=f"memory-{mark}-{entry.id}", gap="xxsmall"):
                 _row(bench, entry, each if isinstance(each, Found) else None)
 
 

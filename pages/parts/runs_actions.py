@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from pages.parts import head, runs_table, undo
 from pages.parts.language import t
 from pages.parts.words import count
 from research import importing
+from research.errors import ConfigError
 from research.store import RunRow
 from research.text import clip
 from research.workbench import Workbench
@@ -55,9 +57,18 @@ def _file(bench: Workbench, ids: list[str]) -> Callable[[], bytes]:
     return lambda: importing.packed({run_id: bench.store.events(run_id) for run_id in ids})
 
 
+def _now(bench: Workbench, rows: list[RunRow]) -> list[RunRow]:
+    """The rows as they stand by now, which may be long after the page was drawn; without those deleted meanwhile."""
+    found = []
+    for row in rows:
+        with suppress(ConfigError):
+            found.append(bench.store.run(row.id))
+    return found
+
+
 def _delete(bench: Workbench, rows: list[RunRow]) -> None:
     """Not while it is at work: it would go on unseen."""
-    gone = [row.id for row in rows if row.status != "running" or head.lost(row)]
+    gone = [row.id for row in _now(bench, rows) if row.status != "running" or head.lost(row)]
     if len(gone) < len(rows):
         st.toast(t("A run at work was not deleted; stop it first."), icon=":material/info:")
     if not gone:
@@ -93,7 +104,7 @@ def _tags(bench: Workbench, rows: Sequence[RunRow]) -> None:
     def changed() -> None:
         chosen = [clip(" ".join(tag.split()), TAG_LONGEST) for tag in st.session_state[key]]
         added, taken = set(chosen) - set(common), set(common) - set(chosen)
-        for row in rows:
+        for row in _now(bench, rows):
             bench.store.tag(row.id, sorted((set(row.tags) | added) - taken)[:TAGS_MOST])
 
     with st.popover(t("Tags"), icon=":material/sell:"):

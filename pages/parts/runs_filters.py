@@ -96,6 +96,14 @@ def framework(name: str) -> str:
         return name
 
 
+def context(name: str) -> str:
+    """As a reader knows it, like a framework."""
+    try:
+        return t(registry.context.get(name).title)
+    except ConfigError:
+        return name
+
+
 def told() -> str:
     """The search and the filters in words, for a list that is empty because of them."""
     parts = [plain(repr(query()))] if query() else []
@@ -110,7 +118,7 @@ def _ending(name: str) -> str:
     return t(ENDINGS.get(name, name))
 
 
-_NAMED = {"outcome": _ending, "framework": framework}
+_NAMED = {"outcome": _ending, "framework": framework, "context": context}
 """How the values of a filter are called, where they are not names themselves."""
 
 

@@ -43,6 +43,10 @@ def draw(rows: Sequence[RunRow], opened: bool) -> None:
     """Newest first.  A click on a cell opens the run; boxes are checked for what is done to several."""
     with st.container(key="runs-wide"):
         _table(rows, opened)
+        if not opened:  # only here are there boxes to check
+            st.caption(
+                t("Select a row to open and replay the run. Check several to compare, tag, export or delete them.")
+            )
     with st.container(key="runs-narrow", gap="xxsmall"):
         _links(rows)
 
@@ -56,7 +60,7 @@ def _table(rows: Sequence[RunRow], opened: bool) -> None:
         "Question": [("↳ " if row.origin else "") + " ".join(row.question.split()) for row in rows],
         "Outcome": [ending(row) for row in rows],
         "Framework": [runs_filters.framework(row.recipe.framework) for row in rows],
-        "Context": [row.recipe.context for row in rows],
+        "Context": [runs_filters.context(row.recipe.context) for row in rows],
         "Model": [row.recipe.model for row in rows],
     }
     if any(row.tags for row in rows):

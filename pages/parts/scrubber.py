@@ -58,7 +58,9 @@ def choose(bench: Workbench, row: RunRow, view: RunView, last: int, live: bool) 
         )  # fmt: skip
         if number < last:
             speed = _speed()
-            _back_and_fork(bench, row, view, number, chosen, live)
+            _back(row, chosen, live)
+        if number < last or not live:
+            _fork(bench, row, view, number)
     st.session_state[linked] = str(number) if number < last else ""
     if number < last:
         st.query_params["round"] = str(number)
@@ -77,13 +79,16 @@ def _speed() -> float:
     return SPEEDS[chosen or "1×"]
 
 
-def _back_and_fork(bench: Workbench, row: RunRow, view: RunView, number: int, chosen: str, live: bool) -> None:
+def _back(row: RunRow, chosen: str, live: bool) -> None:
     def back() -> None:
         st.session_state[chosen] = None
 
     st.button(
         t("Back to now") if live else t("To the end"), key=f"last-{row.id}", icon=":material/last_page:", on_click=back
     )
+
+
+def _fork(bench: Workbench, row: RunRow, view: RunView, number: int) -> None:
     if number <= view.forkable and st.button(
         t("Fork from this round"), key=f"fork-{row.id}", icon=":material/call_split:",
         help=t("A new run that has these rounds in common with this one and goes on by itself."),

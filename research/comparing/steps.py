@@ -95,15 +95,20 @@ def steps(view: RunView) -> list[Step]:
     return found
 
 
+MOST = 1_000
+"""Steps of a run that are put beside those of others."""
+
+
 def align(views: Sequence[RunView]) -> list[Row]:
     """Every step of every run once, each run's in its own order, as much as possible in common rows.
 
     The first two runs are aligned, then each other one with the rows so far (progressive alignment; Feng and Doolittle
-    1987), each time by the heaviest common subsequence (Needleman and Wunsch 1970).  Time and memory: rows × steps.
+    1987), each time by the heaviest common subsequence (Needleman and Wunsch 1970).  Time and memory: rows × steps, so at
+    most `MOST` steps of a run are taken.
     """
     rows: list[Row] = []
     for column, view in enumerate(views):
-        rows = _joined(rows, steps(view), column)
+        rows = _joined(rows, steps(view)[:MOST], column)
     return rows
 
 

@@ -99,8 +99,9 @@ def test_a_real_run_leaves_one_home_and_enters_another(
     for _ in bench.engine.follow("Q", bench.recipe(model=script(look, "<answer>123 [1]</answer>")), RUN):
         pass
     events = bench.store.events(RUN)
-    importing.keep(store, importing.read_run(file(events)))
-    assert store.events(RUN) == events
+    kept = importing.keep(store, importing.read_run(file(events)))
+    assert store.events(RUN)[1:] == events[1:]  # in the first stands the recipe, whose model is a file of the other home
+    assert kept.withheld == (f"model {bench.store.run(RUN).recipe.model}",)
 
 
 def test_the_same_run_twice_is_there_already(store: Store) -> None:
@@ -384,3 +385,14 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 def test_reading_is_writing_backwards() -> None:
     assert b"".join(encode(event) + b"\n" for event in importing.read_run(file(life())).events) == file(life())
+
+
+@pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
+def test_a_model_that_is_a_file_is_kept_by_name_and_cannot_be_asked(store: Store, bench: Workbench, model: str) -> None:
+    recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})
+    kept = importing.keep(store, importing.read_run(file(life(recipe, ended=False))))
+    taken = store.run(kept.id).recipe
+    assert kept.withheld == (f"model {model}",)
+    assert (taken.model, taken.roles) == (f"elsewhere:{model}", {"writer": "openai:x", "judge": f"elsewhere:{model}"})
+    with pytest.raises(ConfigError, match="elsewhere"):
+        bench.model(taken.model)
