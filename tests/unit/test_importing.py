@@ -100,7 +100,9 @@ def test_a_real_run_leaves_one_home_and_enters_another(
         pass
     events = bench.store.events(RUN)
     kept = importing.keep(store, importing.read_run(file(events)))
-    assert store.events(RUN)[1:] == events[1:]  # in the first stands the recipe, whose model is a file of the other home
+    assert (
+        store.events(RUN)[1:] == events[1:]
+    )  # in the first stands the recipe, whose model is a file of the other home
     assert kept.withheld == (f"model {bench.store.run(RUN).recipe.model}",)
 
 
