@@ -57,6 +57,6 @@ YARDSTICK = re.compile(
 )
 POPULACE = re.compile(
     r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|"
-    r"of (?:the |its |their )?(?:population|people)|'s (?:population|people)|% of|share of|"
+    r"of (?:the |its |their )?(?:population|people)|'s (?:population|people)\b(?!\s*(?:[,?.]|and\b|$))|% of|share of|"
     r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
 )

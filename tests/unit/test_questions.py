@@ -30,6 +30,18 @@ def test_four_of_five_questions_are_answered_rightly(bench: Workbench) -> None:
     assert len(wrong) <= 0.2 * COUNT, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is Kenya's population, and how long is its coastline?",
+        "What is Peru's population and coastline?",
+        "How long is Chile's coastline, and what is Chile's population?",
+    ],
+)
+def test_both_halves_of_a_question_are_asked(question: str) -> None:
+    assert {target.label for target in parse(question).targets} == {"Population, total", "Coastline"}
+
+
 @pytest.mark.parametrize("verb", ["Write an overview of", "Prepare a brief on", "Summarise", "Assess", "Compare"])
 def test_a_verb_that_begins_a_request_is_no_name(verb: str) -> None:
     assert parse(f"{verb} the economy of Kenya and Ghana").names == ("Kenya", "Ghana")
