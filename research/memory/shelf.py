@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from research.database import opened
 from research.errors import ConfigError
 from research.memory import NO_FILTERS, Entry, Filters
 from research.text import segment
@@ -36,23 +36,8 @@ class Shelf:
     """
 
     def __init__(self, path: Path) -> None:
-        from filelock import FileLock
-        from sqlite_utils import Database
-
         self._lock = threading.RLock()
-        try:
-            connection = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
-            self._db: Database = Database(connection)
-            # One process at a time: SQLite does not wait for a lock when a reader becomes a writer.
-            with FileLock(f"{path}.lock"):
-                for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-                    connection.execute(f"PRAGMA {pragma}")
-                _migrations().apply(self._db)
-        except sqlite3.DatabaseError as error:
-            raise ConfigError(
-                f"{path} cannot be opened as a database ({error}); it was left as it is. "
-                "Move it away to start with an empty memory, or name another WORKBENCH_HOME."
-            ) from error
+        self._db = opened(path, _migrations())
 
     def close(self) -> None:
         with self._lock:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from research.database import opened
 from research.desk import Kind
 from research.errors import ConfigError
 from research.events import Event, Paused, Resumed, RunFinished, UserReplied, WaitingForUser, decode, encode
@@ -26,25 +27,9 @@ class SqliteStore:
     """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged."""
 
     def __init__(self, path: Path) -> None:
-        from filelock import FileLock
-        from sqlite_utils import Database
-
         self.path = path
         self._lock = threading.RLock()
-        try:
-            # isolation_level=None: transactions are begun and ended by sqlite-utils and by us, not by the driver.
-            connection = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
-            self._db: Database = Database(connection)
-            # One process at a time: SQLite does not wait for a lock when a reader becomes a writer.
-            with FileLock(f"{path}.lock"):
-                for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
-                    connection.execute(f"PRAGMA {pragma}")
-                _migrations().apply(self._db)
-        except sqlite3.DatabaseError as error:
-            raise ConfigError(
-                f"{path} cannot be opened as a database ({error}); it was left as it is. "
-                "Move it away to start with an empty one, or name another WORKBENCH_HOME."
-            ) from error
+        self._db = opened(path, _migrations())
 
     def close(self) -> None:
         with self._lock:

@@ -15,7 +15,7 @@ LAYERS = [
     {"errors", "types", "text", "cells", "cancel", "wire"},
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
      "addresses", "served", "keys"},
-    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk"},
+    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk", "database"},
     {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory"},
     {"exports", "progress", "metrics", "acting", "asking", "run", "shared", "ending", "estimate", "comparing", "changes"},
     {"frameworks", "contexts", "tools", "extractive", "engine", "mcp", "llama"},
