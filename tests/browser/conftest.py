@@ -103,10 +103,10 @@ def chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def watched(chromium: Browser) -> Iterator[BrowserContext]:
+def watched(chromium: Browser, locale: str = "en-US") -> Iterator[BrowserContext]:
     """One visit; at its end, an error in the console or a request to any other host is an error here."""
     wrong: list[str] = []
-    context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", locale=locale)
     context.set_default_timeout(30_000)
     context.on("request", lambda request: _check(request.url, wrong))
     context.on("console", lambda message: _listen(message, wrong))

@@ -1,0 +1,68 @@
+"""The main story of each page in Chinese, by a visitor whose browser asks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+from playwright.sync_api import Browser, Page, expect
+
+from pages.locale.update import FILE
+from research.__main__ import EXAMPLE
+from tests.browser.conftest import OUTPUT, App, watched
+
+pytestmark = pytest.mark.browser
+Words = Callable[[str], str]
+
+
+@pytest.fixture
+def zh() -> Words:
+    """The Chinese for an English word of the pages."""
+    with FILE.open("rb") as file:
+        known = {str(each.id): str(each.string) for each in read_po(file, locale="zh") if each.id}
+    return known.__getitem__
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    with watched(chromium, locale="zh-CN") as context:
+        yield context.new_page()
+
+
+def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page, zh: Words) -> None:
+    page.goto(app.url)
+    expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE))
+    page.get_by_role("button", name=zh("Start")).click()
+    page.wait_for_url(re.compile(r"[?&]run="))
+    expect(page.get_by_text(zh("Answered")).first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-report")).to_contain_text("3.732")
+    page.screenshot(path=OUTPUT / "chinese-run.png", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("button", name=zh("Download Markdown")).click()
+    assert "## 参考" in Path(download.value.path()).read_text("utf-8")
+    page.get_by_role("button", name=zh("Keep in memory")).click()
+    kept = zh("{findings} of this run in the memory").partition("{findings}")[2]
+    expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first text loads the encoder
+
+    page.get_by_role("link", name=zh("Memory"), exact=True).click()
+    expect(page.locator(".st-key-memory-list").get_by_role("link").first).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name=zh("Runs"), exact=True).click()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+
+    page.get_by_role("link", name=zh("Compare"), exact=True).click()
+    page.get_by_role("button", name=zh("Start all")).click()
+    heads = page.locator(".st-key-compare-heads")
+    expect(heads.get_by_text(zh("Answered"))).to_have_count(2, timeout=60_000)
+    page.screenshot(path=OUTPUT / "chinese-comparison.png", full_page=True)
+    with page.expect_download():
+        page.get_by_role("button", name=zh("Export Markdown")).click()
+
+    page.get_by_role("link", name=zh("Library"), exact=True).click()
+    page.get_by_role("searchbox", name=zh("Search the library")).fill("France real GDP")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("France · Economy").first).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name=zh("Settings"), exact=True).click()
+    expect(page.get_by_text(zh("Key missing")).first).to_be_visible()
