@@ -29,8 +29,10 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
     framework = page.get_by_role("radiogroup", name="Framework")
     expect(framework.get_by_role("radio", name="Parallel sampling")).to_be_checked()
     framework.get_by_role("radio", name="Parallel sampling").focus()
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
+    idle = page.get_by_test_id("stApp")
+    for _ in range(2):
+        page.keyboard.press("ArrowUp")
+        expect(idle).to_have_attribute("data-test-script-state", re.compile("notRunning"))
     expect(framework.get_by_role("radio", name="ReWOO")).to_be_checked()
     expect(page.get_by_text("Evolving report cannot be chosen here")).to_be_visible()
     framework.get_by_text("Think, act, observe").click(force=True)  # the label lies over the words of its card
