@@ -180,8 +180,8 @@ _ATTEMPTS = {
     "use an open file of the workbench": "[os.read(number, 1) for number in range(4, 64) if can_read(number)][0]",
     "open an internet socket": "socket.socket()",
     "open a Unix socket": "socket.socket(socket.AF_UNIX)",
-    "start a process": "os.fork() or os._exit(0)",
-    "start a program": "os.posix_spawn('/bin/true', ['true'], {{}})",
+    "start a process": "os.waitpid(os.fork() or os._exit(0), 0)",
+    "start a program": "os.waitpid(os.posix_spawn('/bin/true', ['true'], {{}}), 0)",
     "become a program": "tried(os.execv, '/bin/no-such-program', ['x'])",
     "start a thread": "threading.Thread(target=int).start()",
     "signal the workbench": "os.kill({pid}, 0)",
@@ -190,7 +190,10 @@ _ATTEMPTS = {
     "run machine code": "mmap.mmap(-1, 4096, prot=7)",
     "fill the memory": "bytearray(4 * 2**30)",
 }
-"""What the self-test tries in CPython, by what a success would mean.  Each must raise."""
+"""What the self-test tries in CPython, by what a success would mean.  Each must raise.
+
+A process that let itself be traced stands still at its next signal: the end of its children is waited for before that.
+"""
 
 _ENDLESS = {"run without end": "while True:\n    pass"}
 

@@ -479,6 +479,13 @@ def test_a_seal_that_does_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     assert "let code read a file" in fallen.why
 
 
+def test_nothing_the_self_test_started_is_left_to_hold_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
+    starting = {what: code for what, code in backends._ATTEMPTS.items() if what.startswith("start a p")}
+    monkeypatch.setattr(backends, "_ATTEMPTS", {**starting, "wait for a child": "os.wait()"})
+    assert examine("cpython").why.endswith("let code start a process, start a program")
+
+
 @pytest.mark.parametrize("attempt", ["read a file", "signal the workbench", "fill the memory"])
 def test_one_success_turns_the_backend_off(monkeypatch: pytest.MonkeyPatch, attempt: str) -> None:
     monkeypatch.setitem(backends._ATTEMPTS, attempt, "1 + 1")
