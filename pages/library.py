@@ -10,11 +10,6 @@ from pages.parts.safe import plain
 
 home.start_with_app()
 
-
-def searched() -> None:
-    address.put("q", st.session_state["library-q"] or "")
-
-
 url, collection = st.query_params.get("doc", ""), st.query_params.get("collection", "")
 if url:
     document.draw(home.bench().library, url, st.query_params.get("quote", ""))
@@ -22,10 +17,10 @@ if url:
 
 query = st.query_params.get("q", "")
 place = t("Search {name}", name=library_collections.title(collection)) if collection else t("Search the library")
-address.shows("library-q", query)
+box = address.shows("library-q", query)
 st.text_input(
-    plain(place), key="library-q", type="search", placeholder=place, label_visibility="collapsed",
-    on_change=searched,
+    plain(place), key=box, type="search", placeholder=place, label_visibility="collapsed",
+    on_change=address.changed, args=(box, address.put, "q"),
 )  # fmt: skip
 messages = st.container(gap="xsmall")
 bench = home.bench()

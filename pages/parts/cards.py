@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.parts.address import changed, shows
 from pages.parts.language import later, t
 from pages.parts.safe import plain
 from research import cells, presets, registry
@@ -25,9 +26,9 @@ def pair() -> tuple[str, str]:
     state = st.session_state
     framework = state.setdefault("framework", "react")
     context = state.setdefault(f"context-{framework}", cells.default_context(framework))
-    state["advice"] = presets.advice(framework, context)
+    advice = shows("advice", presets.advice(framework, context))
     st.pills(
-        t("What is the task like?"), [each.id for each in presets.ADVICE], key="advice", on_change=_advised,
+        t("What is the task like?"), [each.id for each in presets.ADVICE], key=advice, on_change=changed, args=(advice, _advised),
         format_func=lambda each: t(TASKS[each]), help=t("Chooses the framework and the strategy that suit it."),
     )  # fmt: skip
     framework = choose("framework", t("Framework"), registry.framework.all(), "react")
@@ -72,9 +73,8 @@ def _caption(entry: Entry[Any]) -> str:
     return f"{what}  \n:material/arrow_forward: {plain(t(when))}" if when else what
 
 
-def _advised() -> None:
+def _advised(wanted: str | None) -> None:
     """The pair of the task; clicked again, it stays."""
-    wanted = st.session_state["advice"]
     for each in presets.ADVICE:
         if each.id == wanted:
             st.session_state["framework"] = each.framework

@@ -40,11 +40,11 @@ def draw(bench: Workbench, name: str) -> None:
         if name != FACTBOOK:
             library_collections.actions(bench, name)
     library_collections.joining(info)
-    address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
+    key = address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
     views = {"list": t("List"), "map": t("Map")}
     st.segmented_control(
-        t("Shown as"), list(views), key="library-view", format_func=views.__getitem__, required=True,
-        label_visibility="collapsed", on_change=_viewed,
+        t("Shown as"), list(views), key=key, format_func=views.__getitem__, required=True,
+        label_visibility="collapsed", on_change=address.changed, args=(key, _viewed),
     )  # fmt: skip
     if st.query_params.get("view") == "map":
         _map(bench.library, info)
@@ -55,9 +55,9 @@ def draw(bench: Workbench, name: str) -> None:
 
 def _list(library: Library, info: CollectionInfo) -> None:
     wanted = st.query_params.get("title", "")
-    address.shows("library-title", wanted)
+    box = address.shows("library-title", wanted)
     st.text_input(
-        t("Find a document by its title"), key="library-title", type="search", live=True, on_change=_titled,
+        t("Find a document by its title"), key=box, type="search", live=True, on_change=address.changed, args=(box, _titled),
         placeholder=t("Find a document by its title"), label_visibility="collapsed",
     )  # fmt: skip
     number = address.number("page")
@@ -133,13 +133,13 @@ def _unreadable(library: Library, name: str) -> None:
                 st.markdown(f"{plain(path.name)} — {plain(reason)}  \n:small[:gray[{plain(str(path))}]]")
 
 
-def _viewed() -> None:
-    address.put("view", "map" if st.session_state["library-view"] == "map" else "")
+def _viewed(view: str) -> None:
+    address.put("view", "map" if view == "map" else "")
 
 
-def _titled() -> None:
+def _titled(wanted: str | None) -> None:
     address.put("page")
-    address.put("title", st.session_state["library-title"] or "")
+    address.put("title", wanted)
 
 
 def _turned(number: int) -> None:

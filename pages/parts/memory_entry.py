@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import cite, memory_filters, memory_list, memory_note, undo
+from pages.parts import address, cite, memory_filters, memory_list, memory_note, undo
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import when
@@ -23,13 +23,13 @@ def draw(bench: Workbench, entry_id: str) -> None:
         entry = bench.memory.get(entry_id)
     except ConfigError:
         st.info(t("There is no entry {id} any more; it was forgotten, or made room for others.", id=plain(entry_id)))
-        st.button(t("Close"), key="memory-close", on_click=memory_filters.put, args=("entry", ""))
+        st.button(t("Close"), key="memory-close", on_click=address.put, args=("entry", ""))
         return
     with st.container(key="memory-opened", border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{t(memory_filters.KIND_NAMES[entry.kind])}**", width="stretch")
             st.button(t("Close"), key="memory-close", icon=":material/close:", type="tertiary",
-                      on_click=memory_filters.put, args=("entry", ""))  # fmt: skip
+                      on_click=address.put, args=("entry", ""))  # fmt: skip
         cite.quoted(clip(entry.text, SHOWN))
         if entry.quote and entry.quote.strip() != entry.text:
             st.caption(t("It rests on"))
@@ -62,10 +62,10 @@ def _actions(bench: Workbench, entry: Entry) -> None:
 
 def _forget(bench: Workbench, entry: Entry) -> None:
     bench.memory.forget([entry.id])
-    memory_filters.put("entry", "")
+    address.put("entry", "")
 
     def restore() -> None:
         bench.memory.restore([entry.id])
-        memory_filters.put("entry", entry.id)
+        address.put("entry", entry.id)
 
     undo.offer(t("Forgotten: {what}", what=plain(clip(" ".join(entry.text.split()), 60))), restore)

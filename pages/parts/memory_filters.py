@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
+from pages.parts import address
 from pages.parts.language import later, t
 from research.errors import ConfigError
 from research.memory import KINDS, PROVENANCES, Filters
@@ -35,14 +34,6 @@ def filters() -> Filters:
     )
 
 
-def put(name: str, value: str | Sequence[str]) -> None:
-    """Say it in the address; an empty value is not mentioned."""
-    if value:
-        st.query_params[name] = value if isinstance(value, str) else list(value)
-    elif name in st.query_params:
-        del st.query_params[name]
-
-
 def kept() -> dict[str, list[str]]:
     """What the address says beside the open entry, for links."""
     return {name: st.query_params.get_all(name) for name in st.query_params if name != "entry"}
@@ -50,7 +41,7 @@ def kept() -> dict[str, list[str]]:
 
 def clear() -> None:
     for name in ("q", "pinned", "page", *NAMES):
-        put(name, "")
+        address.put(name, "")
 
 
 def active() -> bool:
@@ -59,10 +50,10 @@ def active() -> bool:
 
 def search() -> None:
     """The box."""
-    _shows("memory-q", query())
+    box = address.shows("memory-q", query())
     st.text_input(
-        t("Search the memory"), key="memory-q", type="search", placeholder=t("Search by meaning or by words"),
-        label_visibility="collapsed", on_change=_changed, args=("q",),
+        t("Search the memory"), key=box, type="search", placeholder=t("Search by meaning or by words"),
+        label_visibility="collapsed", on_change=address.changed, args=(box, _changed, "q"),
     )  # fmt: skip
 
 
@@ -81,13 +72,13 @@ def draw(bench: Workbench) -> None:
         for name, title in NAMES.items():
             wanted = _wanted(name)
             options = list(dict.fromkeys([*offered[name], *wanted]))
-            _shows(f"memory-{name}", list(wanted))
+            key = address.shows(f"memory-{name}", list(wanted))
             st.multiselect(
-                t(title), options, key=f"memory-{name}", on_change=_changed, args=(name,), placeholder=t("any"),
+                t(title), options, key=key, on_change=address.changed, args=(key, _changed, name), placeholder=t("any"),
                 format_func=named[name], disabled=not options,
             )  # fmt: skip
-        _shows("memory-pinned", _pinned())
-        st.toggle(t("Only pinned"), key="memory-pinned", on_change=_changed, args=("pinned",))
+        key = address.shows("memory-pinned", _pinned())
+        st.toggle(t("Only pinned"), key=key, on_change=address.changed, args=(key, _changed, "pinned"))
         st.button(t("Clear all"), key="memory-clear", icon=":material/filter_list_off:", disabled=not active(),
                   type="tertiary", on_click=clear)  # fmt: skip
 
@@ -108,13 +99,6 @@ def _pinned() -> bool:
     return st.query_params.get("pinned") == "1"
 
 
-def _shows(key: str, value: object) -> None:
-    # Only where it differs: what is being typed must not be overwritten by what was typed a moment ago.
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-
-
-def _changed(name: str) -> None:
-    value = st.session_state[f"memory-{name}"]
-    put("page", "")
-    put(name, "1" if value is True else value or "")
+def _changed(name: str, value: str | list[str] | bool) -> None:
+    address.put("page", "")
+    address.put(name, "1" if value is True else value or "")

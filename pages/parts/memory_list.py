@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts import cite, memory_filters
+from pages.parts import address, cite, memory_filters
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import when
@@ -40,7 +40,7 @@ def page(bench: Workbench, wanted: Filters, opened: str) -> None:
 
 
 def _turn(number: int) -> None:
-    memory_filters.put("page", str(number + 1) if number else "")
+    address.put("page", str(number + 1) if number else "")
 
 
 def foot(bench: Workbench, total: int) -> None:

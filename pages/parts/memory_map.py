@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts import address, memory_filters
 from pages.parts import map as points
-from pages.parts import memory_filters
 from pages.parts.language import later, t
 from research.memory import Entry, Filters
 from research.workbench import Workbench
@@ -38,5 +38,5 @@ def draw(bench: Workbench, filters: Filters, opened: str) -> None:
 
         drawn = [points.Point(each.entry.id, each.x, each.y, each.entry.text, group(each.entry)) for each in placed]
         if picked := points.draw(drawn, "memory-points", opened):
-            memory_filters.put("entry", picked)
+            address.put("entry", picked)
             st.rerun()

@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.parts import memory_filters
+from pages.parts import address
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError
@@ -43,7 +43,7 @@ def form(bench: Workbench, key: str, *, primary: bool = False) -> None:
         if not added.new:
             st.toast(t("An entry says this already; here it is."), icon=":material/info:")
         st.session_state["memory-notes"] = st.session_state.get("memory-notes", 0) + 1
-        memory_filters.put("entry", added.id)
+        address.put("entry", added.id)
         st.rerun()
 
 

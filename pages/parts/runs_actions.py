@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.parts import head, runs_table, undo
+from pages.parts import address, head, runs_table, undo
 from pages.parts.language import t
 from pages.parts.words import count
 from research import importing
@@ -97,18 +97,17 @@ def _unselect() -> None:
 def _tags(bench: Workbench, rows: Sequence[RunRow]) -> None:
     """Those that all of the runs have; existing ones are offered, new ones are typed."""
     common = sorted(set.intersection(*(set(row.tags) for row in rows)))
-    key = "runs-tags-" + rows[0].id + f"-{len(rows)}"
-    if st.session_state.get(key) != common:
-        st.session_state[key] = common
+    key = address.shows("runs-tags-" + rows[0].id + f"-{len(rows)}", common)
 
-    def changed() -> None:
-        chosen = [clip(" ".join(tag.split()), TAG_LONGEST) for tag in st.session_state[key]]
+    def changed(tags: Sequence[str]) -> None:
+        chosen = [clip(" ".join(tag.split()), TAG_LONGEST) for tag in tags]
         added, taken = set(chosen) - set(common), set(common) - set(chosen)
         for row in _now(bench, rows):
             bench.store.tag(row.id, sorted((set(row.tags) | added) - taken)[:TAGS_MOST])
 
     with st.popover(t("Tags"), icon=":material/sell:"):
         st.multiselect(
-            t("Tags"), sorted({*bench.store.tags(), *common}), key=key, accept_new_options=True, on_change=changed,
+            t("Tags"), sorted({*bench.store.tags(), *common}), key=key, accept_new_options=True,
+            on_change=address.changed, args=(key, changed),
             placeholder=t("Choose or type a tag"), max_selections=TAGS_MOST,
         )  # fmt: skip

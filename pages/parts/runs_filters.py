@@ -60,10 +60,10 @@ def active() -> bool:
 
 def draw(bench: Workbench) -> None:
     """The search box, and the filters behind a button that says how many are set."""
-    address.shows("runs-q", query())
+    box = address.shows("runs-q", query())
     st.text_input(
-        t("Search runs"), key="runs-q", type="search", placeholder=t("Search questions and answers"), live=True,
-        label_visibility="collapsed", on_change=_changed, args=("q",),
+        t("Search runs"), key=box, type="search", placeholder=t("Search questions and answers"), live=True,
+        label_visibility="collapsed", on_change=address.changed, args=(box, _changed, "q"),
     )  # fmt: skip
     chosen = sum(map(len, (_wanted(name) for name in NAMES))) + (st.query_params.get("since") in SINCE)
     label = t("Filters ({n})", n=chosen) if chosen else t("Filters")
@@ -72,17 +72,17 @@ def draw(bench: Workbench) -> None:
         for name, title in NAMES.items():
             wanted = _wanted(name)
             options = list(dict.fromkeys([*offered[name], *wanted]))
-            address.shows(f"runs-{name}", list(wanted))
+            key = address.shows(f"runs-{name}", list(wanted))
             st.multiselect(
-                t(title), options, key=f"runs-{name}", on_change=_changed, args=(name,), placeholder=t("any"),
+                t(title), options, key=key, on_change=address.changed, args=(key, _changed, name), placeholder=t("any"),
                 format_func=_NAMED.get(name, str),
                 disabled=not options,
             )  # fmt: skip
         since = st.query_params.get("since", "")
-        address.shows("runs-since", since if since in SINCE else None)
+        key = address.shows("runs-since", since if since in SINCE else None)
         st.segmented_control(
-            t("Asked in the"), list(SINCE), key="runs-since", format_func=lambda value: t(SINCE[value]),
-            on_change=_changed, args=("since",),
+            t("Asked in the"), list(SINCE), key=key, format_func=lambda value: t(SINCE[value]),
+            on_change=address.changed, args=(key, _changed, "since"),
         )  # fmt: skip
         st.button(t("Reset filters"), key="runs-clear", icon=":material/filter_list_off:", disabled=not active(),
                   type="tertiary", on_click=clear)  # fmt: skip
@@ -137,6 +137,6 @@ def _wanted(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, st.query_params.get_all(name))))
 
 
-def _changed(name: str) -> None:
+def _changed(name: str, value: str | list[str] | None) -> None:
     address.put("page", "")
-    address.put(name, st.session_state[f"runs-{name}"] or "")
+    address.put(name, value)

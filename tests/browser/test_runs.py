@@ -34,6 +34,16 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
         expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
         page.keyboard.press("Escape")
 
+        # What was chosen behind a closed button does not come back once it was reset elsewhere.
+        page.get_by_role("button", name="Filters", exact=True).click()
+        page.get_by_role("combobox", name="Framework").click()
+        page.get_by_role("option", name="Supervisor").click()
+        page.wait_for_url(re.compile("framework=supervisor"))
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Show all runs").click()
+        expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
+
         table = page.get_by_test_id("stDataFrame")
         table.click(position={"x": 200, "y": 52})  # a cell of the first row
         page.wait_for_url(re.compile(SECOND))
