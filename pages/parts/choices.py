@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import streamlit as st
@@ -28,18 +28,21 @@ def place(framework: str, context: str = "") -> str:
 
 
 def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
-    """Set the widgets of these parts of the choices when they are drawn next."""
-    st.session_state["filling"] = choices, parts
+    """Set the widgets of these parts of the choices; to be called before they are drawn."""
+    models.know(*filter(None, [choices.model, *choices.roles.values()]))
+    st.session_state["filling"] = values = dict(_values(choices, parts))
+    for key, value in values.items():
+        st.session_state[key] = value
 
 
 def begin() -> None:
     """To be called before the options are drawn, and `done` after them.
 
     What is filled in stays on record until all of it was drawn: a click in between ends a run of the page half-way, and
-    a value whose widget was not drawn by then may be forgotten.
+    a value whose widget was not drawn by then may be forgotten.  What is there stays: it may have been chosen since.
     """
-    if "filling" in st.session_state:
-        _fill(*st.session_state["filling"])
+    for key, value in st.session_state.get("filling", {}).items():
+        st.session_state.setdefault(key, value)
 
 
 def done() -> None:
@@ -47,34 +50,32 @@ def done() -> None:
     st.session_state.pop("filling", None)
 
 
-def _fill(choices: Choices, parts: Collection[str]) -> None:
-    state = st.session_state
+def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """Each widget's key with its value."""
     framework, context = choices.framework, choices.context or cells.default_context(choices.framework)
     if "framework" in parts:
-        state["framework"], state[f"context-{framework}"] = framework, context
+        yield "framework", framework
+        yield f"context-{framework}", context
     if "options" in parts:
-        _options(place(framework), "framework", registry.framework.get(framework), choices)
-        _options(place(framework, context), "context", registry.context.get(context), choices)
+        yield from _options(place(framework), "framework", registry.framework.get(framework), choices)
+        yield from _options(place(framework, context), "context", registry.context.get(context), choices)
     if "model" in parts and choices.model:
-        models.know(choices.model)
-        state["model"] = choices.model
+        yield "model", choices.model
     if "roles" in parts:
-        models.know(*choices.roles.values())
-        models.fill(choices.roles)
+        yield from models.values(choices.roles)
     for part in {"tools", "search", "scholar", "mcp", "folders"} & set(parts):
-        state[part] = list(getattr(choices, part))
+        yield part, list(getattr(choices, part))
     if "budget" in parts:
-        for cap in Budget.__struct_fields__:
-            state[f"budget-{cap}"] = getattr(choices.budget, cap)
+        yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
     for part in {"temperature", "protocol"} & set(parts):
-        state[part] = getattr(choices, part)
+        yield part, getattr(choices, part)
     if "language" in parts:
-        state["answer-language"] = choices.language
+        yield "answer-language", choices.language
 
 
-def _options(where: str, side: str, entry: Entry[Any], choices: Choices) -> None:
+def _options(where: str, side: str, entry: Entry[Any], choices: Choices) -> Iterator[tuple[str, Any]]:
     for option in entry.options:
-        st.session_state[f"{where}.{option.name}"] = choices.options.get(f"{side}.{option.name}", option.default)
+        yield f"{where}.{option.name}", choices.options.get(f"{side}.{option.name}", option.default)
 
 
 def line(recipe: Recipe) -> str:

@@ -114,7 +114,7 @@ def budget(key: str = "budget") -> Budget:
 
 def _rest() -> dict[str, Any]:
     state = st.session_state
-    with st.popover(t("Language and sampling"), icon=":material/tune:"):
+    with st.expander(t("Language and sampling"), type="compact", icon=":material/tune:"):
         temperature = st.number_input(
             t("Temperature"), 0.0, 2.0, None, 0.1, key="temperature", placeholder=t("the provider's"), persist_state=KEEP,
             help=t("Low: the likeliest words. High: more varied ones."),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import streamlit as st
 
@@ -38,11 +38,11 @@ def know(*names: str) -> None:
     st.session_state[KNOWN] = list(dict.fromkeys([*st.session_state.get(KNOWN, []), *names]))
 
 
-def fill(roles: Mapping[str, str]) -> None:
-    """Set the models of single roles, and of no other."""
-    st.session_state[PURPOSES] = [name for name in roles if name not in ROLES]
-    for name in [*ROLES, *st.session_state[PURPOSES]]:
-        st.session_state[f"role-{name}"] = roles.get(name)
+def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """What the session holds for the models of these single roles, and of no other."""
+    purposes = [name for name in roles if name not in ROLES]
+    yield PURPOSES, purposes
+    yield from ((f"role-{name}", roles.get(name)) for name in [*ROLES, *purposes])
 
 
 def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
@@ -70,7 +70,7 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
     elif not tried:
         _check(bench, (model or "").strip() or bench.settings.model)
     roles = {}
-    with st.popover(t("Models for single roles"), icon=":material/group:"):
+    with st.expander(t("Models for single roles"), type="compact", icon=":material/group:"):
         st.caption(t("Empty: the model above. A cheap summariser and a strong writer are the usual choice."))
         for role in [*ROLES, *st.session_state.get(PURPOSES, [])]:
             words = _WORDS.get(role)
