@@ -42,7 +42,7 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
                 # In the order asked, so that sources get the same numbers every time.
                 result = futures[call.id].result()
                 sources = tuple(run.shared.ledger.add(passage) for passage in result.passages)
-                text = "\n\n".join([*([result.text] if result.text else []), *map(shown, sources)])
+                text = "\n\n".join([*([result.text] if result.text else []), *dict.fromkeys(map(shown, sources))])
                 recorded = Observation(
                     call.id,
                     call.name,

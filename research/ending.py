@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -13,18 +13,28 @@ from research.citations import check, cited, clean, uncited
 from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
 from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Rests, Stopped
 from research.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
+from research.remembering import keep, recall
 from research.run import Run, Steps
 from research.text import clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
+from research.view import fold
 
 TRIED = 20
 """Calls that a run without any source lists."""
 
 
-def execute(run: Run, run_id: str) -> Iterator[Event]:
-    """Drive a run to its one terminal event, or to a rest; the events come stamped with run, seq and time."""
+def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:
+    """Drive a run to its one terminal event, or to a rest; the events come stamped with run, seq and time.
+
+    `saved` gives all events of the run that are on record.
+    """
     seq = run.shared.journal.next_seq
     for event in _life(run):
+        if isinstance(event, RunFinished) and run.recipe.remember != "off":
+            last = msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
+            for kept in keep(run, fold([*saved(), last])):
+                yield msgspec.structs.replace(kept, run=run_id, seq=seq, time=time.time())
+                seq += 1
         yield msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
         seq += 1
 
@@ -33,6 +43,7 @@ def _life(run: Run) -> Iterator[Event]:
     yield from run.mark(RunStarted(question=run.question, recipe=run.recipe, earlier=run.shared.journal.earlier))
     for text in run.shared.notices:
         yield from run.mark(Warned(kind="tool", text=text))
+    yield from recall(run)
     try:
         answer = yield from run.work()
     except (NeedsInput, Rests) as rest:

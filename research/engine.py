@@ -278,7 +278,7 @@ class ThreadEngine:
                 self._watcher = threading.Thread(target=self._watch, name="watch-controls", daemon=True)
                 self._watcher.start()
         try:
-            for event in execute(run, run_id):
+            for event in execute(run, run_id, lambda: self._store.events(run_id)):
                 self._store.append([event])
                 yield event
         finally:

@@ -133,8 +133,25 @@ class ToolFinished(Base, frozen=True):
 class Warned(Base, frozen=True):
     """The workbench stepped in, and says so: a loop, a dropped observation, a trimmed context."""
 
-    kind: Literal["loop", "budget", "context", "tool", "model"]
+    kind: Literal["loop", "budget", "context", "tool", "model", "memory"]
     text: str
+
+
+class Recalled(Base, frozen=True):
+    """The memory was asked before the first round; what it gave stands beside the question in every prompt."""
+
+    query: str
+    observation: Observation
+    """Not ok: why the memory could not be asked."""
+
+
+class Remembered(Base, frozen=True):
+    """What the run has taught is kept in the memory."""
+
+    added: tuple[str, ...] = ()
+    """Ids of new entries."""
+    known: tuple[str, ...] = ()
+    """Ids of entries that said the same already."""
 
 
 class ReportUpdated(Base, frozen=True):
@@ -215,6 +232,8 @@ Event = (
     | ToolStarted
     | ToolFinished
     | Warned
+    | Recalled
+    | Remembered
     | ReportUpdated
     | Concluding
     | ChildStarted

@@ -28,6 +28,8 @@ INWARD = frozenset({"search", "scholar", "python", "recall", "final_answer"})
 """Tools whose arguments name no place to go to: services that the user configured, and this machine."""
 
 LIBRARY = "library://"
+MEMORY = "memory://"
+"""What the user noted, by the id of its entry."""
 PUBLIC_LIBRARY = "library://factbook/"
 """All other documents of the library are the user's own."""
 
@@ -64,8 +66,8 @@ def is_private(observation: Observation) -> bool:
 
 
 def own(url: str) -> bool:
-    """Whether a url names a document of the user's own folders."""
-    return url.startswith(LIBRARY) and not url.startswith(PUBLIC_LIBRARY)
+    """Whether a url names a document of the user's own folders, or a note of theirs."""
+    return url.startswith(MEMORY) or (url.startswith(LIBRARY) and not url.startswith(PUBLIC_LIBRARY))
 
 
 class Guard:
@@ -127,6 +129,11 @@ def _learned(observation: Observation) -> Iterator[str]:
     texts, printed output and answers of sub-agents repeat the model's own words.
     """
     if not observation.ok:
+        return
+    if observation.name == "recall":  # its words come from runs of any kind, but each address was once a source
+        for source in observation.sources:
+            if not own(source.url):
+                yield from addresses(source.url)
         return
     if not observation.private or observation.name in SEARCHES:
         for source in observation.sources:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Sequence
 
@@ -17,6 +16,7 @@ from research.events import (
     Event,
     Exchange,
     Paused,
+    Recalled,
     Replied,
     Resumed,
     RunFailed,
@@ -157,7 +157,7 @@ def carried(view: RunView, events: Sequence[Event]) -> Earlier:
     report = clip(view.report or view.answer, REPORT)
     asked = [*kept, Exchange(clip(view.question, QUESTION), report)]
     exchanges = (*asked[:1], *asked[1:][-EXCHANGES + 1 :])
-    seen = [event.observation for event in events if isinstance(event, ToolFinished)]
+    seen = [event.observation for event in events if isinstance(event, ToolFinished | Recalled)]
     printed = [each.text for each in seen if each.name == "python" and each.ok]
     computed = (*(before.computed if before else ()), *(clip(text, 1_000) for text in printed))[-COMPUTED:]
     private = (before is not None and before.private) or any(map(is_private, seen))
@@ -195,14 +195,7 @@ def told(earlier: Earlier, language: str, room: int = SHOWN) -> str:
         quoted.append((source.n, text))
     sources = "\n\n".join(text for _, text in sorted(quoted, key=lambda each: each[0]))
     words = prompts.text("earlier", language, exchanges="\n\n".join(parts), sources=sources or "-")
-    # Quoted text cannot end its own quotation.
-    return f"<earlier>\n{_TAG.sub('&lt;', words)}\n</earlier>"
-
-
-_TAG = re.compile(
-    r"<(?=\s{0,3}/?\s{0,3}(?:earlier|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|action|answer)\b)",
-    re.I,
-)
+    return prompts.quoted("earlier", words)
 
 
 def _exchange(each: Exchange, language: str, room: int) -> str:

@@ -17,7 +17,9 @@ from research.events import (
     Concluding,
     Earlier,
     Event,
+    Recalled,
     Rejected,
+    Remembered,
     Replied,
     ReportUpdated,
     Resumed,
@@ -33,7 +35,7 @@ from research.transcript import Interaction
 from research.types import Observation, Source, Usage
 from research.view import Worktime
 
-_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser)
+_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser, Remembered)
 
 
 class Journal:
@@ -45,6 +47,8 @@ class Journal:
         """What a follow-up goes on from."""
         self.adopted: tuple[Interaction, ...] = ()
         """Rounds of the main agent that were made under another recipe."""
+        self.recalled: Observation | None = None
+        """What the memory gave before the first round."""
         self.report = ""
         """The evolving report after them."""
         self.asks = 0
@@ -73,6 +77,8 @@ class Journal:
                     self._user.setdefault(event.agent, []).append(event.text)
                 case ToolFinished():
                     self._observations[event.observation.call_id] = event.observation
+                case Recalled():
+                    self.recalled = event.observation
                 case Resumed(adopts=True):
                     self._adopt(told)
                 case _:
@@ -112,7 +118,7 @@ class Journal:
     def observations(self) -> list[Observation]:
         """All observations on record, in their order; first what a follow-up was given."""
         # Under a name that no search has: of private findings no address is taken to be known.
-        seen = list(self._observations.values())
+        seen = [*([self.recalled] if self.recalled else []), *self._observations.values()]
         if self.earlier is None:
             return seen
         return [Observation("", "earlier", "", sources=self.earlier.sources, private=self.earlier.private), *seen]
@@ -138,4 +144,5 @@ class Journal:
     def sources(self) -> list[Source]:
         """All sources on record, to number new ones after them."""
         before = self.earlier.sources if self.earlier else ()
-        return [*before, *(source for seen in self._observations.values() for source in seen.sources)]
+        recalled = self.recalled.sources if self.recalled else ()
+        return [*before, *recalled, *(source for seen in self._observations.values() for source in seen.sources)]

@@ -20,6 +20,11 @@ ROLES: dict[str, tuple[str, ...]] = {
 finished report; without one that is done by rules alone."""
 
 
+REMEMBER = ("off", "findings", "everything")
+"""Nothing; statements that their sources support; these, every passage that was read, and the report."""
+RECALL_MOST = 20
+
+
 class Budget(Struct, frozen=True, omit_defaults=True):
     """Caps shared by a run and all its children.  None means no cap."""
 
@@ -52,6 +57,10 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     """Services that the `scholar` tool asks, where it is among the tools."""
     mcp: tuple[str, ...] = ()
     """MCP servers of the configuration file whose tools are offered, by name."""
+    recall: int = 0
+    """Entries of the memory that are put before the first round, quoted; at most `RECALL_MOST`."""
+    remember: str = "off"
+    """What is kept in the memory when the run has ended: one of `REMEMBER`."""
     budget: Budget = Budget()
     temperature: float | None = None
     """Sampling temperature; None leaves it to the provider."""

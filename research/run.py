@@ -32,6 +32,7 @@ from research.events import (
 from research.inherited import SHOWN, retold, told
 from research.protocols.tagged import write_call
 from research.recipe import Recipe
+from research.remembering import told as remembered
 from research.shared import Shared as Shared  # what makes a run takes both from here
 from research.text import clip, language_of
 from research.transcript import Interaction, Transcript
@@ -277,7 +278,7 @@ class Run:
     # -- what context strategies call -------------------------------------------------------------------------------
 
     def head(self) -> list[Message]:
-        """System prompt and question, with what a follow-up goes on from: they stay whatever a strategy drops."""
+        """System prompt and question, with what was known before: they stay whatever a strategy drops."""
         self.shown.clear()
         tools = self.protocol.instructions(self.tools, self.language)
         system = prompts.system(self.prompt, self.protocol.name, self.language, tools=tools)
@@ -287,12 +288,16 @@ class Run:
         return [Message("system", system), Message("user", self._with_earlier(self.question))]
 
     def _with_earlier(self, question: str) -> str:
-        """A question and, in a follow-up, what was found before it: at most a part of what a prompt can hold."""
-        earlier = self.shared.journal.earlier
-        if earlier is None:
-            return question
+        """A question with what the memory gave and, in a follow-up, what was found before it: a part of what a prompt
+        can hold."""
+        earlier, recalled = self.shared.journal.earlier, self.shared.recalled
+        parts = [question]
         window = self.window(self.recipe.model)
-        return f"{question}\n\n{told(earlier, self.language, min(SHOWN, window // 2) if window else SHOWN)}"
+        if earlier:
+            parts.append(told(earlier, self.language, min(SHOWN, window // 2) if window else SHOWN))
+        if recalled and (words := remembered(recalled, self.language, window // 4 if window else SHOWN)):
+            parts.append(words)
+        return "\n\n".join(parts)
 
     def window(self, model: str, *, composed: bool = True) -> int:
         """Largest prompt for that model, in tokens, as far as it or the strategy (of what it composed) says; 0: unknown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from research.budget import Meter
 from research.citations import Ledger
@@ -11,6 +12,9 @@ from research.guard import Guard
 from research.journal import Journal
 from research.toolbox import Toolbox
 from research.types import Embedder, Model, Observation, ToolCall
+
+if TYPE_CHECKING:
+    from research.memory.memory import Memory
 
 
 class Shared:
@@ -26,6 +30,7 @@ class Shared:
         stop: threading.Event | None = None,
         notices: Sequence[str] = (),
         embedder: Callable[[], Embedder] | None = None,
+        memory: Callable[[], Memory] | None = None,
     ) -> None:
         self.models = models
         """Gives the model of a name such as `extractive` or `openai:NAME`."""
@@ -43,6 +48,10 @@ class Shared:
         """Knows which urls may be visited once something private was seen."""
         self.embedder = embedder
         """Gives the encoder that helps to judge whether a source says what is cited from it."""
+        self.memory = memory
+        """Gives the memory of whoever asked."""
+        self.recalled = self.journal.recalled
+        """What it gave before the first round; None: it was not asked."""
         self.words: list[str] = []
         """What the user said: the question and the replies."""
         self.left_out: set[tuple[str, str]] = set()

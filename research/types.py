@@ -32,6 +32,8 @@ class Passage(Struct, frozen=True, omit_defaults=True):
     """The text that was seen, verbatim."""
     csl: dict[str, Any] = {}
     """What the source told of itself, as CSL JSON names it: type, author, issued, DOI, container-title, …"""
+    memory: str = ""
+    """Id of the entry of the memory that the quote was kept in; empty for what was seen in this run."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
@@ -42,7 +44,8 @@ class Source(Struct, frozen=True, omit_defaults=True):
     title: str
     quote: str
     csl: dict[str, Any] = {}
-    """As in `Passage`."""
+    memory: str = ""
+    """Both as in `Passage`."""
 
 
 class ToolCall(Struct, frozen=True):

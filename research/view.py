@@ -128,6 +128,10 @@ class RunView:
     agents: list[str] = field(default_factory=list)
     earlier: e.Earlier | None = None
     """What a follow-up goes on from; its sources are among `sources`."""
+    recalled: Observation | None = None
+    """What the memory gave before the first round; its sources are among `sources`."""
+    remembered: e.Remembered | None = None
+    """What the memory keeps of the run."""
     worktime: Worktime = field(default_factory=Worktime)
 
     @property
@@ -215,6 +219,11 @@ class RunView:
                 self._last(event.agent).notes.append(event.text)
             case e.Concluding():
                 self._last(event.agent).notes.append(f"The limit of {event.reason} ends the research.")
+            case e.Recalled():
+                self.recalled = event.observation
+                self._saw(event.observation.sources)
+            case e.Remembered():
+                self.remembered = event
             case e.ReportUpdated():
                 self.report = event.report
                 self.reports.append((self._last(event.agent).number, event.report))
@@ -238,15 +247,24 @@ class RunView:
 
     def _inherit(self, earlier: e.Earlier | None) -> None:
         self.earlier = earlier
-        for source in earlier.sources if earlier else ():
-            self.sources.setdefault(source.n, []).append(source)
+        self._saw(earlier.sources if earlier else ())
+
+    def _saw(self, sources: Iterable[Source]) -> None:
+        for source in sources:
+            quotes = self.sources.setdefault(source.n, [])
+            if source not in quotes:
+                quotes.append(source)
 
     def _source(self, n: int) -> Source:
-        """All that is known of one source: the best of its quotes, and what any of its passages told of it."""
+        """All that is known of one source: the best of its quotes, and what any of its passages told of it.
+
+        `memory` only where it was not seen in this run too.
+        """
         passages = self.sources[n]
         quote = next((c.quote for c in self.citations if c.n == n and c.quote), passages[0].quote)
         told = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
-        return Source(n, passages[0].url, passages[0].title, quote, told)
+        entry = passages[0].memory if all(passage.memory for passage in passages) else ""
+        return Source(n, passages[0].url, passages[0].title, quote, told, entry)
 
     def _asked(self, event: e.Asked) -> None:
         current = next((r for r in reversed(self.rounds) if r.agent == event.agent), None)
@@ -279,10 +297,7 @@ class RunView:
         for call in self._last(event.agent).calls:
             if call.call.id == seen.call_id:
                 call.observation = seen
-        for source in seen.sources:
-            quotes = self.sources.setdefault(source.n, [])
-            if source not in quotes:
-                quotes.append(source)
+        self._saw(seen.sources)
 
     def _spend(self, usage: Usage) -> None:
         self.model_calls += 1

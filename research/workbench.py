@@ -15,7 +15,7 @@ from research.desk import Desk
 from research.engine import ThreadEngine
 from research.errors import ConfigError
 from research.journal import Journal
-from research.recipe import ROLES, Budget, Recipe
+from research.recipe import RECALL_MOST, REMEMBER, ROLES, Budget, Recipe
 from research.run import Shared
 from research.search.library import Library, Progress
 from research.search.web import configured, services
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TOOLS = ("search", "visit", "python")
 """What a run may call unless it says otherwise."""
-ALL_TOOLS = (*TOOLS, "scholar")
+ALL_TOOLS = (*TOOLS, "scholar", "recall")
 SEARCHERS = ("library",)
 
 
@@ -140,6 +140,10 @@ class Workbench:
             services(rest.get("scholar", Recipe().scholar), self.settings)
         if rest.get("mcp"):
             self.mcp.offer(rest["mcp"])
+        remember, recall = rest.get("remember", "off"), rest.get("recall", 0)
+        _known("memory policy", remember, REMEMBER)
+        if not 0 <= recall <= RECALL_MOST:
+            raise ConfigError(f"recall {recall}: 0 to {RECALL_MOST} entries are accepted")
         policy = registry.framework.get(framework)
         context = context or cells.default_context(framework)
         strategy = registry.context.get(context)
@@ -198,7 +202,7 @@ class Workbench:
             notices = [str(each) for each in offer.withheld]
         return Shared(
             models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices,
-            embedder=lambda: kept.embedder,
+            embedder=lambda: kept.embedder, memory=lambda: self.memory,
         )  # fmt: skip
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:
@@ -216,6 +220,10 @@ class Workbench:
             from research.tools.visit import VisitTool
 
             yield VisitTool(self.library, self.settings.allowed_hosts, self._reader())
+        if "recall" in recipe.tools:
+            from research.tools.recall import RecallTool
+
+            yield RecallTool(lambda: self.memory)
         if "python" in recipe.tools:
             from research.tools.python import PythonTool
 

@@ -22,7 +22,7 @@ class Ledger:
         """The passage with the number of its url; the same url keeps its number, each quote is kept."""
         with self._lock:
             n = self._numbers.get(passage.url, max(self._seen, default=0) + 1)
-            source = Source(n, passage.url, passage.title, passage.quote, passage.csl)
+            source = Source(n, passage.url, passage.title, passage.quote, passage.csl, passage.memory)
             self._keep(source)
             return source
 

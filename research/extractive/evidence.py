@@ -71,8 +71,12 @@ class Fact(Struct, frozen=True, dict=True):
     @cached_property
     def years(self) -> tuple[int, ...]:
         """The year in the label is the fact's; else the years in the value."""
-        own = [int(year) for year in _YEAR.findall(self.label)]
-        return tuple(own or (int(year) for year in _YEAR.findall(self.value)))
+        return self.label_years or tuple(int(year) for year in _YEAR.findall(self.value))
+
+    @cached_property
+    def label_years(self) -> tuple[int, ...]:
+        """The years in the label: the line is one of a series."""
+        return tuple(int(year) for year in _YEAR.findall(self.label))
 
     @cached_property
     def quantity(self) -> Quantity | None:
@@ -123,12 +127,18 @@ class Evidence:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._system = next((m.content for m in messages if m.role == "system"), "")
         self.question = _question(messages)
-        block = next(iter(_EARLIER.findall("\n".join(m.content for m in messages if m.role == "user"))), "")
+        said = "\n".join(m.content for m in messages if m.role == "user")
+        block = next(iter(_EARLIER.findall(said)), "")
         self.earlier = tuple((question, report) for question, report in _EXCHANGE.findall(block))
         """What was asked before and reported, in a follow-up; oldest first."""
-        self.given = tuple(_facts(block))
+        recalled = _facts(next(iter(_RECALLED.findall(said)), ""))
+        self.given = (*_facts(block), *recalled)
         """Facts from before."""
         self.steps = (*_noted(messages), *_steps(messages))
+        recalled += [fact for step in self.steps if step.name == "recall" for fact in step.facts]
+        seen = {fact.n for step in self.steps if step.name in (*SEARCHES, "visit") for fact in step.facts}
+        self.remembered = frozenset(fact for fact in recalled if fact.n not in seen)
+        """What only the memory told."""
         self.facts = tuple(dict.fromkeys([*self.given, *(fact for step in self.steps for fact in step.facts)]))
 
     @cached_property
@@ -193,12 +203,13 @@ class Evidence:
 
 
 _EARLIER = re.compile(r"<earlier>\n(.*?)\n</earlier>", re.S)
+_RECALLED = re.compile(r"<recalled>\n(.*?)\n</recalled>", re.S)
 _EXCHANGE = re.compile(
     r"^(?:Earlier question: |之前的问题：)(.*)\n(?:Earlier report:|之前的报告：)\n((?:>.*(?:\n|$))*)", re.M
 )
 _LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
 _NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
-_TRIED = re.compile(r"^- (?P<name>search|visit|python) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
+_TRIED = re.compile(r"^- (?P<name>search|visit|python|recall) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
 
 
 def _question(messages: Sequence[Message]) -> str:
@@ -208,7 +219,7 @@ def _question(messages: Sequence[Message]) -> str:
         first = not parts and message.role == "user"
         replied = parts and message.role == "user" and before is not None and before.role == "assistant"
         if first or (replied and before and not read_calls(before.content) and "<answer>" in before.content):
-            parts.append(re.split(r"\n\n<(?:earlier|report|previous_research_summary)>", message.content)[0])
+            parts.append(re.split(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>", message.content)[0])
     return " ".join(parts)
 
 

@@ -204,13 +204,13 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
     visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
     pages = list(dict.fromkeys(step.facts[0].title for step in visits))
     queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
-    return answer(verdict, language_of(evidence.question), queries, pages)
+    return answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
 
 
 def _report(evidence: Evidence, verdict: Verdict) -> str:
     """An evolving report that `Evidence` can read back: facts, gaps, next step, what was tried."""
     facts = relevant(evidence) or list(verdict.quotes)
-    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python")]
+    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
     lines = ["### Confirmed", *dict.fromkeys(map(note, facts)), "### Gaps"]
     lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
     lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]

@@ -100,8 +100,8 @@ class Solver:
     def verdict(self) -> Verdict:
         """Follow the question's plan as far as the evidence goes."""
         q = self.question
-        given = q.names and all(map(self.evidence.subject_named, q.names))  # of a follow-up, before the first step
-        if not self.evidence.steps and self.acting and not given:
+        given = q.names and all(map(self._known, q.names))  # of a follow-up, or remembered
+        if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
         if q.rank:
@@ -141,8 +141,11 @@ class Solver:
     def _open(self) -> None:
         """The first searches: one for each name, or one with all words of the question."""
         q = self.question
+        if self.evidence.offers("recall") and not self.evidence.steps:
+            self._act("recall", {"query": q.text}, "See what is remembered of this.")
+            return
         about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
-        for name in q.names[:6]:
+        for name in [name for name in q.names[:6] if not self._known(name)]:
             self._search(
                 f"{usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
             )
@@ -278,6 +281,11 @@ class Solver:
 
     # -- finding one fact -------------------------------------------------------------------------------------------
 
+    def _known(self, name: str) -> bool:
+        """Whether something is known of just this: what merely sounds like it may be something else."""
+        subject = self.evidence.subject_named(name)
+        return subject is not None and subject.casefold() in (name.casefold(), usual(name).casefold())
+
     def _resolve(self, name: str) -> tuple[str, Target | None] | None:
         """The subject a name stands for; with the concept that led there when the name is of something in it."""
         subject = self.evidence.subject_named(name)
@@ -322,7 +330,9 @@ class Solver:
         ]  # fmt: skip
         if fitting:
             best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)))[1]
-            return Finding(subject, target, best)
+            # One year of a series was remembered because it was asked for: there may be a later one.
+            if year or best not in self.evidence.remembered or not best.label_years:
+                return Finding(subject, target, best)
         goal = " ".join([target.text, *([str(year)] if year else [])])
         query = _query(f"{subject} {goal}")
         if self._search(query, f"Look for {goal} of {subject}."):

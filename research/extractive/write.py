@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from research.extractive.evidence import Fact, note
 from research.extractive.solve import Finding, Verdict
@@ -20,6 +21,7 @@ _WORDS = {
         "searches": "Searched for: {queries}.", "read": "Read: {pages}.", "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], against {others}.", "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].", "says": "The sources say:",
+        "remembered": "Remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
         "rose": "增长了", "fell": "下降了", "same": "没有变化", "points": "个百分点",
@@ -32,6 +34,7 @@ _WORDS = {
         "searches": "搜索过：{queries}。", "read": "阅读过：{pages}。", "also": "没有找到：{missing}。",
         "winner": "{name} 的 {label} {which}：{value} [{n}]，相比之下 {others}。", "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。", "says": "来源写道：",
+        "remembered": "来自以往运行的记忆，这次没有重新查找：{sources}。",
     },
 }  # fmt: skip
 
@@ -42,13 +45,15 @@ _YES_NO = re.compile(
 )
 
 
-def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]) -> str:
-    """The report.  Without findings it says what was tried and cites nothing."""
+def answer(
+    verdict: Verdict, language: str, queries: list[str], pages: list[str], remembered: frozenset[Fact] = frozenset()
+) -> str:
+    """The report.  Without findings it says what was tried and cites nothing; what is `remembered` is said to be."""
     w = _WORDS[language]
     q = verdict.question
     if verdict.quotes:
         lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
     if not verdict.findings and not verdict.group:
         parts = [w["none"]]
         if verdict.missing:
@@ -67,7 +72,14 @@ def answer(verdict: Verdict, language: str, queries: list[str], pages: list[str]
         head.append(w["computed"].format(code=code, result=results))
     if verdict.missing and not q.relation:
         head.append(w["also"].format(missing="; ".join(verdict.missing)))
-    return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted)])
+    told = _memory(list(facts), remembered, w)
+    return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted), *told])
+
+
+def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:
+    """Which sources were not looked up this time."""
+    titles = dict.fromkeys(fact.title for fact in facts if fact in remembered)
+    return [w["remembered"].format(sources="; ".join(titles))] if titles else []
 
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:

@@ -1,14 +1,20 @@
-"""What a finished run has taught: its supported citations become findings."""
+"""What a run has taught: its supported citations become findings, what was read passages."""
 
 from __future__ import annotations
 
 import re
 
+from research.citations import cited
 from research.errors import ConfigError
 from research.memory import Entry
+from research.text import clip
 from research.types import Citation, Source
 from research.view import RunView
 
+PASSAGES = 200
+"""Passages that one run puts into the memory."""
+LONGEST_REPORT = 20_000
+"""Characters kept of a report."""
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _REST = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
@@ -28,18 +34,38 @@ def remember(view: RunView) -> tuple[Entry, ...]:
     return tuple(dict.fromkeys(_finding(view, citation) for citation in whole))
 
 
+def everything(view: RunView) -> tuple[Entry, ...]:
+    """The findings, the passages that were read, and the report; what was itself remembered is not learned again.
+
+    Of many passages those of cited sources come first; at most `PASSAGES`.
+    """
+    order = cited(view.report)
+    numbers = sorted(view.sources, key=lambda n: order.index(n) if n in order else len(order))
+    read = [source for n in numbers for source in view.sources[n] if source.quote.strip() and not source.memory]
+    passages = [
+        Entry(
+            source.quote, kind="passage", provenance="page", run=view.run, round=_round(view, source.n, source.quote),
+            url=source.url, title=source.title, quote=source.quote, time=view.updated,
+        )
+        for source in read[:PASSAGES]
+    ]  # fmt: skip
+    report = clip(view.report or view.answer, LONGEST_REPORT)
+    told = Entry(report, kind="report", provenance="model", run=view.run, title=view.question, time=view.updated)
+    return (*remember(view), *passages, *([told] if report.strip() and order else []))
+
+
 def _finding(view: RunView, citation: Citation) -> Entry:
     passages = view.sources[citation.n]
     source = next((each for each in passages if _holds(each, citation.quote)), passages[0])
     quote = citation.quote or source.quote
     text = _EMPHASIS.sub("", citation.claim)
     # A statement that gives the title and the quote and nothing else is the quote.
-    if not _WORD.search(_plain(text).replace(_plain(source.title), "").replace(_plain(quote), "")):
+    if not _WORD.search(plain(text).replace(plain(source.title), "").replace(plain(quote), "")):
         text = quote
     return Entry(
         text,
         kind="finding",
-        provenance="page" if _plain(text) in _plain(quote) else "model",
+        provenance="page" if plain(text) in plain(quote) else "model",
         run=view.run,
         round=_round(view, citation.n, citation.quote),
         url=source.url,
@@ -49,7 +75,8 @@ def _finding(view: RunView, citation: Citation) -> Entry:
     )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The words of a text, to see whether another says the same word for word."""
     return " ".join(text.split()).rstrip(".。").casefold()
 
 

@@ -11,6 +11,11 @@ from pathlib import Path
 from research.types import ProtocolName
 
 _FOLDER = Path(__file__).parent
+_TAG = re.compile(
+    r"<(?=\s{0,3}/?\s{0,3}(?:earlier|recalled|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|"
+    r"action|answer)\b)",
+    re.I,
+)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -23,6 +28,11 @@ def system(name: str, protocol: ProtocolName, language: str, *, tools: str) -> s
     """The system prompt of a framework: role and rules, date, and how to call tools under the protocol."""
     calling = text(f"calling_{protocol}", language, tools=tools)
     return text(name, language, date=today(), calling=calling)
+
+
+def quoted(tag: str, words: str) -> str:
+    """Material between two tags, which it can neither end nor pass for anything else that stands in tags."""
+    return f"<{tag}>\n{_TAG.sub('&lt;', words)}\n</{tag}>"
 
 
 def today() -> str:

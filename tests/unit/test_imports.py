@@ -17,7 +17,7 @@ LAYERS = [
      "addresses", "served", "keys"},
     {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk", "database"},
     {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory"},
-    {"exports", "progress", "metrics", "acting", "asking", "run", "shared", "ending", "estimate", "comparing", "changes"},
+    {"exports", "progress", "metrics", "acting", "asking", "remembering", "run", "shared", "ending", "estimate", "comparing", "changes"},
     {"frameworks", "contexts", "tools", "extractive", "engine", "mcp", "llama"},
     {"models"},
     {"workbench", "presets", "importing"},

@@ -1,0 +1,76 @@
+"""What a run takes from the memory before its first round, and what it leaves there at its end."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from research import prompts
+from research.citations import shown
+from research.errors import ConfigError, ToolError
+from research.events import Recalled, Remembered, Warned
+from research.memory import Entry
+from research.memory.learning import everything, remember
+from research.text import clip
+from research.types import Observation
+from research.view import RunView
+
+if TYPE_CHECKING:
+    from research.run import Run, Steps
+
+LESSONS: Mapping[str, Callable[[RunView], tuple[Entry, ...]]] = {"findings": remember, "everything": everything}
+"""What each policy keeps of a run."""
+
+
+def recall(run: Run) -> Steps[None]:
+    """Ask the memory once about the question, where the recipe wants it; it is on record what it gave."""
+    shared, wanted = run.shared, run.recipe.recall
+    if not wanted or shared.memory is None or shared.recalled is not None:
+        return
+    from research.memory.recalling import recall as asked
+
+    try:
+        found = asked(shared.memory(), run.question, wanted)
+    except (ConfigError, ToolError, sqlite3.Error, OSError) as error:
+        seen = Observation("", "recall", str(error), ok=False)
+    else:
+        sources = tuple(shared.ledger.add(passage) for passage in found.passages)
+        text = "\n\n".join([found.text, *dict.fromkeys(map(shown, sources))])
+        seen = Observation("", "recall", text, sources=sources, private=bool(found.private))
+    shared.recalled = seen
+    shared.guard.saw(seen)
+    yield Recalled(query=run.question, observation=seen)
+
+
+def told(seen: Observation, language: str, room: int) -> str:
+    """What was recalled, as quoted material for a prompt, in about `room` characters; empty when that is nothing."""
+    words = prompts.text("recalled", language, entries=clip(seen.text, room))
+    return prompts.quoted("recalled", words) if seen.private else ""
+
+
+def keep(run: Run, view: RunView) -> Steps[None]:
+    """Put what the ended run has taught into the memory, as its recipe says."""
+    lessons = LESSONS.get(run.recipe.remember)
+    if lessons is None or run.shared.memory is None or view.status != "completed":
+        return
+    # Ids follow from what they say: a run that goes on after a crash keeps nothing twice.
+    entries = [msgspec.structs.replace(entry, id=_id(entry)) for entry in lessons(view)]
+    own = {entry.id for entry in entries}
+    try:
+        added = run.shared.memory().add(entries)
+    except (ConfigError, sqlite3.Error, OSError) as error:
+        yield from run.mark(Warned(kind="memory", text=f"Nothing was kept in the memory: {error}"))
+        return
+    ids = dict.fromkeys(each.id for each in added)
+    yield from run.mark(
+        Remembered(added=tuple(n for n in ids if n in own), known=tuple(n for n in ids if n not in own))
+    )
+
+
+def _id(entry: Entry) -> str:
+    said = "\0".join([entry.run, entry.kind, entry.url, entry.text])
+    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,42 @@
+"""`recall`: what earlier runs found and the user noted, from the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from research.errors import ConfigError, ToolError
+from research.memory.recalling import recall
+from research.tools import spec_of
+from research.types import ToolOutput, ToolSpec
+
+if TYPE_CHECKING:
+    from research.memory.memory import Memory
+
+
+class RecallTool:
+    """At most 5 entries, each with who wrote it, where it was learned, and the quote of its source."""
+
+    timeout_s = 30.0
+
+    def __init__(self, memory: Callable[[], Memory]) -> None:
+        self._memory = memory
+
+    @property
+    def spec(self) -> ToolSpec:
+        return spec_of(
+            self.__call__,
+            "recall",
+            "Ask the memory of earlier research and of the user's notes. Returns what was learned then, with its source, "
+            "numbered like search results. Ask it before searching.",
+        )
+
+    def __call__(
+        self, query: Annotated[str, Field(description="What you want to know, in a few words.", min_length=1)]
+    ) -> ToolOutput:
+        try:
+            return recall(self._memory(), query)
+        except ConfigError as error:  # another encoder made its vectors
+            raise ToolError(str(error)) from error
