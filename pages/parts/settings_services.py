@@ -14,6 +14,7 @@ from pages.parts import settings_change, settings_trials
 from pages.parts.language import later, t
 from pages.parts.safe import plain, prose
 from research import doctor, registry
+from research.doctor import Check
 from research.settings import ADDRESSES, Settings
 from research.workbench import Workbench
 
@@ -71,15 +72,17 @@ def searchers() -> list[Service]:
 def draw(bench: Workbench, service: Service) -> None:
     """The row."""
     settings, ready = bench.settings, _ready(bench.settings, service)
+    # Read once, and in this order: a trial may end while the row is drawn.
+    asking, found = settings_trials.at_work(service.id), settings_trials.found(service.id)
     with frame(f"service-{service.id}") as (words, buttons):
         with words:
-            st.markdown(f"**{plain(service.title)}** · {_state(bench, service)}")
+            st.markdown(f"**{plain(service.title)}** · {_state(settings, service, found)}")
             st.caption(prose(t(service.summary)))
             if said := _said(settings, service):
                 st.caption(said)
-            if settings_trials.at_work(service.id):
+            if asking:
                 settings_trials.asking(service.id, service.title)
-            elif found := settings_trials.found(service.id):
+            elif found:
                 st.markdown(plain(t(found.text)))
         if service.work:
             buttons.button(
@@ -116,15 +119,14 @@ def _ready(settings: Settings, service: Service) -> bool:
     return not service.needs or any(getattr(settings, field) for field in service.needs)
 
 
-def _state(bench: Workbench, service: Service) -> str:
+def _state(settings: Settings, service: Service, found: Check | None) -> str:
     """How it stands, in a word and an icon."""
-    if not _ready(bench.settings, service):
+    if not _ready(settings, service):
         if service.key:
             return f":orange[:material/key_off: {t('Key missing')}]"
         return f":orange[:material/link_off: {t('Address missing')}]"
     if service.work is None:
         return f":gray[:material/check: {t('Needs no key')}]"
-    found = settings_trials.found(service.id)
     if found is None:
         return f":gray[:material/help: {t('Not tested')}]"
     if found.state == "ok":

@@ -80,16 +80,18 @@ def _part(
     bench: Workbench, name: str, title: str, what: str, work: Callable[[Workbench], Check], *, at_once: bool = False
 ) -> None:
     """A row; `at_once`: tried without being asked, because it reaches nobody."""
-    found = settings_trials.found(name)
-    if at_once and found is None and not settings_trials.at_work(name):
+    # Read once, and in this order: a trial may end while the row is drawn.
+    asking, found = settings_trials.at_work(name), settings_trials.found(name)
+    if at_once and found is None and not asking:
         settings_trials.start(bench, name, work)
+        asking = True
     with frame(f"part-{name.replace(' ', '-')}") as (words, buttons):
         with words:
             state = {None: "", "ok": f" · :green[:material/check_circle: {t('Works')}]",
                      "broken": f" · :red[:material/error: {t('Does not work')}]"}[found and found.state]  # fmt: skip
             st.markdown(f"**{title}**{state}")
             st.caption(what)
-            if settings_trials.at_work(name):
+            if asking:
                 settings_trials.asking(name, title)
             elif found:
                 st.markdown(plain(t(found.text)))
