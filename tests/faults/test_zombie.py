@@ -1,0 +1,57 @@
+"""A process that stood still while another took up its run wakes up: what it writes then is refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+from research import events as e
+from research.view import fold
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.faults.test_waiting import command, environment
+from tests.player import QUESTION, Player, lap_of
+
+
+def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path) -> None:
+    """Both wait for a reply at once, and the zombie gets its one first."""
+    player, lock = Player("native", laps=4), threading.Lock()
+    arrived, gates = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
+
+    def held(body: Body) -> FakeReply:
+        if lap_of(body) == 2:
+            with lock:
+                turn = next((n for n, each in enumerate(arrived) if not each.is_set()), None)
+                if turn is not None:
+                    arrived[turn].set()
+            if turn is not None:
+                assert gates[turn].wait(60)
+        return player(body)
+
+    with FakeOpenAI(held) as server:
+        bench.settings.openai_base_url = server.base_url
+        process = subprocess.Popen(
+            command(home, "run", QUESTION, "--model", "openai:fake"),
+            env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        assert process.stderr is not None
+        run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
+        assert arrived[0].wait(60)
+        os.kill(process.pid, signal.SIGSTOP)
+        bench.engine.go_on(run_id)
+        assert arrived[1].wait(60)
+        os.kill(process.pid, signal.SIGCONT)
+        gates[0].set()
+        _, said = process.communicate(timeout=60)
+        gates[1].set()
+        assert bench.engine.wait(run_id, 60)
+    told = bench.store.events(run_id)
+    assert process.returncode == 2, said
+    assert "at work elsewhere" in said
+    assert [event.seq for event in told] == list(range(len(told)))
+    assert sum(isinstance(event, e.RunFinished) for event in told) == 1
+    assert sum(isinstance(event, e.Resumed) for event in told) == 1
+    assert fold(told).outcome == "answered"
