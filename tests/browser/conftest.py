@@ -60,6 +60,15 @@ def app(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App
         yield app
 
 
+@pytest.fixture
+def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """An app of its own, for a story that begins with nothing asked, remembered or uploaded."""
+    home = tmp_path_factory.mktemp("fresh")
+    shutil.copy(library, home)
+    with served(home) as app:
+        yield app
+
+
 @contextmanager
 def served(home: Path) -> Iterator[App]:
     """The app over this home, on a port of its own; a traceback in its log is an error."""

@@ -13,18 +13,18 @@ from tests.browser.conftest import OUTPUT, App
 pytestmark = pytest.mark.browser
 
 
-def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, app: App, tmp_path: Path) -> None:
+def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, fresh: App, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")
-    page.goto(f"{app.url}/library?collection=factbook&title=France · Eco")
+    page.goto(f"{fresh.url}/library?collection=factbook&title=France · Eco")
     expect(page.get_by_text("Select a row to read the document.")).to_be_visible()
     page.get_by_test_id("stDataFrame").click(position={"x": 200, "y": 52})
     expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
     page.get_by_role("button", name="Back to the library").click()
     page.wait_for_url(re.compile(r"collection=factbook"))
 
-    page.goto(f"{app.url}/library")
+    page.goto(f"{fresh.url}/library")
     page.get_by_role("textbox", name="Folder on this computer").fill(str(papers))
     page.get_by_role("button", name="Add folder").click()
     expect(page.get_by_text("papers: 1 file read")).to_be_visible()
@@ -44,7 +44,7 @@ def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, app:
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         page.set_viewport_size({"width": width, "height": 900})
         for name, path in {"list": "/library?collection=factbook", "search": "/library?q=moon+basalt"}.items():
-            page.goto(app.url + path)
+            page.goto(fresh.url + path)
             expect(page.get_by_text("basalt." if name == "search" else "Select a row").first).to_be_visible()
             expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
             assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,9 +1,8 @@
-"""A run of two hundred rounds is watched and opened without effort, and two visitors see the same."""
+"""A run of two hundred rounds is watched and opened, and two visitors see the same; `bench/watching.py` times it."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,21 +36,8 @@ def at_work(store: Store, run_id: str) -> Iterator[None]:
         thread.join()
 
 
-def received(page: Page) -> list[int]:
-    """Grows by the size in bytes of each frame of the websocket; frames are binary and told in base64."""
-    sizes: list[int] = []
-    session = page.context.new_cdp_session(page)
-    session.send("Network.enable")
-    session.on(
-        "Network.webSocketFrameReceived", lambda told: sizes.append(len(told["response"]["payloadData"]) * 3 // 4)
-    )
-    return sizes
-
-
-def visible(page: Page, text: str) -> float:
-    """Waits for the text in the rounds; returns when it was there, in seconds since the epoch."""
+def visible(page: Page, text: str) -> None:
     page.locator(".st-key-rounds").get_by_text(text).first.wait_for()
-    return time.time()
 
 
 def test_a_long_run_is_watched_and_opened_quickly(page: Page, app: App, chromium: Browser) -> None:
@@ -59,35 +45,25 @@ def test_a_long_run_is_watched_and_opened_quickly(page: Page, app: App, chromium
     run = LongRun(bench.store, "261121-120000-long")
     run.rounds(ROUNDS - 5)
     with at_work(bench.store, run.run_id), watched(chromium) as other:
-        sizes = received(page)
         second = other.new_page()
         for each in (page, second):
             each.goto(f"{app.url}/?run={run.run_id}")
             visible(each, f"Read chapter {ROUNDS - 5} of")
-        waits = []
         for number in range(ROUNDS - 4, ROUNDS + 1):
-            saved = run.rounds(1)
-            waits.append(visible(page, f"Read chapter {number} of") - saved)
-            visible(second, f"Read chapter {number} of")
-        assert min(waits) < 1, waits  # the fastest: a busy machine delays some
+            run.rounds(1)
+            for each in (page, second):
+                visible(each, f"Read chapter {number} of")
 
         run.add([Asked(ask=201, round=201, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
         visible(page, "Asking the model")
         expect(page.get_by_text("Rounds 193 to 200 of 200")).to_be_visible()
-        before = sum(sizes)
-        page.wait_for_timeout(5_000)
-        assert (sum(sizes) - before) / 5 < 20_000
 
     run.finish()
     expect(page.get_by_text(f"Answered in {ROUNDS + 1} rounds")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     expect(page.locator(".st-key-rounds").get_by_text("Read chapter", exact=False)).not_to_have_count(0)
-    opened = []
-    for _ in range(3):
-        begun = time.time()
-        page.goto(f"{app.url}/?run={run.run_id}&round=150")
-        opened.append(visible(page, "Read chapter 150 of") - begun)
-    assert min(opened) < 2, opened
+    page.goto(f"{app.url}/?run={run.run_id}&round=150")
+    visible(page, "Read chapter 150 of")
     expect(page.locator(".st-key-report")).to_contain_text("150 chapters were read so far")
     expect(page.locator(".st-key-report").get_by_role("button", name="changed", exact=True)).to_be_visible()
     page.get_by_role("button", name="Earlier").click()
