@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from html.entities import html5
+from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -77,6 +78,14 @@ class Refusal(ProviderError):
         return min(found)[1] if found else None
 
 
+@cache
+def trusted() -> SSLContext:
+    """The certificates that are trusted: reading them takes longer than most answers."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def mention(name: str, text: str) -> re.Match[str] | None:
     """Where `text` speaks of the parameter; `thinking.type` speaks of `thinking`."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
@@ -117,8 +126,9 @@ class Server:
         self._secret = disguises(key)
         hide_in_logs(key)
         self._client = httpx2.Client(
-            base_url=parsed, headers=headers, timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10))
-        )
+            base_url=parsed, headers=headers, timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10)),
+            verify=trusted(),
+        )  # fmt: skip
 
     def events(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Generator[str]:
         """The data of each event of the reply.  Raises `Refusal`, `ProviderError`."""

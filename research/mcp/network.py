@@ -11,6 +11,7 @@ import httpx2
 
 from research.addresses import VettedNetwork
 from research.errors import ToolError
+from research.wire import trusted
 
 CONNECT_S = 15.0
 LARGEST = 20_000_000
@@ -63,7 +64,7 @@ class VettedTransport(httpx2.AsyncHTTPTransport):
 
     def __init__(self, network: AsyncVettedNetwork) -> None:
         super().__init__()
-        self._pool = httpcore2.AsyncConnectionPool(ssl_context=httpx2.create_ssl_context(), network_backend=network)
+        self._pool = httpcore2.AsyncConnectionPool(ssl_context=trusted(), network_backend=network)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         # A few packed bytes become a gigabyte; nobody needs them here.

@@ -6,8 +6,7 @@ import html
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from ssl import SSLContext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -17,7 +16,7 @@ from research import cancel
 from research.errors import ConfigError, ToolError
 from research.search.pace import SYSTEM, Clock, Trouble, shared
 from research.text import clip
-from research.wire import base_url, disguises, hide_in_logs, retry_after
+from research.wire import base_url, disguises, hide_in_logs, retry_after, trusted
 
 if TYPE_CHECKING:
     import httpx2
@@ -131,7 +130,7 @@ class Remote:
         try:
             with (
                 # Redirects would carry the key to whoever they name.
-                httpx2.Client(timeout=min(WAIT_S, seconds), follow_redirects=False, verify=_trust()) as client,
+                httpx2.Client(timeout=min(WAIT_S, seconds), follow_redirects=False, verify=trusted()) as client,
                 client.stream(method, self.url + path, **{**sending, "headers": headers}) as response,
             ):
                 body = self._body(response, deadline)
@@ -214,14 +213,6 @@ class Remote:
         text = _message(body)
         plain = " ".join(html.unescape(re.sub(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>", " ", text)).split())
         return clip(self.mask(plain), _SAID)  # masked before it is clipped: half a key is a leak too
-
-
-@cache
-def _trust() -> SSLContext:
-    """The certificates that are trusted: reading them takes longer than most answers."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
 
 
 _ALIASES = {

@@ -69,7 +69,11 @@ class Store(Protocol):
         """A new run without events.  Raises `ConfigError` when the id is taken."""
 
     def append(self, events: Sequence[Event]) -> None:
-        """Keep the events of one run; when this returns they survive a power loss."""
+        """Keep the events of one run; when this returns they survive a power loss.
+
+        Characters of a reply being written (`Streamed`) may follow a moment later, in their order.  Raises `ConfigError`
+        when somebody else writes this run.
+        """
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
         """The events with a seq above `after`, in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import msgspec
 from research.database import opened
 from research.desk import Kind
 from research.errors import ConfigError
-from research.events import Event, Paused, Resumed, RunFinished, UserReplied, WaitingForUser, decode, encode
+from research.events import Event, Paused, Resumed, RunFinished, Streamed, UserReplied, WaitingForUser, decode, encode
 from research.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Origin, RunRow
 
@@ -23,15 +24,34 @@ if TYPE_CHECKING:
     from sqlite_utils.migrations import Migrations
 
 
+class _Batch:
+    """Events of one run on their way to the disk."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.rows = [(event.run, event.seq, encode(event).decode()) for event in events]
+        self.run = events[0].run if events else ""
+        self.awaited = not all(isinstance(event, Streamed) for event in events)
+        """Whoever appends it waits until it is on disk.  Characters of a reply being written need no such promise."""
+        self.error: Exception | None = None
+
+
 class SqliteStore:
-    """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged."""
+    """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged.
+
+    Who gets to write commits for all that wait (group commit): a commit costs a write to the disk, however much is in it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
+        self._queue: deque[_Batch] = deque()
+        self._failed: dict[str, Exception] = {}
+        """Runs of which something that nobody waited for could not be kept: what is appended next learns of it."""
         self._db = opened(path, _migrations())
 
     def close(self) -> None:
+        self._write()
         with self._lock:
             self._db.conn.close()
 
@@ -52,35 +72,65 @@ class SqliteStore:
                 raise ConfigError(f"run {run_id!r} is there already, or was deleted a moment ago") from None
 
     def append(self, events: Sequence[Event]) -> None:
-        rows = [(event.run, event.seq, encode(event).decode()) for event in events]
-        with self._lock, self._db.conn:
-            self._db.conn.execute("BEGIN IMMEDIATE")
+        batch = _Batch(events)
+        self._queue.append(batch)
+        if batch.awaited:
+            self._write()
+        if batch.error:
+            raise batch.error
+
+    def _write(self) -> None:
+        """Commit all that waits; what another thread has committed meanwhile does not wait any more."""
+        with self._lock:
+            batches = [self._queue.popleft() for _ in range(len(self._queue))]
+            if not batches:
+                return
+            execute = self._db.conn.execute
             try:
-                self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
-            except sqlite3.IntegrityError:
-                raise ConfigError(
-                    f"run {rows[0][0]} is at work elsewhere: event {rows[0][1]} is there already"
-                ) from None
-            for event in events:
-                change: tuple[str, str | None, str, float, str]
-                match event:
-                    case RunFinished(status=status, outcome=outcome, answer=answer):
-                        change = (status, outcome, answer, event.time, event.run)
-                    case WaitingForUser(prompt=prompt):
-                        change = ("waiting_input", "needs_input", prompt, event.time, event.run)
-                    case Paused():
-                        change = ("paused", None, "", event.time, event.run)
-                    case UserReplied() | Resumed():
-                        # What was asked of it before it rested is done with.
-                        self._db.conn.execute("DELETE FROM controls WHERE run = ?", (event.run,))
-                        change = ("running", None, "", event.time, event.run)
-                    case _:
-                        continue
-                self._db.conn.execute(
-                    "UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?", change
-                )
+                with self._db.conn:
+                    execute("BEGIN IMMEDIATE")
+                    for batch in batches:
+                        execute("SAVEPOINT batch")
+                        if error := self._failed.pop(batch.run, None) or self._inserted(batch):
+                            execute("ROLLBACK TO batch")
+                            self._fail(batch, error)
+                        execute("RELEASE batch")
+            except sqlite3.Error as error:  # nothing of it is kept, e.g. because the disk is full
+                for batch in batches:
+                    self._fail(batch, error)
+
+    def _fail(self, batch: _Batch, error: Exception) -> None:
+        batch.error = error
+        if not batch.awaited:
+            self._failed[batch.run] = error
+
+    def _inserted(self, batch: _Batch) -> ConfigError | None:
+        """None when it was; else why it cannot be."""
+        execute = self._db.conn.execute
+        try:
+            self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", batch.rows)
+        except sqlite3.IntegrityError:
+            return ConfigError(f"run {batch.run} is at work elsewhere: event {batch.rows[0][1]} is there already")
+        for event in batch.events:
+            change: tuple[str, str | None, str, float, str]
+            match event:
+                case RunFinished(status=status, outcome=outcome, answer=answer):
+                    change = (status, outcome, answer, event.time, event.run)
+                case WaitingForUser(prompt=prompt):
+                    change = ("waiting_input", "needs_input", prompt, event.time, event.run)
+                case Paused():
+                    change = ("paused", None, "", event.time, event.run)
+                case UserReplied() | Resumed():
+                    # What was asked of it before it rested is done with.
+                    execute("DELETE FROM controls WHERE run = ?", (event.run,))
+                    change = ("running", None, "", event.time, event.run)
+                case _:
+                    continue
+            execute("UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?", change)
+        return None
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
+        self._write()  # what nobody waited for is to be seen
         query = "SELECT body FROM events WHERE run = ? AND seq > ? ORDER BY seq"
         with self._lock:
             rows = self._db.conn.execute(query, (run_id, after)).fetchall()
@@ -145,6 +195,7 @@ class SqliteStore:
             self._db.conn.execute(f"UPDATE runs SET deleted = ? WHERE id IN ({_marks(run_ids)})", (when, *run_ids))
 
     def purge(self, before: float) -> int:
+        self._write()
         with self._lock, self._db.conn:
             self._db.conn.execute("BEGIN IMMEDIATE")
             gone = self._db.conn.execute("SELECT id FROM runs WHERE deleted < ?", (before,)).fetchall()
@@ -167,6 +218,7 @@ class SqliteStore:
             self._db.table("controls").delete_where("run = ?", [run_id])
 
     def beat(self, run_ids: Sequence[str]) -> None:
+        self._write()  # for who watches from another process
         with self._lock:
             self._db.conn.execute(f"UPDATE runs SET beat = ? WHERE id IN ({_marks(run_ids)})", (time.time(), *run_ids))
 

@@ -14,7 +14,7 @@ import pytest
 
 from research.desk import Comparison, Desk, Opinion, Preset
 from research.errors import ConfigError
-from research.events import Event, RunFinished, RunStarted, Streamed, UserReplied, WaitingForUser
+from research.events import Event, ReportUpdated, RunFinished, RunStarted, Streamed, UserReplied, WaitingForUser
 from research.recipe import Recipe
 from research.store import Filters, Origin, Store
 from research.store.sqlite import SqliteStore
@@ -42,24 +42,28 @@ def store(open_store: Callable[[], SqliteStore]) -> Store:
     return open_store()
 
 
+def noted(run: str, seq: int) -> Event:
+    return ReportUpdated(run=run, seq=seq, time=float(seq), report=f"draft {seq}, 《汉字》 and a \u2028")
+
+
 def streamed(run: str, seq: int) -> Event:
-    return Streamed(run=run, seq=seq, time=float(seq), ask=1, text=f"piece {seq}, 《汉字》 and a \u2028")
+    return Streamed(run=run, seq=seq, time=float(seq), ask=1, text=f"piece {seq}")
 
 
 def test_events_come_back_equal_and_in_order(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
-    events: list[Event] = [RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE), streamed("a", 1)]
+    events: list[Event] = [RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE), noted("a", 1)]
     store.append(events)
-    store.append([streamed("a", 3)])
-    store.append([streamed("a", 2)])
-    assert store.events("a") == [*events, streamed("a", 2), streamed("a", 3)]
+    store.append([noted("a", 3)])
+    store.append([noted("a", 2)])
+    assert store.events("a") == [*events, noted("a", 2), noted("a", 3)]
 
 
 def test_after_gives_only_what_is_new(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "How?", RECIPE)
-    store.append([streamed("a", seq) for seq in range(5)])
-    store.append([streamed("b", 9)])
+    store.append([noted("a", seq) for seq in range(5)])
+    store.append([noted("b", 9)])
     assert [event.seq for event in store.events("a", after=2)] == [3, 4]
     assert store.events("a", after=4) == []
     assert store.events("nothing") == []
@@ -67,9 +71,9 @@ def test_after_gives_only_what_is_new(store: Store) -> None:
 
 def test_the_same_place_is_never_written_twice(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
-    store.append([streamed("a", 0)])
+    store.append([noted("a", 0)])
     with pytest.raises(ConfigError, match="at work elsewhere"):
-        store.append([streamed("a", 1), streamed("a", 0)])
+        store.append([noted("a", 1), noted("a", 0)])
     assert [event.seq for event in store.events("a")] == [0], "all or nothing"
 
 
@@ -135,7 +139,7 @@ def test_threads_with_stores_of_their_own_lose_nothing(open_store: Callable[[], 
         store = stores[number % 2]
         store.create(f"run-{number}", "Why?", RECIPE)
         for seq in range(25):
-            store.append([streamed(f"run-{number}", seq)])
+            store.append([noted(f"run-{number}", seq)])
 
     threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
     for thread in threads:
@@ -146,20 +150,73 @@ def test_threads_with_stores_of_their_own_lose_nothing(open_store: Callable[[], 
         assert [event.seq for event in shared.events(f"run-{number}")] == list(range(25))
 
 
+def test_characters_of_a_reply_are_seen_before_what_follows_them(open_store: Callable[[], SqliteStore]) -> None:
+    ours, theirs = open_store(), open_store()
+    ours.create("a", "Why?", RECIPE)
+    ours.append([streamed("a", 0)])
+    assert ours.events("a") == [streamed("a", 0)], "by who asks here"
+    ours.append([streamed("a", 1)])
+    ours.beat(["a"])
+    assert theirs.events("a", after=0) == [streamed("a", 1)], "by others when its engine says that it works"
+    ours.append([streamed("a", 2)])
+    ours.append([noted("a", 3)])
+    assert [event.seq for event in theirs.events("a")] == [0, 1, 2, 3]
+
+
+def test_after_characters_that_could_not_be_kept_nothing_is_kept(open_store: Callable[[], SqliteStore]) -> None:
+    ours, zombie = open_store(), open_store()
+    ours.create("a", "Why?", RECIPE)
+    ours.create("b", "How?", RECIPE)
+    ours.append([noted("a", 0)])
+    for seen_between in (False, True):
+        zombie.append([streamed("a", 0)])
+        zombie.append([streamed("b", 0 + seen_between)])
+        if seen_between:
+            zombie.beat(["a"])
+        with pytest.raises(ConfigError, match="run a is at work elsewhere"):
+            zombie.append([noted("a", 1)])
+    assert ours.events("a") == [noted("a", 0)]
+    assert [event.seq for event in ours.events("b")] == [0, 1], "another run is not to blame"
+
+
+def test_many_who_write_at_once_each_learn_of_their_own_failure(store: Store) -> None:
+    gate, failed = threading.Barrier(8), list[int]()
+    for number in range(8):
+        store.create(f"run-{number}", "Why?", RECIPE)
+    store.append([noted("run-3", 5)])
+
+    def write(number: int) -> None:
+        gate.wait(30)
+        try:
+            for seq in range(10):
+                store.append([noted(f"run-{number}", seq)])
+        except ConfigError:
+            failed.append(number)
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [3]
+    kept = {number: [event.seq for event in store.events(f"run-{number}")] for number in range(8)}
+    assert kept == {number: list(range(6 if number == 3 else 10)) for number in range(8)}
+
+
 def test_another_process_may_write_at_the_same_time(open_store: Callable[[], SqliteStore], tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from research.events import Streamed; from research.recipe import Recipe\n"
+        "from research.events import ReportUpdated; from research.recipe import Recipe\n"
         "from research.store.sqlite import SqliteStore\n"
         "store = SqliteStore(Path(sys.argv[1])); store.create('theirs', 'Why?', Recipe())\n"
-        "for seq in range(50): store.append([Streamed(run='theirs', seq=seq, ask=1, text='x')])\n"
+        "for seq in range(50): store.append([ReportUpdated(run='theirs', seq=seq, report='x')])\n"
     )
     # Started before this process opens the file: both may find it without tables.
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "runs.sqlite")], cwd=ROOT)
     store = open_store()
     store.create("ours", "Why?", RECIPE)
     for seq in range(50):
-        store.append([streamed("ours", seq)])
+        store.append([noted("ours", seq)])
     assert process.wait(60) == 0
     assert len(store.events("ours")) == len(store.events("theirs")) == 50
 
@@ -178,9 +235,9 @@ def test_processes_that_make_the_file_at_once_agree(tmp_path: Path) -> None:
 def test_what_was_acknowledged_is_there_after_opening_again(open_store: Callable[[], SqliteStore]) -> None:
     first = open_store()
     first.create("a", "Why?", RECIPE)
-    first.append([streamed("a", 0)])
+    first.append([noted("a", 0)])
     first.close()
-    assert open_store().events("a") == [streamed("a", 0)]
+    assert open_store().events("a") == [noted("a", 0)]
 
 
 def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -> None:
@@ -228,7 +285,7 @@ def test_tags_are_set_listed_and_filtered_by(store: Store) -> None:
 
 def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
-    store.append([streamed("a", 0)])
+    store.append([noted("a", 0)])
     store.tag("a", ["mine"])
     store.delete(["a"])
     assert store.runs() == [] == store.tags()
@@ -238,20 +295,20 @@ def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
         store.create("a", "Again?", RECIPE)
     store.restore(["a"])
     assert store.run("a").tags == ("mine",)
-    assert store.events("a") == [streamed("a", 0)]
+    assert store.events("a") == [noted("a", 0)]
 
 
 def test_purge_removes_for_good_only_what_was_deleted_before(store: Store) -> None:
     for run in ("a", "b"):
         store.create(run, "Why?", RECIPE)
-        store.append([streamed(run, 0)])
+        store.append([noted(run, 0)])
     store.delete(["a"])
     assert store.purge(0.0) == 0
     assert store.purge(time.time() + 1) == 1
     store.restore(["a"])
     assert [row.id for row in store.runs()] == ["b"]
     assert store.events("a") == []
-    assert store.events("b") == [streamed("b", 0)]
+    assert store.events("b") == [noted("b", 0)]
 
 
 def test_a_run_knows_where_it_comes_from(store: Store) -> None:
