@@ -8,11 +8,14 @@ from __future__ import annotations
 import base64
 import logging
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from html.entities import html5
+from socket import SHUT_RDWR
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +35,8 @@ CUT = {"length", "content_filter"}
 """Reasons to end under which the last call may be unfinished."""
 
 _LONGEST_WAIT_S = 300.0
+_END_S = 0.25
+"""How long the end of a complete reply is waited for."""
 _ERROR_BYTES = 64 * 1024
 _LISTING_BYTES = 16 * 1024 * 1024
 
@@ -86,6 +91,11 @@ def trusted() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
+@cache
+def _readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(8, thread_name_prefix="wire")
+
+
 def mention(name: str, text: str) -> re.Match[str] | None:
     """Where `text` speaks of the parameter; `thinking.type` speaks of `thinking`."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
@@ -123,6 +133,8 @@ class Server:
         self.host = parsed.netloc.decode("ascii")
         self._model = model
         self._hint = hint
+        self._keeps_open = False
+        """Whether it does not end a reply that is complete."""
         self._secret = disguises(key)
         hide_in_logs(key)
         self._client = httpx2.Client(
@@ -130,8 +142,10 @@ class Server:
             verify=trusted(),
         )  # fmt: skip
 
-    def events(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Generator[str]:
-        """The data of each event of the reply.  Raises `Refusal`, `ProviderError`."""
+    def events(
+        self, path: str, body: object, is_last: Callable[[str], bool], headers: Mapping[str, str] | None = None
+    ) -> Generator[str]:
+        """The data of each event of the reply, up to the last one.  Raises `Refusal`, `ProviderError`."""
         import httpx2
 
         try:
@@ -142,11 +156,29 @@ class Server:
                 headers={"Content-Type": "application/json", **(headers or {})},
             ) as events:
                 self._accept(events.response, "text/event-stream")
-                for event in events:
+                coming = iter(events)
+                for event in coming:
                     if event.data:
                         yield event.data
+                    if is_last(event.data):
+                        self._finish(events.response, coming)
+                        return
         except httpx2.RequestError as error:
             raise self._lost(error) from error
+
+    def _finish(self, response: httpx2.Response, rest: Iterator[object]) -> None:
+        """Read on to the end of a reply that is complete, so that its connection serves the next request too.
+
+        Some servers keep it open: after a moment it is given up, and for good.
+        """
+        if self._keeps_open:
+            return
+        reading = _readers().submit(deque, rest, 0)
+        if wait([reading], _END_S).not_done and not reading.cancel():
+            self._keeps_open = True
+            # Closing a socket does not wake up who reads from it.
+            response.extensions["network_stream"].get_extra_info("socket").shutdown(SHUT_RDWR)
+            wait([reading])
 
     def get(
         self, path: str, type: type[T], params: Mapping[str, str | int] | None = None,

@@ -48,7 +48,7 @@ class FakeReply:
     end_after: int | None = None
     """End the stream cleanly after so many events."""
     reset_after: int | None = None
-    """Reset the connection after so many events; -1: before the headers."""
+    """Reset the connection after so many events; -1: before the headers; -2: after the last one."""
     split: int | None = None
     """Bytes per HTTP chunk, so that characters are cut in the middle."""
     gate: threading.Event | None = None
@@ -56,6 +56,8 @@ class FakeReply:
     gate_after: int = 1
     raw: str | None = None
     """Send exactly this stream."""
+    held: threading.Event | None = None
+    """After the last event, keep the stream open until this is set."""
 
 
 Script = Sequence[FakeReply] | Callable[[Body], FakeReply]
@@ -95,6 +97,8 @@ class FakeOpenAI:
         """The path of each of them."""
         self.streams: list[bytes] = []
         """Each stream as it went out."""
+        self.connections: set[object] = set()
+        """The address of each client connection that asked something."""
         self.strict, self.key, self.models, self.refuses = strict, key, models, refuses
         self.listing = {"object": "list", "data": [{"id": name} for name in models]} if listing is None else listing
         self._script = script
@@ -213,6 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
         fake.sent.append(data)
         fake.asked.append(self.path)
         fake.tried.append(body)
+        fake.connections.add(self.client_address)
         refused = self._refused() or fake.refused_body(body, self.headers)
         try:
             self._send(refused or fake.reply_to(body), body)
@@ -260,6 +265,10 @@ class _Handler(BaseHTTPRequestHandler):
                 piece = data[start : start + size]
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         self.server.fake.streams.append(bytes(written))
+        if reply.held is not None:
+            reply.held.wait(30)
+        if reply.reset_after == -2:
+            return self._reset()
         self.wfile.write(b"0\r\n\r\n")
         return None
 

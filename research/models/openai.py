@@ -34,6 +34,7 @@ _BROKEN = {"abort", "error", "insufficient_system_resource"}
 
 # What a request can do without: a server that refuses one of these is asked again without it, and for good.  Which
 # models take which is on no list that stays true: OpenAI's reasoning models refuse `temperature` and `stop`.
+_DONE = "[DONE]"
 _OPTIONAL = (
     "temperature", "stop", "max_tokens", "max_completion_tokens", "response_format", "tool_choice", "stream_options",
 )  # fmt: skip
@@ -82,10 +83,10 @@ class OpenAIModel(ServedModel):
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = _Reply()
-        with closing(self._server.events("chat/completions", body)) as events:
+        with closing(self._server.events("chat/completions", body, _DONE.__eq__)) as events:
             for data in events:
-                if data == "[DONE]":
-                    break  # some servers keep the connection open after it
+                if data == _DONE:
+                    continue
                 chunk = self._server.read(data, _Chunk)
                 if chunk.error or chunk.object == "error":
                     raise self._server.reported(data)

@@ -100,13 +100,12 @@ class AnthropicModel(ServedModel):
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = Reply()
         version = SAMPLING_VERSION if "temperature" in body else VERSION
-        with closing(self._server.events("v1/messages", body, {"anthropic-version": version})) as events:
+        headers = {"anthropic-version": version}
+        with closing(self._server.events("v1/messages", body, _is_last, headers)) as events:
             for data in events:
                 event = self._server.read(data, Event)
                 if event.type == "error":
                     raise self._server.reported(data)
-                if event.type == "message_stop":
-                    break
                 yield from reply.take(event)
         if not reply.stop_reason:
             raise self._server.broken("no stop_reason")
@@ -205,3 +204,8 @@ def anthropic(name: str, workbench: Workbench) -> Model:
             "set one in the environment, in .env, or on the Settings page"
         )
     return AnthropicModel(name, base_url=settings.anthropic_base_url, api_key=key)
+
+
+def _is_last(data: str) -> bool:
+    """Whether it is the event `message_stop`; within a text its quotes would be escaped."""
+    return '"message_stop"' in data
