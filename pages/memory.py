@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import home, memory_entry, memory_files, memory_filters, memory_list, memory_map, memory_note
+from pages.parts import (
+    home,
+    memory_entry,
+    memory_files,
+    memory_filters,
+    memory_list,
+    memory_map,
+    memory_note,
+    memory_renewal,
+)
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError, ToolError
@@ -27,7 +36,7 @@ total = memory.count()
 with top:
     memory_filters.draw(bench)
     memory_files.draw(bench)
-    if total:
+    if total and not memory.other_encoder:
         memory_note.add(bench)
 
 if not total:
@@ -39,14 +48,23 @@ if not total:
         ),
         width=760,
     )
+    st.markdown(
+        t(
+            "Runs can do both by themselves. Under Options, **Keep in memory** leaves the findings of a run here when it "
+            "has its answer, and **Recall from memory** puts what fits the question before the first round of the next."
+        ),
+        width=760,
+    )
     with st.container(width=760):
         memory_note.form(bench, "memory-first", primary=True)
-    st.page_link("pages/runs.py", label=t("Open a finished run"), icon=":material/history:")
+    with st.container(horizontal=True):
+        st.page_link("pages/runs.py", label=t("Open a finished run"), icon=":material/history:", width="content")
+        st.page_link("pages/ask.py", label=t("Ask"), icon=":material/search:", width="content")
     st.stop()
 
 opened = st.query_params.get("entry", "")
 if memory.other_encoder:
-    memory_files.encode_anew(bench)
+    memory_renewal.draw(bench)
     if opened:
         memory_entry.draw(bench, opened)
     memory_list.page(bench, wanted, opened)
@@ -60,11 +78,7 @@ except ConfigError as error:
     st.stop()
 
 left, right = st.columns([7, 5], gap="large")
-with right:
-    memory_map.draw(bench, wanted, opened)
-    if opened:
-        memory_entry.draw(bench, opened)
-with left:
+with left:  # what is read first is drawn first: of a large memory the map takes longer
     if query:
         memory_list.draw(bench, found, opened)
         if not found:
@@ -72,3 +86,7 @@ with left:
     else:
         memory_list.page(bench, wanted, opened)
     memory_list.foot(bench, total)
+with right:
+    memory_map.draw(bench, wanted, opened)
+    if opened:
+        memory_entry.draw(bench, opened)

@@ -99,10 +99,11 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument(
             "--tools",
             default="search,visit,python",
-            help="of search,visit,python,scholar; default: search,visit,python",
+            help="of search,visit,python,scholar,recall; default: search,visit,python",
         )
         sub.add_argument("--search", default="library", help="library, web, or web services by name; default: library")
         sub.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers of mcp.json whose tools are offered")
+        _remembering(sub)
         sub.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
         sub.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
         sub.add_argument("--budget-tokens", type=_positive(int), metavar="N")
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--budget-seconds", type=_positive(float), metavar="S")
 
     # What is not given is left to the preset.
-    run.set_defaults(protocol=None, tools=None, search=None, mcp=None, folder=None)
+    run.set_defaults(protocol=None, tools=None, search=None, mcp=None, folder=None, recall=None, remember=None)
 
     runs = add("runs", "saved.runs", "list saved runs")
     runs.add_argument("query", nargs="?", default="", help="only runs whose question or answer holds this")
@@ -156,6 +157,8 @@ def _parser() -> argparse.ArgumentParser:
     fork.add_argument("--framework", help="go on with another framework: react, tool_rounds or iter_research")
     fork.add_argument("--context", help="go on with another context strategy")
     fork.add_argument("--model", help="go on with another model")
+    _remembering(fork)
+    fork.set_defaults(recall=None, remember=None)
     fork.add_argument("--json", action="store_true")
 
     library = add("library", "parts.library", "the documents that `search` looks through")
@@ -194,9 +197,19 @@ def _parser() -> argparse.ArgumentParser:
     load = act("import", "add the entries of an exported file")
     load.add_argument("file")
     load.set_defaults(command="memory.load")
-    forget = act("forget", "take entries out of the memory")
-    forget.add_argument("id", nargs="+")
-    forget.set_defaults(command="memory.forget")
+    for name, help_text in (
+        ("forget", "take entries out of the memory"),
+        ("pin", "keep entries whatever else is added"),
+        ("unpin", "let entries make room for others again"),
+    ):
+        each = act(name, help_text)
+        each.add_argument("id", nargs="+")
+        each.set_defaults(command=f"memory.{name}")
+    note = act("add", "keep a note of yours")
+    note.add_argument("text")
+    note.add_argument("--tag", action="append", default=[], metavar="TAG")
+    note.set_defaults(command="memory.add")
+    act("reembed", "encode all entries anew, after the encoder was changed").set_defaults(command="memory.reembed")
 
     parse = add("parse", "parts.parse", "how replies of a model are read: one JSON case a line in, its reading out")
     parse.add_argument("--tools", required=True, metavar="FILE", help='[{"name", "description", "parameters"}, …]')
@@ -211,6 +224,29 @@ def _parser() -> argparse.ArgumentParser:
 
     add("doctor", "parts.doctor", "what is installed, what works, and how to mend the rest")
     return parser
+
+
+def _remembering(sub: argparse.ArgumentParser) -> None:
+    """What a run takes from the memory, and what it leaves there."""
+    sub.add_argument(
+        "--recall",
+        type=_number,
+        default=0,
+        metavar="N",
+        help="put up to N entries of the memory before the first round, at most 20; default: 0",
+    )
+    sub.add_argument(
+        "--remember",
+        default="off",
+        choices=["off", "findings", "everything"],
+        help="keep this in the memory when the run has ended; default: off",
+    )
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number is accepted, 0 for none")
+    return int(text)
 
 
 def _positive(kind: type[int] | type[float]) -> Any:

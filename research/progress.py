@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from research import events as e
+from research.guard import MEMORY
 from research.text import clip
+from research.types import Observation, Source
 from research.view import RunView
 
 Report = Callable[[int, int, str], None]
@@ -51,6 +53,10 @@ def lines(event: e.Event) -> Iterator[str]:
             yield f"  {where}reply refused: {problem}"
         case e.Warned(text=text):
             yield f"  {where}{text}"
+        case e.Recalled(observation=seen):
+            yield recalled(seen)
+        case e.Remembered() as kept:
+            yield remembered(kept, "entry", "entries")
         case e.Concluding(reason=reason):
             yield f"  {where}concluding: {reason}"
         case e.WaitingForUser(prompt=prompt):
@@ -67,7 +73,7 @@ def lines(event: e.Event) -> Iterator[str]:
 
 def summary(view: RunView) -> str:
     """The answer, its references and what it took."""
-    references = [f"[{source.n}] {source.title} <{source.url}>" for source in view.cited_sources]
+    references = [_reference(source) for source in view.cited_sources]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
     end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
@@ -75,8 +81,42 @@ def summary(view: RunView) -> str:
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
         f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
     )
-    parts = (view.report.strip(), "\n".join(references), checked(view), spent)
+    memory = [recalled(view.recalled)] if view.recalled else []
+    if view.remembered:
+        nouns = ("finding", "findings") if view.recipe.remember == "findings" else ("entry", "entries")
+        memory.append(remembered(view.remembered, *nouns))
+    parts = (view.report.strip(), "\n".join(references), checked(view), "\n".join(memory), spent)
     return "\n\n".join(part for part in parts if part)
+
+
+def _reference(source: Source) -> str:
+    if source.url.startswith(MEMORY):
+        return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
+    return f"[{source.n}] {source.title} <{source.url}>{' (from memory)' if source.memory else ''}"
+
+
+def recalled(seen: Observation) -> str:
+    """What the memory gave before the first round, in one line."""
+    if not seen.ok:
+        return f"Nothing was recalled from memory: {clip(' '.join(seen.text.split()), 300)}"
+    if not seen.private:
+        return "Recalled nothing from memory"
+    number = len(entries(seen))
+    if not number:
+        return "Recalled from memory what can be read and not cited"
+    return f"Recalled {number} {'entry' if number == 1 else 'entries'} from memory"
+
+
+def entries(seen: Observation) -> tuple[str, ...]:
+    """The ids of the memory's entries that an observation holds."""
+    return tuple(dict.fromkeys(source.memory for source in seen.sources if source.memory))
+
+
+def remembered(kept: e.Remembered, one: str, many: str) -> str:
+    """What the memory keeps of a run, in one line."""
+    number, known = len(kept.added), len(kept.known)
+    what = f"{number} new {one if number == 1 else many}" if number else "nothing new"
+    return f"Kept {what}{f' ({known} known)' if known else ''}"
 
 
 def checked(view: RunView) -> str:

@@ -27,6 +27,7 @@ from research.types import Embedder, Model, Passage, Scripted, Tool
 if TYPE_CHECKING:
     from research.mcp.client import McpServers
     from research.memory.memory import Memory
+    from research.memory.renewal import Renewal
     from research.tools.jina import JinaReader
 
 TOOLS = ("search", "visit", "python")
@@ -49,11 +50,9 @@ class Workbench:
         """
         before, self.settings = self.settings, again(self.settings)
         if self.settings.embedder != before.embedder:
-            library = self.__dict__.get("library")
-            for name in ("embedder", "library", "memory"):
-                self.__dict__.pop(name, None)
-            if library is not None:
-                library.close()
+            left = [self.__dict__.pop(name, None) for name in ("embedder", "memory", "library", "renewal")]
+            for working in filter(None, left[2:]):
+                working.close()
 
     @cached_property
     def store(self) -> SqliteStore:
@@ -79,6 +78,13 @@ class Workbench:
         from research.memory.memory import Memory
 
         return Memory(self.settings.home / "memory.sqlite", self.embedder, self.settings.memory_capacity)
+
+    @cached_property
+    def renewal(self) -> Renewal:
+        """Encodes the memory anew in the background, once the encoder was changed."""
+        from research.memory.renewal import Renewal
+
+        return Renewal(self.memory)
 
     @cached_property
     def mcp(self) -> McpServers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts import models
+from pages.parts import memory_choices, models
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count, lasted, money, short
@@ -67,7 +67,7 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield part, list(getattr(choices, part))
     if "budget" in parts:
         yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
-    for part in {"temperature", "protocol"} & set(parts):
+    for part in {"temperature", "protocol", "recall", "remember"} & set(parts):
         yield part, getattr(choices, part)
     if "language" in parts:
         yield "answer-language", choices.language
@@ -92,7 +92,7 @@ def line(recipe: Recipe) -> str:
         said.append(t("sources: {sources}", sources=plain(", ".join(shelves))))
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
-    return " · ".join([*said, caps(recipe.budget)])
+    return " · ".join([*said, *memory_choices.told(recipe), caps(recipe.budget)])
 
 
 def caps(budget: Budget) -> str:

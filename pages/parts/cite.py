@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import VERDICTS
 from research.exports.csl import web
+from research.guard import MEMORY
 from research.text import clip
 from research.types import Citation, Source
 
-LIBRARY = "pages/library.py"
+LIBRARY, REMEMBERED = "pages/library.py", "pages/memory.py"
 TITLE, QUOTE = 300, 1_500
 """Characters of a title and of a quote or a reason."""
 
 
 def chip(source: Source, citation: Citation | None = None) -> None:
-    """A number to click.  With a citation: its verdict, and the line that supports the claim best."""
+    """A number to click.  With a citation: its verdict, and the line that supports the claim best.
+
+    What comes from the memory has its sign.
+    """
     label, quote = f"{source.n}", source.quote
     if citation:
         colour, icon, _ = VERDICTS[citation.status]
         label, quote = f":{colour}[:material/{icon}:] {source.n}", citation.quote or source.quote
+    if source.memory:
+        label = f"{label} :material/neurology:"
     title = plain(clip(source.title, TITLE))
     with st.popover(label, type="tertiary", help=title):
         st.markdown(f"**\\[{source.n}\\] {title}**")
@@ -49,11 +57,23 @@ def verdict(citation: Citation) -> None:
 
 
 def link(source: Source, quote: str = "") -> None:
-    """Where the source is: a page of this app for the library, a web address for the rest."""
+    """Where the source is: a page of this app for the library, a web address for the rest; and where it was remembered."""
     if source.url.startswith("library://"):
         parameters = {"doc": source.url, "quote": quote or source.quote}
         st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
     elif web(source.url):
         st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
-    else:
+    elif not source.url.startswith(MEMORY):
         st.caption(plain(source.url))
+    if source.memory:
+        st.page_link(
+            REMEMBERED,
+            label=t("From memory: open the entry"),
+            icon=":material/neurology:",
+            query_params={"entry": source.memory},
+        )
+
+
+def seen(passages: Sequence[Source]) -> Source:
+    """The passage that stands for a source: one that was seen in the run, where the memory was not the only one to know."""
+    return next((passage for passage in passages if not passage.memory), passages[0])

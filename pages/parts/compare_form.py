@@ -7,7 +7,7 @@ from typing import Any, Final
 import streamlit as st
 from msgspec import Struct
 
-from pages.parts import compare_recipe, compare_saved, folders, form, home
+from pages.parts import compare_recipe, compare_saved, folders, form, home, memory_choices
 from pages.parts.language import t, versions
 from pages.parts.safe import plain
 from pages.parts.words import money, short
@@ -105,16 +105,18 @@ def _shared(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
     """What all recipes have in common.  A saved run gives what it had."""
     if beside is not None:
         recipe = beside.recipe
-        st.caption(t("Budget, tools and sources are those of the saved run."))
+        st.caption(t("Budget, tools, sources and memory are those of the saved run."))
         return {
             "budget": recipe.budget, "tools": recipe.tools, "search": recipe.search, "folders": recipe.folders,
             "mcp": recipe.mcp, "scholar": recipe.scholar, "language": recipe.language, "roles": recipe.roles,
-            "temperature": recipe.temperature, "protocol": recipe.protocol,
+            "temperature": recipe.temperature, "protocol": recipe.protocol, "recall": recipe.recall,
+            "remember": recipe.remember,
         }  # fmt: skip
-    with st.expander(t("The same for all: budget, tools, sources"), type="compact", icon=":material/tune:"):
+    with st.expander(t("The same for all: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
         left, right = st.columns(2, gap="medium")
         with left:
             budget = form.budget("compare-budget")
+            memory = memory_choices.draw()
         with right:
             # The keys of Ask: what was chosen there holds here too.
             st.session_state.setdefault("tools", list(TOOLS))
@@ -124,7 +126,7 @@ def _shared(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
                 t("Search in"), bench.sources(), selection_mode="multi", key="search", persist_state="session"
             )
             chosen = folders.pick(bench) if "library" in search else ()
-    return {"budget": budget, "tools": tuple(tools), "search": tuple(search), "folders": chosen}
+    return {"budget": budget, "tools": tuple(tools), "search": tuple(search), "folders": chosen, **memory}
 
 
 def _made(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any]) -> list[Recipe] | None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.compare_runs import Column
 from pages.parts.language import later, t
 from pages.parts.safe import plain
-from pages.parts.words import TOOLS, count, lasted
+from pages.parts.words import ICONS, TOOLS, count, lasted
 from research.comparing import Row, Step, align
 from research.comparing.steps import MOST
 from research.protocols.tagged import split_reasoning
@@ -18,7 +18,6 @@ from research.text import clip
 
 ROWS = 60
 """Rows drawn until all are asked for."""
-ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school"}
 PURPOSES = {
     "plan": later("Plan"), "outline": later("Outline"), "summarise": later("Sum up"), "scribe": later("Update the report"),
     "conclude": later("Write the answer"), "solve": later("Write the answer"), "synthesise": later("Write the answer"),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts import cards, choices, folders, models
+from pages.parts import cards, choices, folders, memory_choices, models
 from pages.parts.language import later, t
 from pages.parts.safe import plain
 from research import registry
@@ -33,7 +33,10 @@ def options(bench: Workbench) -> dict[str, Any]:
         more = entry(choices.place(framework, context), registry.context.get(context), "context")
     with middle:
         model, roles = models.pick(bench)
-        tools = _several("tools", t("Tools"), ALL_TOOLS, TOOLS, t("What the model may call."))
+        tools = _several(
+            "tools", t("Tools"), ALL_TOOLS, TOOLS,
+            t("What the model may call. `recall` asks the memory; what it gives is sent to the model."),
+        )  # fmt: skip
         scholar: tuple[str, ...] = Recipe().scholar
         if "scholar" in tools:
             scholar = _several(
@@ -55,10 +58,12 @@ def options(bench: Workbench) -> dict[str, Any]:
         chosen = folders.pick(bench) if "library" in search else ()
     with right:
         limits = budget()
+        memory = memory_choices.draw()
         rest = _rest()
     return {
         "framework": framework, "context": context, "options": given | more, "model": model, "roles": roles,
-        "tools": tools, "search": search, "scholar": scholar, "mcp": servers, "folders": chosen, "budget": limits, **rest,
+        "tools": tools, "search": search, "scholar": scholar, "mcp": servers, "folders": chosen, "budget": limits, **memory,
+        **rest,
     }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import time
 
 import streamlit as st
 
-from pages.parts import meter
+from pages.parts import memory_choices, meter
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import clock, count, money, short
@@ -139,7 +139,7 @@ def _line(view: RunView, recipe: Recipe, state: str, seconds: float) -> str:
 def _below(bench: Workbench, row: RunRow) -> None:
     """Recipe and id; where the run comes from, and what came of it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"{plain(row.recipe.label)} · {row.id}", width="content")
+        st.caption(" · ".join([plain(row.recipe.label), *memory_choices.told(row.recipe), row.id]), width="content")
         if row.origin is not None:
             st.page_link(
                 "pages/ask.py", label=_from(row.origin), icon=":material/call_split:", query_params=_at(row.origin)

@@ -41,16 +41,3 @@ def draw(bench: Workbench) -> None:
     st.session_state["memory-files"] = turn + 1
     st.session_state["memory-imported"] = t("{n} added, {known} known already.", n=done.added, known=done.known)
     st.rerun()
-
-
-def encode_anew(bench: Workbench) -> None:
-    """The one step that mends a memory whose encoder was changed."""
-    st.warning(
-        t("Its vectors were made by {before}, and the encoder is now {now}.", before=plain(bench.memory.other_encoder),
-          now=plain(bench.embedder.id)),
-        title=t("The memory must be encoded anew before it can be searched"),
-    )  # fmt: skip
-    if st.button(t("Encode it anew"), key="memory-encode", icon=":material/sync:"):
-        bar = st.progress(0.0, t("Encoding"))
-        bench.memory.reembed(lambda done, total: bar.progress(done / max(1, total), t("Encoding")) and None)
-        st.rerun()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import address
+from pages.parts import address, runs_filters
 from pages.parts.language import later, t
 from research.errors import ConfigError
 from research.memory import KINDS, PROVENANCES, Filters
@@ -30,8 +30,9 @@ def query() -> str:
 
 def filters() -> Filters:
     return Filters(
-        kinds=_wanted("kind"), provenance=_wanted("by"), tags=_wanted("tag"), runs=_wanted("run"), pinned=_pinned()
-    )
+        kinds=_wanted("kind"), provenance=_wanted("by"), tags=_wanted("tag"), runs=_wanted("run"), pinned=_pinned(),
+        since=runs_filters.since(),
+    )  # fmt: skip
 
 
 def kept() -> dict[str, list[str]]:
@@ -40,12 +41,12 @@ def kept() -> dict[str, list[str]]:
 
 
 def clear() -> None:
-    for name in ("q", "pinned", "page", *NAMES):
+    for name in ("q", "pinned", "since", "page", *NAMES):
         address.put(name, "")
 
 
 def active() -> bool:
-    return any(name in st.query_params for name in ("q", "pinned", *NAMES))
+    return any(name in st.query_params for name in ("q", "pinned", "since", *NAMES))
 
 
 def search() -> None:
@@ -59,7 +60,7 @@ def search() -> None:
 
 def draw(bench: Workbench) -> None:
     """The filters, behind a button that says how many are set."""
-    chosen = sum(len(_wanted(name)) for name in NAMES) + _pinned()
+    chosen = sum(len(_wanted(name)) for name in NAMES) + _pinned() + (runs_filters.since() is not None)
     label = t("Filters ({n})", n=chosen) if chosen else t("Filters")
     with st.popover(label, icon=":material/filter_list:"):
         offered = {
@@ -77,6 +78,7 @@ def draw(bench: Workbench) -> None:
                 t(title), options, key=key, on_change=address.changed, args=(key, _changed, name), placeholder=t("any"),
                 format_func=named[name], disabled=not options,
             )  # fmt: skip
+        runs_filters.when(t("Learned in the"), "memory")
         key = address.shows("memory-pinned", _pinned())
         st.toggle(t("Only pinned"), key=key, on_change=address.changed, args=(key, _changed, "pinned"))
         st.button(t("Clear all"), key="memory-clear", icon=":material/filter_list_off:", disabled=not active(),

@@ -8,6 +8,7 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
 from research.errors import ConfigError
+from research.events import Remembered
 from research.memory import Filters
 from research.memory.learning import remember
 from research.view import RunView
@@ -15,7 +16,12 @@ from research.workbench import Workbench
 
 
 def draw(bench: Workbench, view: RunView) -> None:
-    """The button below the report of a finished run, and what is kept of it already; nothing where nothing is supported."""
+    """Below the report of a finished run: what it has kept by itself, else the button; nothing where nothing is supported."""
+    if view.remembered is not None:
+        _kept(bench, view, view.remembered)
+        return
+    if view.recipe.remember != "off" and view.status == "completed":
+        st.caption(f":material/info: {t('Nothing was kept in memory at the end; the last round says why.')}")
     found = () if view.running else remember(view)
     if not found:
         return
@@ -37,7 +43,27 @@ def draw(bench: Workbench, view: RunView) -> None:
                 t("{n} added, {known} known already.", n=new, known=len(added) - new), icon=":material/bookmark_added:"
             )
         if kept := bench.memory.count(Filters(runs=(view.run,))):
-            st.page_link(
-                "pages/memory.py", label=t("{findings} of this run in the memory", findings=count(kept, "finding")),
-                icon=":material/neurology:", query_params={"run": view.run},
-            )  # fmt: skip
+            _link(view, t("{findings} of this run in the memory", findings=count(kept, "finding")))
+
+
+def _kept(bench: Workbench, view: RunView, kept: Remembered) -> None:
+    """What the memory has of the run, and the way there."""
+    if not kept.added:
+        said = t("nothing new")
+    elif view.recipe.remember == "findings":
+        said = count(len(kept.added), "new finding")
+    else:
+        said = t("1 new entry") if len(kept.added) == 1 else t("{n} new entries", n=f"{len(kept.added):,}")
+    if kept.known:
+        said += t(" ({n} known already)", n=f"{len(kept.known):,}")
+    label = t("Kept in memory: {what}", what=said)
+    if bench.memory.count(Filters(runs=(view.run,))):
+        _link(view, label)
+    else:
+        st.caption(f":material/neurology: {label}")
+
+
+def _link(view: RunView, label: str) -> None:
+    st.page_link(
+        "pages/memory.py", label=label, icon=":material/neurology:", query_params={"run": view.run}, width="content"
+    )

@@ -1,4 +1,4 @@
-"""The memory on a map: each entry a point, alike ones close together, coloured by kind or by run."""
+"""The memory on a map: each entry a point, alike ones close together, coloured by run or by kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.parts.language import later, t
 from research.memory import Entry, Filters
 from research.workbench import Workbench
 
-COLOURED = {"kind": later("by kind"), "run": later("by run")}
+COLOURED = {"run": later("by run"), "kind": later("by kind")}
 LEAST = 3
 """Fewer entries make no map."""
 
@@ -24,7 +24,7 @@ def draw(bench: Workbench, filters: Filters, opened: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(t("Map: what is alike lies close together."), width="stretch")
             coloured = st.segmented_control(
-                t("Coloured"), list(COLOURED), default="kind", required=True, key="memory-coloured",
+                t("Coloured"), list(COLOURED), default="run", required=True, key="memory-coloured",
                 format_func=lambda name: t(COLOURED[name]), label_visibility="collapsed", persist_state="session",
             )  # fmt: skip
         names: dict[str, str] = {}

@@ -206,7 +206,7 @@ def _body(view: RunView, text: str, linked: bool) -> str:
 
 def _chip(view: RunView, n: int, citation: Citation | None) -> None:
     if n in view.sources:
-        cite.chip(view.sources[n][0], citation)
+        cite.chip(cite.seen(view.sources[n]), citation)
     else:
         cite.missing(citation or Citation(n, "", "dead"))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import after, agents, head, reply, report, scrubber, timeline, watching
+from pages.parts import after, agents, head, recalled, reply, report, scrubber, timeline, watching
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError
@@ -47,6 +47,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         at_rest = not (live and shown is view)
         left, right, below = _columns(finished=not live)
         with left:
+            recalled.draw(shown)
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
@@ -120,10 +121,11 @@ def _follow(
 
 
 def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
-    """Whether what stands outside the fragment is out of date: the report, or rounds that are too many or undone."""
+    """Whether what stands outside the fragment is out of date: the report, what was recalled, or rounds that are too many
+    or undone."""
     return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
 
 
 def _standing(view: RunView) -> tuple[int, int, int]:
-    """Rounds, finished rounds and reports."""
-    return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports)
+    """Rounds, finished rounds, and reports with what was recalled."""
+    return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports) + (view.recalled is not None)

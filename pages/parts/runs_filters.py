@@ -37,10 +37,25 @@ def query() -> str:
 
 
 def filters() -> Filters:
-    since = st.query_params.get("since", "")
     return Filters(
         outcomes=_wanted("outcome"), frameworks=_wanted("framework"), contexts=_wanted("context"),
-        models=_wanted("model"), tags=_wanted("tag"), since=time.time() - _SECONDS[since] if since in SINCE else None,
+        models=_wanted("model"), tags=_wanted("tag"), since=since(),
+    )  # fmt: skip
+
+
+def since() -> float | None:
+    """The beginning of the time that is wanted, seconds since the epoch."""
+    name = st.query_params.get("since", "")
+    return time.time() - _SECONDS[name] if name in SINCE else None
+
+
+def when(label: str, prefix: str) -> None:
+    """The control for that time; `prefix` begins its key."""
+    name = st.query_params.get("since", "")
+    key = address.shows(f"{prefix}-since", name if name in SINCE else None)
+    st.segmented_control(
+        label, list(SINCE), key=key, format_func=lambda value: t(SINCE[value]),
+        on_change=address.changed, args=(key, _changed, "since"),
     )  # fmt: skip
 
 
@@ -78,12 +93,7 @@ def draw(bench: Workbench) -> None:
                 format_func=_NAMED.get(name, str),
                 disabled=not options,
             )  # fmt: skip
-        since = st.query_params.get("since", "")
-        key = address.shows("runs-since", since if since in SINCE else None)
-        st.segmented_control(
-            t("Asked in the"), list(SINCE), key=key, format_func=lambda value: t(SINCE[value]),
-            on_change=address.changed, args=(key, _changed, "since"),
-        )  # fmt: skip
+        when(t("Asked in the"), "runs")
         st.button(t("Reset filters"), key="runs-clear", icon=":material/filter_list_off:", disabled=not active(),
                   type="tertiary", on_click=clear)  # fmt: skip
 
@@ -110,8 +120,8 @@ def told() -> str:
     for name, title in NAMES.items():
         values = ", ".join(plain(_NAMED.get(name, str)(value)) for value in _wanted(name))
         parts += [f"{t(title)}: {values}"] if values else []
-    since = st.query_params.get("since", "")
-    return " · ".join([*parts, t(SINCE[since])] if since in SINCE else parts)
+    name = st.query_params.get("since", "")
+    return " · ".join([*parts, t(SINCE[name])] if name in SINCE else parts)
 
 
 def _ending(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import streamlit as st
@@ -55,8 +56,9 @@ def draw(bench: Workbench) -> None:
         passages = sum(info.passages for info in bench.library.collections())
         st.caption(
             t(
-                "Another encoder makes the vectors of {passages} anew, in the background; until then words alone are "
-                "searched. Vectors of two encoders are never mixed. A model of the hub is downloaded with the first text.",
+                "Another encoder makes the vectors of {passages} and of the memory anew, in the background. Until then the "
+                "library is searched by words alone, and the memory can be read, but not searched, added to or recalled "
+                "from. Vectors of two encoders are never mixed. A model of the hub is downloaded with the first text.",
                 passages=count(passages, "passage"),
             )
         )
@@ -108,4 +110,7 @@ def _save(bench: Workbench, entered: dict[str, Any]) -> None:
     if "embedder" in changed:
         settings_trials.forget("encoder")
         bench.library.start_embedding()
+        with suppress(ConfigError):  # where its file cannot be read, its page says so
+            if bench.memory.other_encoder:
+                bench.renewal.start()
     st.toast(t("Saved."), icon=":material/check:")

@@ -14,6 +14,7 @@ from pages.parts.words import VERDICT_NAMES, VERDICTS, count
 from research.citations import cited
 from research.sandbox.png import copied
 from research.text import clip
+from research.types import Source
 from research.view import RunView
 
 PLOT_PIXELS = 16_000
@@ -63,12 +64,18 @@ def draw(view: RunView, report: str) -> None:
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more are in the download.", sources=count(more, "source")))
     known = set(numbers)
-    rest = [quotes[0] for n, quotes in sorted(view.sources.items()) if n not in known]
+    rest = [cite.seen(quotes) for n, quotes in sorted(view.sources.items()) if n not in known]
     if rest:
         seen = count(len(rest), "more source")
         with st.expander(t("{sources} seen and not cited", sources=seen), type="compact"):
             st.markdown(
-                "  \n".join(f":small[\\[{source.n}\\] {plain(clip(source.title, 200))}]" for source in rest[:200])
+                "  \n".join(
+                    f":small[\\[{source.n}\\] {plain(clip(source.title, 200))}{_from(source)}]" for source in rest[:200]
+                )
             )
             if len(rest) > 200:
                 st.caption(t("{sources} more are in the download.", sources=count(len(rest) - 200, "source")))
+
+
+def _from(source: Source) -> str:
+    return f" · {t('from memory')}" if source.memory else ""

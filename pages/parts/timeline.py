@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts import details
 from pages.parts.language import t
 from pages.parts.safe import plain
-from pages.parts.words import TOOLS, count, lasted
+from pages.parts.words import ICONS, TOOLS, count, lasted
 from research.text import clip, sentences
 from research.types import Observation
 from research.view import CallView, RoundView, RunView
@@ -18,7 +18,6 @@ PAGE = 25
 """Rounds that are drawn at once, whatever the length of the run."""
 LATEST = 8
 """Rounds that stand above those at work, so that both are in sight."""
-ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school"}
 
 
 def follows(run: str) -> bool:

@@ -22,9 +22,12 @@ VERDICT_NAMES = {
 
 TOOLS = {
     "search": later("Search"), "visit": later("Open a page"), "python": later("Calculate"),
-    "scholar": later("Search for papers"),
+    "scholar": later("Search for papers"), "recall": later("Ask the memory"),
 }  # fmt: skip
 """What a call does, for a round whose model did not say; shown by `t`."""
+
+ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school", "recall": "neurology"}
+"""The Material symbol of each."""
 
 
 def clock(seconds: float) -> str:

@@ -73,6 +73,8 @@ def _recipe(bench: Workbench, text: str, arguments: argparse.Namespace) -> Recip
             tools=names(arguments.tools),
             search=names(arguments.search),
             mcp=names(arguments.mcp),
+            recall=arguments.recall,
+            remember=arguments.remember,
             temperature=arguments.temperature,
             folders=arguments.folder,
             budget=Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),

@@ -1,11 +1,11 @@
-"""Commands about the memory: search, list, export, import, forget."""
+"""Commands about the memory: search, list, add, pin, forget, export, import, encode anew."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from research.errors import ConfigError
 
 if TYPE_CHECKING:
     from research.memory import Entry
+    from research.memory.memory import Memory
 
 
 def search(arguments: argparse.Namespace) -> int:
@@ -62,11 +63,51 @@ def load(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def add(arguments: argparse.Namespace) -> int:
+    from research.memory import Entry
+
+    (added,) = open_home(arguments).memory.add([Entry(arguments.text, tags=tuple(arguments.tag))])
+    print(f"{added.id}  {'kept' if added.new else 'says this already'}")
+    return 0
+
+
 def forget(arguments: argparse.Namespace) -> int:
-    memory = open_home(arguments).memory
-    for id_ in arguments.id:
-        memory.get(id_)  # all of them or none
+    memory = _holding(arguments, arguments.id)
     print(f"{memory.forget(arguments.id):,} forgotten")
+    return 0
+
+
+def pin(arguments: argparse.Namespace) -> int:
+    ids = list(dict.fromkeys(arguments.id))
+    _holding(arguments, ids).pin(ids)
+    print(f"{len(ids):,} pinned")
+    return 0
+
+
+def unpin(arguments: argparse.Namespace) -> int:
+    ids = list(dict.fromkeys(arguments.id))
+    _holding(arguments, ids).pin(ids, False)
+    print(f"{len(ids):,} no longer pinned")
+    return 0
+
+
+def _holding(arguments: argparse.Namespace, ids: Sequence[str]) -> Memory:
+    """The memory, which has all of these entries: they are changed together or not at all."""
+    memory = open_home(arguments).memory
+    for id_ in ids:
+        memory.get(id_)
+    return memory
+
+
+def reembed(arguments: argparse.Namespace) -> int:
+    from research import progress
+
+    memory = open_home(arguments).memory
+    if other := memory.other_encoder:
+        print(f"the entries were encoded by {other}", file=sys.stderr)
+    with progress.bar(sys.stderr) as report:
+        done = memory.reembed(lambda done, total: report(done, total, "encoding"))
+    print(f"{done:,} encoded anew")
     return 0
 
 

@@ -74,7 +74,8 @@ def fork(arguments: argparse.Namespace) -> int:
     bench = open_home(arguments)
     row = bench.store.run(arguments.run)
     recipe = None
-    changed = {name: getattr(arguments, name) for name in ("framework", "context", "model") if getattr(arguments, name)}
+    given = {name: getattr(arguments, name) for name in ("framework", "context", "model", "recall", "remember")}
+    changed = {name: value for name, value in given.items() if value is not None}
     if changed:
         choices = presets.of(row.recipe).arguments() | changed
         # Options belong to the framework or strategy that is left.
@@ -100,6 +101,7 @@ def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
     given = {
         "framework": arguments.framework, "context": arguments.context, "model": arguments.model,
         "protocol": arguments.protocol, "temperature": arguments.temperature, "folders": arguments.folder,
+        "recall": arguments.recall, "remember": arguments.remember,
         **{
             name: names(text) for name in ("tools", "search", "mcp") if (text := getattr(arguments, name)) is not None
         },

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from research.guard import MEMORY
 from research.text import clip, content_tokens
 from research.types import Source
 from research.view import RunView
@@ -67,7 +68,7 @@ def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
         **{role: _names(told.get(role)) for role in ("author", "editor")},
         "issued": _date(told.get("issued")),
         "DOI": doi.group() if doi else "",
-        "URL": url,
+        "URL": "" if source.url.startswith(MEMORY) else url,
         "accessed": {"date-parts": [[day.year, day.month, day.day]]},
         "citation-number": source.n,
     }

@@ -11,9 +11,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from research.exports.blocks import Block, Heading, parse, visible, words
+from research.exports.blocks import Block, Heading, Span, parse, visible, words
 from research.exports.csl import web
 from research.exports.words import SYMBOLS, Words, words_of
+from research.guard import MEMORY
 from research.progress import OUTCOMES
 from research.sandbox.png import copied
 from research.text import clip
@@ -40,10 +41,11 @@ class Reference(Struct, frozen=True):
     n: int
     title: str
     address: str
+    """Empty for a note in the memory."""
     quote: tuple[str, ...]
     """The lines that were seen."""
     verdict: str
-    """Sign and words: how the statements that cite it stand; empty when none was checked."""
+    """In words: whether only the memory showed it, and how the statements that cite it stand, with a sign; may be empty."""
     doubts: tuple[str, ...]
     """Each statement that it does not fully support, and why."""
 
@@ -51,6 +53,13 @@ class Reference(Struct, frozen=True):
     def href(self) -> str:
         """The address where a link may lead to it, else empty."""
         return self.address if web(self.address) else ""
+
+    @property
+    def address_spans(self) -> tuple[Span, ...]:
+        """The address as it stands behind the title."""
+        if not self.address:
+            return ()
+        return Span("  "), Span(self.address, href=self.href, code=not self.href)
 
 
 class Told(Struct, frozen=True):
@@ -138,9 +147,13 @@ def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> R
         verdict = f"{sign} " + say(
             "{good} of {all} supported", good=len(own) - len(bad), all=say.count(len(own), "statement")
         )
+    if source.memory:
+        verdict = " · ".join(filter(None, [say("from memory"), verdict]))
     lines = tuple(visible(line).strip() for line in source.quote.splitlines() if line.strip())
     doubts = tuple(_doubt(citation, say) for citation in bad)
-    return Reference(source.n, _line(source.title), " ".join(visible(source.url).split()), lines, verdict, doubts)
+    # A note has no address that leads anywhere.
+    address = "" if source.url.startswith(MEMORY) else " ".join(visible(source.url).split())
+    return Reference(source.n, _line(source.title), address, lines, verdict, doubts)
 
 
 def _doubt(citation: Citation, say: Words) -> str:

@@ -115,9 +115,8 @@ class _Writer:
             self.blocks(item[1:] if first.spans else item, "List Paragraph", depth + 1)
 
     def reference(self, each: Reference) -> None:
-        address = Span(each.address, href=each.href) if each.href else Span(each.address, code=True)
         line = self.spans(
-            [Span(f"[{each.n}]\t"), Span(each.title, bold=True), Span("  "), address], "List Paragraph", 1
+            [Span(f"[{each.n}]\t"), Span(each.title, bold=True), *each.address_spans], "List Paragraph", 1
         )
         line.paragraph_format.first_line_indent = -self.inches(_INDENT)
         self.bookmark(line, each.n)

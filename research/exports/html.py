@@ -128,16 +128,14 @@ def _mark(span: Span, document: Document) -> str:
 
 
 def _reference(each: Reference) -> str:
-    address = (
-        f'<a href="{escape(each.href)}">{escape(each.address)}</a>'
-        if each.href
-        else f"<code>{escape(each.address)}</code>"
-    )
+    address = f" <code>{escape(each.address)}</code>" if each.address else ""
+    if each.href:
+        address = f' <a href="{escape(each.href)}">{escape(each.address)}</a>'
     verdict = f'<p class="verdict">{escape(each.verdict)}</p>' if each.verdict else ""
     quote = f"<blockquote>{'<br>'.join(map(escape, each.quote))}</blockquote>" if each.quote else ""
     doubts = "".join(f"<li>{escape(doubt)}</li>" for doubt in each.doubts)
     return (
-        f'<li id="source-{each.n}" value="{each.n}"><p><cite>{escape(each.title)}</cite> {address}</p>'
+        f'<li id="source-{each.n}" value="{each.n}"><p><cite>{escape(each.title)}</cite>{address}</p>'
         f"{quote}{verdict}{f'<ul>{doubts}</ul>' if doubts else ''}</li>"
     )
 

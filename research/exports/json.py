@@ -30,7 +30,14 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         "answer": view.answer,
         "report": view.report,
         "sources": [
-            {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
+            {
+                "n": source.n,
+                "url": source.url,
+                "title": source.title,
+                "quote": source.quote,
+                # Only where nothing but the memory showed it: the id of its entry.
+                **({"memory": source.memory} if source.memory else {}),
+            }
             for source in view.cited_sources
         ],
         "citations": [
@@ -62,6 +69,12 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         ],
         "seconds": round(view.seconds, 3),
     }
+    if view.recalled is not None:
+        seen = view.recalled
+        entries = list(dict.fromkeys(source.memory for source in seen.sources if source.memory))
+        result["recalled"] = {"ok": seen.ok, "entries": entries, "text": seen.text}
+    if view.remembered is not None:
+        result["remembered"] = {"added": list(view.remembered.added), "known": list(view.remembered.known)}
     if view.status == "waiting_input":
         result["prompt"] = view.answer
     if view.error:

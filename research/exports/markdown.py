@@ -109,7 +109,8 @@ def _reference(each: Reference) -> str:
     verdict = f" — {each.verdict}" if each.verdict else ""
     quote = "  \n".join(f"> {plain(line)}" for line in each.quote)
     doubts = "\n".join(f"- {plain(doubt)}" for doubt in each.doubts)
-    head = f"[{each.n}] {plain(each.title)}. {_address(each.address)}{verdict}"
+    address = f" {_address(each.address)}" if each.address else ""
+    head = f"[{each.n}] {plain(each.title)}.{address}{verdict}"
     return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), doubts]))
 
 

@@ -144,8 +144,7 @@ class _Writer(Sheet):
         self.space(2.2)
 
     def _source(self, each: Reference) -> None:
-        address = Span(each.address, href=each.href) if each.href else Span(each.address, code=True)
-        self.spans([Span(each.title, bold=True), Span("  "), address])
+        self.spans([Span(each.title, bold=True), *each.address_spans])
         if each.quote:
             self.space(0.8)
             self.quote([Paragraph((Span("\n".join(each.quote)),))])

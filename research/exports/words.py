@@ -25,6 +25,7 @@ _CHINESE: Final = {
     "not supported": "无依据",
     "without a source": "没有来源",
     "{good} of {all} supported": "{all}中，{good} 条有依据",
+    "from memory": "来自记忆",
     "{count} checked: {told}.": "共核查{count}：{told}。",
     "Cited numbers that no source has:": "引用了不存在的来源编号：",
     "{count} without a source:": "{count}没有来源：",

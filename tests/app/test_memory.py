@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts import home as open_home
+from research.errors import ConfigError
 from research.memory import Entry
 from research.memory.learning import remember
 from research.memory.memory import Memory
 from research.settings import load
 from research.view import fold
 from research.workbench import Workbench
+from tests.app.conftest import APP
 from tests.word_encoder import WordEncoder
 
 RUN = "261121-120000-abcd"
@@ -64,6 +70,7 @@ def test_an_empty_memory_teaches_and_offers_one_step(visit: Visit, home: Path) -
     app = visit(home, "memory")
     assert not app.exception
     assert "Nothing is remembered yet" in texts(app)
+    assert "**Keep in memory** leaves the findings" in texts(app) and "**Recall from memory**" in texts(app)
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Remember"]
     app.text_area[0].set_value("Board reports cite the annual accounts.")
     press(app, "Remember")
@@ -177,17 +184,61 @@ def test_hostile_text_is_drawn_as_data(visit: Visit, noted: Path) -> None:
     assert not [element for element in app.get("page_link") if element.proto.page.startswith("javascript")]
 
 
-def test_another_encoder_offers_to_encode_anew(visit: Visit, home: Path) -> None:
+def test_another_encoder_encodes_anew_by_itself_and_says_how_far_it_is(visit: Visit, home: Path) -> None:
     other = Memory(home / "memory.sqlite", WordEncoder())
     other.add(NOTES)
     other.close()
     app = visit(home, "memory", q="food")
     assert not app.exception
-    assert "universal:" in app.warning[0].value and "words:64" in app.warning[0].value
+    assert "universal:" in app.info[0].value and "words:64" in app.info[0].value
     assert len([label for label in links(app) if "injera" in label]) == 1, "what is there is listed all the same"
-    press(app, "Encode it anew")
-    assert not app.exception and not app.warning
-    assert "injera" in links(app)[0]
+    assert "Add a note" not in [popover.proto.popover.label for popover in app.get("popover")]
+    renewal = open_home.bench().renewal
+    renewal.start().join(60)
+    assert renewal.error == ""
+    app.run()
+    assert not app.exception and not app.info
+    assert "injera" in links(app)[0] and len(app.get("progress")) == len(NOTES)
+    assert "Add a note" in [popover.proto.popover.label for popover in app.get("popover")]
+
+
+def test_a_renewal_that_fails_says_why_and_can_be_tried_again(visit: Visit, noted: Path) -> None:
+    visit(noted, "memory")
+    bench = open_home.bench()
+
+    def fail(progress: object) -> int:
+        raise ConfigError("the weights are not there")
+
+    memory = Workbench(load(home=noted)).memory
+    with closing(sqlite3.connect(noted / "memory.sqlite")) as connection, connection:
+        connection.execute("UPDATE encoders SET name = 'gone:1'")
+    bench.memory.reembed = fail  # type: ignore[method-assign]
+    bench.renewal.start().join(60)
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.run().switch_page("pages/memory.py").run()
+    assert "the weights are not there" in app.error[0].value
+    del bench.memory.reembed
+    press(app, "Try again")
+    bench.renewal.start().join(60)
+    app.run()
+    assert not app.error and not app.info and memory.other_encoder == ""
+    memory.close()
+
+
+def test_the_time_of_learning_filters_and_stands_in_the_address(visit: Visit, noted: Path) -> None:
+    memory = Workbench(load(home=noted)).memory
+    memory.add(
+        [Entry("Teff is grown in Ethiopia.", id="today"), Entry("Rye is grown in Poland.", time=time.time() - 864_000)]
+    )
+    memory.close()
+    app = visit(noted, "memory", since="week")
+    assert [label for label in links(app) if "grown" in label] == ["Teff is grown in Ethiopia."]
+    assert "Filters (1)" in [popover.proto.popover.label for popover in app.get("popover")]
+    app.button_group(key="memory-since").set_value("month").run()
+    assert app.query_params["since"] == "month"
+    assert len([label for label in links(app) if "grown" in label]) == 2
+    press(app, "Clear all")
+    assert "since" not in app.query_params and len([label for label in links(app) if "injera" in label]) == 1
 
 
 def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from research.memory import Entry
 from tests.browser.conftest import OUTPUT, App
@@ -56,3 +59,50 @@ def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(app: App, p
     expect(opened.get_by_text("Injera is eaten with stew.")).to_be_visible()
     assert memory.count() == 4
     memory.close()
+
+
+def choose(page: Page, label: str, value: str) -> None:
+    """An option of a select box, as a person chooses it."""
+    box = page.get_by_role("combobox", name=label)
+    option = page.get_by_role("option", name=value, exact=True)
+    for _ in range(4):  # a list that opens while the page is still being drawn closes again, as a person would notice
+        box.click()
+        try:
+            option.click(timeout=5_000)
+        except PlaywrightTimeout:
+            continue
+        return
+    option.click()
+
+
+def asked(page: Page, app: App, question: str, *choices: tuple[str, str]) -> None:
+    page.goto(app.url)
+    page.get_by_text("Options", exact=True).click()
+    for label, value in choices:
+        choose(page, label, value)
+    page.get_by_role("textbox", name="Question").fill(question)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
+
+
+def test_a_run_leaves_its_findings_and_a_related_one_recalls_them(app: App, page: Page) -> None:
+    asked(page, app, "What was the real GDP of Kenya in 2024?", ("Keep in memory", "Findings"))
+    kept = page.get_by_role("link", name=re.compile(r"Kept in memory: \d+ new findings?"))
+    expect(kept).to_be_visible()
+    expect(page.get_by_role("button", name="Keep in memory")).to_have_count(0)
+
+    asked(page, app, "What real GDP did Kenya have in 2024?", ("Recall from memory", "up to 5 entries"))
+    rounds = page.locator(".st-key-rounds")
+    expect(rounds.get_by_text(re.compile(r"^Recalled from memory: "))).to_be_visible()
+    chip = page.locator(".st-key-report").get_by_test_id("stPopover").first
+    chip.get_by_role("button").click()
+    body = page.get_by_test_id("stPopoverBody")
+    expect(body).to_contain_text("Real GDP (purchasing power parity) 2024")
+    OUTPUT.mkdir(exist_ok=True)
+    page.screenshot(path=OUTPUT / "memory-recalled.png")
+    body.get_by_role("link", name="From memory: open the entry").click()
+    opened = page.locator(".st-key-memory-opened")
+    expect(opened.get_by_text("Learned while answering: What was the real GDP of Kenya in 2024?")).to_be_visible()
+    assert "entry=" in page.url
+    opened.get_by_role("link", name=re.compile("Run, round")).click()
+    expect(page.get_by_role("heading", name="What was the real GDP of Kenya in 2024?")).to_be_visible()

@@ -13,6 +13,7 @@ from research.memory import Entry
 from research.memory.memory import Memory
 from research.settings import load
 from research.workbench import Workbench
+from tests.word_encoder import WordEncoder
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -82,11 +83,38 @@ def test_list_export_import_and_forget(memory: Memory, run: Run, tmp_path: Path)
     [
         (["forget", "copper", "nobody"], "unknown entry 'nobody'"), (["search", "?!"], "no words"),
         (["import", "/nowhere.jsonl"], "cannot be read"), (["search"], "query"), ([], "ACTION"),
-        (["export", "-o", "/nowhere/x.jsonl"], "cannot be written"),
+        (["export", "-o", "/nowhere/x.jsonl"], "cannot be written"), (["add", "  "], "without text"),
+        (["pin", "copper", "nobody"], "unknown entry 'nobody'"), (["unpin"], "id"), (["add"], "text"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_says_so_and_changes_nothing(memory: Memory, run: Run, words: list[str], said: str) -> None:
     status, out, err = run(*words)
     assert (status, out) == (2, "")
     assert said in err and "Traceback" not in err
-    assert memory.count() == 2
+    assert memory.count() == 2 and not memory.get("copper").pinned
+
+
+def test_a_note_is_added_once_and_pinned(memory: Memory, run: Run) -> None:
+    status, out, _ = run("add", "Board reports cite the annual accounts.", "--tag", "style", "--tag", "board")
+    id_, said = out.split(None, 1)
+    assert (status, said) == (0, "kept\n")
+    entry = memory.get(id_)
+    assert (entry.kind, entry.provenance, entry.tags) == ("note", "user", ("style", "board"))
+    assert run("add", "Board reports cite the annual accounts.")[1] == f"{id_}  says this already\n"
+    assert run("pin", id_, "copper")[:2] == (0, "2 pinned\n")
+    assert memory.get(id_).pinned and memory.get("copper").pinned and not memory.get("river").pinned
+    assert run("unpin", "copper", "copper")[:2] == (0, "1 no longer pinned\n")
+    assert memory.get(id_).pinned and not memory.get("copper").pinned
+
+
+def test_a_memory_of_another_encoder_is_encoded_anew_with_progress(tmp_path: Path, run: Run) -> None:
+    other = Memory(load(home=tmp_path / "home").home / "memory.sqlite", WordEncoder())
+    other.add([Entry("Copper is the main export of Chile.", id="copper"), Entry("长江是中国最长的河流。", id="river")])
+    status, out, err = run("search", "copper")
+    assert (status, out) == (2, "")
+    assert "'words:64'" in err and "universal:" in err
+    status, out, err = run("reembed")
+    assert (status, out) == (0, "2 encoded anew\n")
+    assert "encoded by words:64" in err and "encoding: 2" in err
+    assert run("search", "copper", "--limit", "1")[1].count("copper  Copper") == 1
+    other.close()

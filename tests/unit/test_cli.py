@@ -158,6 +158,38 @@ def test_options_and_budgets_reach_the_recipe(cli: Cli, script: Script) -> None:
     assert recipe["budget"] == {"tokens": 50_000}
 
 
+def test_a_run_leaves_its_findings_in_the_memory_and_the_next_recalls_them(cli: Cli, script: Script) -> None:
+    first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--remember", "findings")
+    assert first.status == 0
+    assert "Kept 1 new entry" in first.err and "Kept 1 new finding\n" in first.out
+    again = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--remember", "findings")
+    assert "Recalled 1 entry from memory" in again.err
+    assert "Recalled 1 entry from memory\nKept nothing new\n" in again.out, "what was recalled is not learned again"
+    assert "[1] Japan · People and Society <library://factbook/japan/people-and-society> (from memory)" in again.out
+    found = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--json").json
+    assert (found["recipe"]["recall"], found["outcome"]) == (3, "answered")
+    (entry,) = found["recalled"]["entries"]
+    assert found["sources"][0]["memory"] == entry
+    assert json.loads(cli("memory", "list", "--json").out)[0]["id"] == entry
+    third = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--remember", "findings")
+    assert "Kept nothing new (1 known)\n" in third.out and "Recalled" not in third.out
+    plain = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json
+    assert not plain.keys() & {"recalled", "remembered"}
+
+
+def test_compare_and_fork_take_the_choices_about_memory(cli: Cli, script: Script) -> None:
+    cli("memory", "add", "Count the people of Japan by the census, not by estimates.")
+    both = cli(
+        "compare", JAPAN, "--recipe", "react/full", "--recipe", "react/window", "--recall", "2", "--remember", "findings",
+        "--json",
+    ).json["runs"]  # fmt: skip
+    assert [each["recipe"]["recall"] for each in both] == [2, 2]
+    assert all(each["recalled"]["entries"] and "remembered" in each for each in both)
+    fork = cli("fork", both[0]["run_id"], "--round", "1", "--remember", "off", "--json").json
+    assert (fork["recipe"].get("remember", "off"), fork["recipe"]["recall"]) == ("off", 2)
+    assert "remembered" not in fork
+
+
 def test_a_spent_token_budget_is_named_and_still_answers(cli: Cli, script: Script) -> None:
     usage = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["calls"][0]
     budget = str(usage["prompt_tokens"] + usage["completion_tokens"] + 1)
@@ -245,6 +277,11 @@ def test_a_detached_run_is_stopped_from_another_process(start: Any, cli: Cli, sc
         (["run", JAPAN, "--context", "crystal"], ["crystal", "window"]),
         (["run", JAPAN, "--framework", "rewoo", "--context", "evolving"], ["rewoo", "evolving", "no rounds"]),
         (["run", JAPAN, "--folder", "/no/such/folder"], ["/no/such/folder"]),
+        (["run", JAPAN, "--recall", "21"], ["recall 21", "0 to 20"]),
+        (["run", JAPAN, "--recall", "-1"], ["--recall", "-1", "0 for none"]),
+        (["run", JAPAN, "--recall", "some"], ["--recall", "'some'", "0 for none"]),
+        (["run", JAPAN, "--remember", "all"], ["'all'", "findings", "everything"]),
+        (["run", JAPAN, "--tools", "recal"], ["'recal'", "scholar, recall"]),
         (["run", JAPAN, "--model", "gpt-9"], ["gpt-9", "extractive"]),
         (["run", JAPAN, "--model", "openai:x"], ["OPENAI_API_KEY", "OPENAI_BASE_URL"]),
         (["run", JAPAN, "--model", "recorded:nothing"], ["nothing"]),

@@ -1,0 +1,52 @@
+"""Exports say what only the memory showed; a note of the user is listed and leads nowhere."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from research.exports import bibtex, csl
+from research.exports.json import as_dict
+from research.types import Citation, Source
+from research.view import RunView
+from tests.unit.test_exports_bibliography import run_of, source
+from tests.unit.test_exports_documents import READERS
+
+SEEN = source(1, "A page that was seen")
+RECALLED = replace(source(2, "A page of an earlier run"), memory="e2")
+NOTE = Source(3, "memory://e3", "Your note of 2026-11-20", "Cite the annual accounts.", memory="e3")
+BOTH = replace(SEEN, memory="e1")
+
+
+def view() -> RunView:
+    return run_of(BOTH, SEEN, RECALLED, NOTE, report="Fact [1]. Fact [2]. Fact [3].",
+                  citations=(Citation(2, "Fact", "supported"),))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_format_marks_what_only_the_memory_showed(name: str) -> None:
+    told = READERS[name](view())
+    times = told.count("Your note of")  # some formats hold each text more than once
+    assert times and told.count("from memory") == 2 * times, "what was seen in the run too is a source like any other"
+    assert "memory://" not in told
+    assert "Cite the annual accounts." in told
+    assert "from memory · ✓ 1 of 1 statement supported" in " ".join(told.split())
+    chinese = view()
+    chinese.question = "法国的年度账目是什么？"
+    assert READERS[name](chinese).count("来自记忆") == 2 * times
+
+
+def test_the_json_names_the_entry_and_only_there() -> None:
+    sources = as_dict(view())["sources"]
+    assert [each.get("memory") for each in sources] == [None, "e2", "e3"]
+    assert set(sources[0]) == {"n", "url", "title", "quote"}
+    assert not as_dict(view()).keys() & {"recalled", "remembered"}
+
+
+def test_a_bibliography_has_no_address_for_a_note_and_the_rest_as_before() -> None:
+    seen, recalled, note = json.loads(csl.render(view()))
+    assert (seen["URL"], recalled["URL"]) == ("https://example.org/1", "https://example.org/2")
+    assert (note["title"], "URL" in note) == ("Your note of 2026-11-20", False)
+    assert "memory://" not in bibtex.render(view()) and "Your note of 2026-11-20" in bibtex.render(view())
