@@ -17,7 +17,7 @@ from research.remembering import keep, recall
 from research.run import Run, Steps
 from research.text import clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
-from research.view import fold
+from research.view import RunView, fold
 
 TRIED = 20
 """Calls that a run without any source lists."""
@@ -32,19 +32,26 @@ def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) 
     for event in _life(run):
         if isinstance(event, RunFinished) and run.recipe.remember != "off":
             last = msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
-            for kept in keep(run, fold([*saved(), last])):
+            for kept in _kept(run, fold([*saved(), last])):
                 yield msgspec.structs.replace(kept, run=run_id, seq=seq, time=time.time())
                 seq += 1
         yield msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
         seq += 1
 
 
+def _kept(run: Run, view: RunView) -> Iterator[Event]:
+    try:
+        yield from keep(run, view)
+    except Exception as error:  # noqa: BLE001 - the answer is there, whatever goes wrong while it is learned from
+        yield Warned(kind="memory", text=f"Nothing was kept in the memory: {type(error).__name__}: {error}")
+
+
 def _life(run: Run) -> Iterator[Event]:
     yield from run.mark(RunStarted(question=run.question, recipe=run.recipe, earlier=run.shared.journal.earlier))
     for text in run.shared.notices:
         yield from run.mark(Warned(kind="tool", text=text))
-    yield from recall(run)
     try:
+        yield from recall(run)
         answer = yield from run.work()
     except (NeedsInput, Rests) as rest:
         if not run.shared.stop.is_set():  # of branches the first to rest is heard, and another may have been stopped

@@ -22,6 +22,7 @@ from research.errors import ConfigError
 from research.events import (
     Asked,
     Event,
+    Recalled,
     Rejected,
     Replied,
     RunFinished,
@@ -59,7 +60,8 @@ class Saved(Struct, frozen=True):
 
     events: tuple[Event, ...]
     withheld: tuple[str, ...] = ()
-    """What was taken out of its recipe: folders and servers that mean something on another computer only."""
+    """What was taken out of its recipe: folders and servers that mean something on another computer only, and
+    the memory, which a stranger's run neither reads nor fills."""
     original: tuple[Event, ...] = ()
     """The events before anything was taken out of them."""
 
@@ -192,6 +194,10 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """
     models = dict.fromkeys(name for name in (recipe.model, *recipe.roles.values()) if name.partition(":")[0] in _HERE)
     withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp), *(f"model {name}" for name in models))
+    if recipe.recall or recipe.remember != "off" or "recall" in recipe.tools:
+        withheld = (*withheld, "the memory")
+        tools = tuple(tool for tool in recipe.tools if tool != "recall")
+        recipe = msgspec.structs.replace(recipe, tools=tools, recall=0, remember="off")
     model, *others = (
         f"elsewhere:{name}" if name in models else name for name in (recipe.model, *recipe.roles.values())
     )
@@ -201,7 +207,7 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
 
 def _drawable(event: Event) -> Event:
     """The event with its pictures copied pixel by pixel, and without those that are none."""
-    if not isinstance(event, ToolFinished) or not event.observation.images:
+    if not isinstance(event, ToolFinished | Recalled) or not event.observation.images:
         return event
     images = tuple(image for each in event.observation.images if (image := copied(each, _PIXELS)))
     return msgspec.structs.replace(event, observation=msgspec.structs.replace(event.observation, images=images))

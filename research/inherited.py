@@ -17,6 +17,7 @@ from research.events import (
     Exchange,
     Paused,
     Recalled,
+    Remembered,
     Replied,
     Resumed,
     RunFailed,
@@ -94,7 +95,7 @@ def fork_of(row: RunRow, events: Sequence[Event], round: int, recipe: Recipe, qu
         )
     if not 1 <= round <= view.forkable:
         raise ConfigError(f"run {row.id} cannot be forked at round {round}: rounds 1 to {view.forkable} are accepted")
-    over = (RunFinished, RunFailed, Concluding, Paused)
+    over = (RunFinished, RunFailed, Concluding, Paused, Remembered)
     kept = [e for e in until(events, round) if not (isinstance(e, over) and e.agent == "main")]
     adopts = [isinstance(event, Resumed) and event.adopts for event in events]
     same = _apart_from_budget(recipe) == _apart_from_budget(row.recipe) and question == row.question

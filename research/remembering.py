@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,11 @@ import msgspec
 
 from research import prompts
 from research.citations import shown
-from research.errors import ConfigError, ToolError
+from research.errors import ToolError
 from research.events import Recalled, Remembered, Warned
-from research.memory import Entry
-from research.memory.learning import everything, remember
+from research.memory import Entry, recalling
+from research.memory.learning import everything, findings
+from research.recipe import RECALL_MOST
 from research.text import clip
 from research.types import Observation
 from research.view import RunView
@@ -22,7 +22,7 @@ from research.view import RunView
 if TYPE_CHECKING:
     from research.run import Run, Steps
 
-LESSONS: Mapping[str, Callable[[RunView], tuple[Entry, ...]]] = {"findings": remember, "everything": everything}
+LESSONS: Mapping[str, Callable[[RunView], tuple[Entry, ...]]] = {"findings": findings, "everything": everything}
 """What each policy keeps of a run."""
 
 
@@ -31,11 +31,9 @@ def recall(run: Run) -> Steps[None]:
     shared, wanted = run.shared, run.recipe.recall
     if not wanted or shared.memory is None or shared.recalled is not None:
         return
-    from research.memory.recalling import recall as asked
-
     try:
-        found = asked(shared.memory(), run.question, wanted)
-    except (ConfigError, ToolError, sqlite3.Error, OSError) as error:
+        found = recalling.recall(shared.memory(), run.question, min(wanted, RECALL_MOST), shared.stands)
+    except (*recalling.BROKEN, ToolError) as error:
         seen = Observation("", "recall", str(error), ok=False)
     else:
         sources = tuple(shared.ledger.add(passage) for passage in found.passages)
@@ -47,9 +45,21 @@ def recall(run: Run) -> Steps[None]:
 
 
 def told(seen: Observation, language: str, room: int) -> str:
-    """What was recalled, as quoted material for a prompt, in about `room` characters; empty when that is nothing."""
-    words = prompts.text("recalled", language, entries=clip(seen.text, room))
-    return prompts.quoted("recalled", words) if seen.private else ""
+    """What was recalled, as quoted material for a prompt, in about `room` characters; empty when that is nothing.
+
+    Where there is no room for all of it the last sources are left out whole, so that each number has its source.
+    """
+    if not seen.private:
+        return ""
+    head, *sources = seen.text.split("\n\n")  # a line of an entry is never empty: it is quoted
+    fitting, left = [], max(room - len(head), room * 3 // 4)
+    for each in sources:
+        left -= len(each) + 2
+        if left < 0:
+            break
+        fitting.append(each)
+    head = clip(head, room - sum(len(each) + 2 for each in fitting))
+    return prompts.quoted("recalled", prompts.text("recalled", language, entries="\n\n".join([head, *fitting])))
 
 
 def keep(run: Run, view: RunView) -> Steps[None]:
@@ -57,18 +67,18 @@ def keep(run: Run, view: RunView) -> Steps[None]:
     lessons = LESSONS.get(run.recipe.remember)
     if lessons is None or run.shared.memory is None or view.status != "completed":
         return
+    if run.shared.journal.recalls(Remembered()):
+        return  # before it was cut off: what was forgotten since stays forgotten
     # Ids follow from what they say: a run that goes on after a crash keeps nothing twice.
     entries = [msgspec.structs.replace(entry, id=_id(entry)) for entry in lessons(view)]
     own = {entry.id for entry in entries}
     try:
         added = run.shared.memory().add(entries)
-    except (ConfigError, sqlite3.Error, OSError) as error:
+    except recalling.BROKEN as error:
         yield from run.mark(Warned(kind="memory", text=f"Nothing was kept in the memory: {error}"))
         return
     ids = dict.fromkeys(each.id for each in added)
-    yield from run.mark(
-        Remembered(added=tuple(n for n in ids if n in own), known=tuple(n for n in ids if n not in own))
-    )
+    yield Remembered(added=tuple(n for n in ids if n in own), known=tuple(n for n in ids if n not in own))
 
 
 def _id(entry: Entry) -> str:

@@ -15,6 +15,7 @@ from research.types import Embedder, Model, Observation, ToolCall
 
 if TYPE_CHECKING:
     from research.memory.memory import Memory
+    from research.memory.recalling import Stands
 
 
 class Shared:
@@ -31,6 +32,7 @@ class Shared:
         notices: Sequence[str] = (),
         embedder: Callable[[], Embedder] | None = None,
         memory: Callable[[], Memory] | None = None,
+        stands: Stands = lambda entry: True,
     ) -> None:
         self.models = models
         """Gives the model of a name such as `extractive` or `openai:NAME`."""
@@ -50,6 +52,8 @@ class Shared:
         """Gives the encoder that helps to judge whether a source says what is cited from it."""
         self.memory = memory
         """Gives the memory of whoever asked."""
+        self.stands = stands
+        """Says of an entry whether its source still says so."""
         self.recalled = self.journal.recalled
         """What it gave before the first round; None: it was not asked."""
         self.words: list[str] = []

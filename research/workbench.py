@@ -188,6 +188,8 @@ class Workbench:
 
     def shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> Shared:
         """What a run of this recipe works with."""
+        from research.memory.recalling import in_library
+
         cache: dict[str, Model] = {}
         tools, notices = list(self._tools(recipe, stop)), []
         kept = copy.copy(self)  # models are made when they are asked: as the settings are now, also after a reload
@@ -208,7 +210,7 @@ class Workbench:
             notices = [str(each) for each in offer.withheld]
         return Shared(
             models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices,
-            embedder=lambda: kept.embedder, memory=lambda: self.memory,
+            embedder=lambda: kept.embedder, memory=lambda: self.memory, stands=in_library(self._indexed),
         )  # fmt: skip
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:
@@ -227,13 +229,19 @@ class Workbench:
 
             yield VisitTool(self.library, self.settings.allowed_hosts, self._reader())
         if "recall" in recipe.tools:
+            from research.memory.recalling import in_library
             from research.tools.recall import RecallTool
 
-            yield RecallTool(lambda: self.memory)
+            yield RecallTool(lambda: self.memory, in_library(self._indexed))
         if "python" in recipe.tools:
             from research.tools.python import PythonTool
 
             yield PythonTool(self.settings.python_tool, stop)
+
+    def _indexed(self) -> Library:
+        """The library with the Factbook in it."""
+        self.library.index_factbook()
+        return self.library
 
     def _reader(self) -> JinaReader | None:
         """The service that reads web pages for us; None: we do it ourselves."""

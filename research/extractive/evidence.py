@@ -136,15 +136,28 @@ class Evidence:
         """Facts from before."""
         self.steps = (*_noted(messages), *_steps(messages))
         recalled += [fact for step in self.steps if step.name == "recall" for fact in step.facts]
-        seen = {fact.n for step in self.steps if step.name in (*SEARCHES, "visit") for fact in step.facts}
-        self.remembered = frozenset(fact for fact in recalled if fact.n not in seen)
-        """What only the memory told."""
         self.facts = tuple(dict.fromkeys([*self.given, *(fact for step in self.steps for fact in step.facts)]))
+        # Line by line: that a source was found again does not say that this line of it was.
+        seen = {(fact.n, fact.line) for step in self.steps if step.name != "recall" for fact in step.facts}
+        told = {(fact.n, fact.line) for fact in recalled} - seen
+        self.remembered = frozenset(fact for fact in self.facts if (fact.n, fact.line) in told)
+        """What only the memory told."""
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
         """What documents were found about, in the order found."""
         return tuple(dict.fromkeys(fact.subject for fact in self.facts))
+
+    @cached_property
+    def met(self) -> tuple[str, ...]:
+        """Those of them that were met in this conversation, and are not only remembered."""
+        return tuple(dict.fromkeys(fact.subject for fact in self.facts if fact not in self.remembered))
+
+    @property
+    def nameable(self) -> tuple[str, ...]:
+        """What a question may name without capitals.  Before the first search not what is only remembered: Samoa is a part
+        of the name of American Samoa, which has to be found first."""
+        return self.subjects if self.searched else self.met
 
     @cached_property
     def searched(self) -> frozenset[str]:
@@ -191,15 +204,21 @@ class Evidence:
         """Whether the system prompt lists the tool."""
         return f"- {tool}:" in self._system
 
+    def subject_called(self, name: str) -> str | None:
+        """The subject that goes by just this name, or by another known one of the same thing."""
+        words = (_plain(name), _plain(aliases().get(name.lower(), name)))
+        return min((subject for subject in self.subjects if _plain(subject) in words), key=len, default=None)
+
     def subject_named(self, name: str) -> str | None:
-        """The subject that goes by this name: the same words, another known name, or the only one that holds them."""
-        wanted = _plain(name)
+        """As `subject_called`, or else the only one that holds these words or that they are made from.
+
+        Not among what is only remembered: Niger is not Nigeria, and would not have been found under that name.
+        """
         usual = _plain(aliases().get(name.lower(), name))
-        known = {subject: _plain(subject) for subject in self.subjects}
-        same = [subject for subject, words in known.items() if words in (wanted, usual)]
+        known = {subject: _plain(subject) for subject in self.met}
         longer = [subject for subject, words in known.items() if usual <= words and len(words) <= len(usual) + 3]
         made = [subject for subject, words in known.items() if _demonym(usual, words)]
-        return min(same or longer or made, key=len, default=None) if usual else None
+        return (self.subject_called(name) or min(longer or made, key=len, default=None)) if usual else None
 
 
 _EARLIER = re.compile(r"<earlier>\n(.*?)\n</earlier>", re.S)
@@ -209,6 +228,7 @@ _EXCHANGE = re.compile(
 )
 _LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
 _NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
+_REMEMBERED = re.compile(r"^### Remembered\n((?:- .*(?:\n|$))*)", re.M)
 _TRIED = re.compile(r"^- (?P<name>search|visit|python|recall) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
 
 
@@ -227,8 +247,11 @@ def _noted(messages: Sequence[Message]) -> list[Step]:
     """What an evolving report or a summary holds: quoted lines, and what was tried."""
     text = "\n".join(m.content for m in messages if m.role == "user" and _RESPONSE.search(m.content) is None)
     text += "\n".join(re.findall(r"<(?:report|previous_research_summary)>.*?</", text, re.S))
-    facts = tuple(Fact(int(m["n"]), m["title"], m["title"], m["line"]) for m in _NOTE.finditer(text))
-    steps = [Step("notes", {}, "", facts)] if facts else []
+    steps = []
+    remembered = "\n".join(_REMEMBERED.findall(text))
+    for name, part in (("notes", _REMEMBERED.sub("", text)), ("recall", remembered)):
+        facts = tuple(Fact(int(m["n"]), m["title"], m["title"], m["line"]) for m in _NOTE.finditer(part))
+        steps += [Step(name, {}, "", facts)] if facts else []
     for match in _TRIED.finditer(text):
         result = json.loads(match["result"]) if match["result"] else ""
         steps.append(Step(match["name"], json.loads(match["arguments"]), result, ()))

@@ -22,8 +22,8 @@ def understood(evidence: Evidence) -> Question:
     """The question of a conversation, with what it leaves to the questions before it."""
     before: Question | None = None
     for asked, report in evidence.earlier:
-        before = _pointed(_continued(parse(asked, evidence.subjects), before), report, evidence.subjects)
-    return _continued(parse(evidence.question, evidence.subjects), before)
+        before = _pointed(_continued(parse(asked, evidence.nameable), before), report, evidence.nameable)
+    return _continued(parse(evidence.question, evidence.nameable), before)
 
 
 def _continued(question: Question, before: Question | None) -> Question:

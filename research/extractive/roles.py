@@ -171,7 +171,7 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
 
 def _known(messages: Sequence[Message]) -> str:
     """What stands behind the question: earlier findings, a report or a summary."""
-    known = re.search(r"\n\n<(?:earlier|report|previous_research_summary)>.*", messages[1].content, re.S)
+    known = re.search(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>.*", messages[1].content, re.S)
     return known.group() if known else ""
 
 
@@ -211,7 +211,10 @@ def _report(evidence: Evidence, verdict: Verdict) -> str:
     """An evolving report that `Evidence` can read back: facts, gaps, next step, what was tried."""
     facts = relevant(evidence) or list(verdict.quotes)
     steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
-    lines = ["### Confirmed", *dict.fromkeys(map(note, facts)), "### Gaps"]
+    told = [fact for fact in facts if fact in evidence.remembered]
+    lines = ["### Confirmed", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
+    lines += ["### Remembered", *dict.fromkeys(map(note, told))] if told else []
+    lines += ["### Gaps"]
     lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
     lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]
     return "\n".join([*lines, "### Tried", *dict.fromkeys(map(tried, steps))])

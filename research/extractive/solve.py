@@ -74,17 +74,21 @@ class Solver:
         self.evidence = evidence
         self.acting = acting
         self.pages = PAGES * (1 + evidence.lessons)
+        self.beside: set[str] = set()
+        """Words beside a measure that nothing says to be a part of it, or not to be."""
         self.question = self._settled(understood(evidence))
         self.actions: list[Action] = []
         self.missing: list[str] = []
 
     def _settled(self, question: Question) -> Question:
         """Words beside a measure bind it if sources use them in labels; else they only help to rank."""
-        vocabulary = {token for fact in self.evidence.facts for token in fact.label_tokens}
+        met = (fact for fact in self.evidence.facts if fact not in self.evidence.remembered)
+        vocabulary = {token for fact in met for token in fact.label_tokens}
 
         def settled(target: Target) -> Target:
             bound = tuple(w for w in target.beside if _ALIKE.get(w, w) in vocabulary)
             loose = tuple(w for w in target.beside if w not in bound)
+            self.beside |= {_ALIKE.get(word, word) for word in loose}
             return Target(target.label, (*target.words, *bound), (), (*loose, *target.near))
 
         targets = tuple(settled(target) for target in question.targets)
@@ -282,9 +286,11 @@ class Solver:
     # -- finding one fact -------------------------------------------------------------------------------------------
 
     def _known(self, name: str) -> bool:
-        """Whether something is known of just this: what merely sounds like it may be something else."""
-        subject = self.evidence.subject_named(name)
-        return subject is not None and subject.casefold() in (name.casefold(), usual(name).casefold())
+        """Whether something of what is asked is known of just this: what merely sounds like it may be something else."""
+        subject = self.evidence.subject_called(name)
+        wanted = [*self.question.targets, *filter(None, [self.question.relation])]
+        about = [fact for fact in self.evidence.facts if subject and fact.subject == subject]
+        return any(_fit(fact, target) >= MATCH for fact in about for target in wanted)
 
     def _resolve(self, name: str) -> tuple[str, Target | None] | None:
         """The subject a name stands for; with the concept that led there when the name is of something in it."""
@@ -328,11 +334,9 @@ class Solver:
             (score, fact) for fact in self.evidence.facts
             if fact.subject == subject and (score := self._score(fact, target, year, numeric)) >= MATCH
         ]  # fmt: skip
-        if fitting:
-            best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)))[1]
-            # One year of a series was remembered because it was asked for: there may be a later one.
-            if year or best not in self.evidence.remembered or not best.label_years:
-                return Finding(subject, target, best)
+        best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)), default=(0, None))[1]
+        if best and not (self.acting and best in self.evidence.remembered and self._half(best, year)):
+            return Finding(subject, target, best)
         goal = " ".join([target.text, *([str(year)] if year else [])])
         query = _query(f"{subject} {goal}")
         if self._search(query, f"Look for {goal} of {subject}."):
@@ -349,8 +353,15 @@ class Solver:
             title = next(fact.title for fact in self.evidence.facts if fact.url == page)
             self._act("visit", {"url": page, "goal": goal}, f"Read {title} for {goal}.")
             return None
+        if best:
+            return Finding(subject, target, best)
         self.missing.append(f"{subject}: {goal}")
         return None
+
+    def _half(self, fact: Fact, year: int | None) -> bool:
+        """Whether a remembered line may be less than what is asked, because something else was asked then: one year of a
+        series, which may have a later one, or the whole where a part of it is wanted."""
+        return bool(year is None and fact.label_years) or not self.beside <= _tokens_of(fact)
 
     def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
         if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
@@ -361,14 +372,17 @@ class Solver:
         return _fit(fact, target)
 
     def _latest_year(self, subject: str, target: Target) -> int | None:
-        years = [
-            max(f.years) for f in self.evidence.facts if f.subject == subject and f.years and _fit(f, target) >= MATCH
-        ]
-        return max(years, default=None)
+        return max(self._years(subject, target), default=None)
 
     def _last_two(self, subject: str, target: Target) -> list[int | None]:
-        found = {y for f in self.evidence.facts if f.subject == subject and _fit(f, target) >= MATCH for y in f.years}
+        found = self._years(subject, target)
         return sorted(found)[-2:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
+
+    def _years(self, subject: str, target: Target) -> set[int]:
+        """The years that a series has; those that are remembered do not say which are the last."""
+        fitting = [fact for fact in self.evidence.facts if fact.subject == subject and _fit(fact, target) >= MATCH]
+        seen = [fact for fact in fitting if not (self.acting and fact in self.evidence.remembered)]
+        return {year for fact in seen for year in fact.years}
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ _WORDS = {
         "searches": "Searched for: {queries}.", "read": "Read: {pages}.", "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], against {others}.", "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].", "says": "The sources say:",
-        "remembered": "Remembered from earlier runs, not looked up again: {sources}.",
+        "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
         "rose": "增长了", "fell": "下降了", "same": "没有变化", "points": "个百分点",
@@ -34,7 +34,7 @@ _WORDS = {
         "searches": "搜索过：{queries}。", "read": "阅读过：{pages}。", "also": "没有找到：{missing}。",
         "winner": "{name} 的 {label} {which}：{value} [{n}]，相比之下 {others}。", "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。", "says": "来源写道：",
-        "remembered": "来自以往运行的记忆，这次没有重新查找：{sources}。",
+        "remembered": "来源取自以往运行的记忆，这次没有重新查找：{sources}。",
     },
 }  # fmt: skip
 

@@ -28,10 +28,19 @@ def remember(view: RunView) -> tuple[Entry, ...]:
     """
     if view.running:
         raise ConfigError(f"run {view.run!r} is still at work; what it learned can be kept when it has ended")
+    return tuple(dict.fromkeys(_finding(view, citation) for citation in _supported(view)))
+
+
+def findings(view: RunView) -> tuple[Entry, ...]:
+    """As `remember`, without what rests on remembered words alone: told again in other words it would never end."""
+    new = [each for each in _supported(view) if not _passage(view, each).memory]
+    return tuple(dict.fromkeys(_finding(view, citation) for citation in new))
+
+
+def _supported(view: RunView) -> list[Citation]:
     supported = [each for each in view.citations if each.status == "supported" and each.n in view.sources]
     # What begins with a comma is the rest of a sentence, which says nothing by itself.
-    whole = [each for each in supported if not _REST.match(each.claim)]
-    return tuple(dict.fromkeys(_finding(view, citation) for citation in whole))
+    return [each for each in supported if not _REST.match(each.claim)]
 
 
 def everything(view: RunView) -> tuple[Entry, ...]:
@@ -51,12 +60,11 @@ def everything(view: RunView) -> tuple[Entry, ...]:
     ]  # fmt: skip
     report = clip(view.report or view.answer, LONGEST_REPORT)
     told = Entry(report, kind="report", provenance="model", run=view.run, title=view.question, time=view.updated)
-    return (*remember(view), *passages, *([told] if report.strip() and order else []))
+    return (*findings(view), *passages, *([told] if report.strip() and order else []))
 
 
 def _finding(view: RunView, citation: Citation) -> Entry:
-    passages = view.sources[citation.n]
-    source = next((each for each in passages if _holds(each, citation.quote)), passages[0])
+    source = _passage(view, citation)
     quote = citation.quote or source.quote
     text = _EMPHASIS.sub("", citation.claim)
     # A statement that gives the title and the quote and nothing else is the quote.
@@ -73,6 +81,12 @@ def _finding(view: RunView, citation: Citation) -> Entry:
         quote=quote,
         time=view.updated,
     )
+
+
+def _passage(view: RunView, citation: Citation) -> Source:
+    """The passage that the citation rests on: one that was seen in the run rather than one that was remembered."""
+    passages = sorted(view.sources[citation.n], key=lambda source: bool(source.memory))
+    return next((each for each in passages if _holds(each, citation.quote)), passages[0])
 
 
 def plain(text: str) -> str:

@@ -32,7 +32,12 @@ def system(name: str, protocol: ProtocolName, language: str, *, tools: str) -> s
 
 def quoted(tag: str, words: str) -> str:
     """Material between two tags, which it can neither end nor pass for anything else that stands in tags."""
-    return f"<{tag}>\n{_TAG.sub('&lt;', words)}\n</{tag}>"
+    return f"<{tag}>\n{escape(words)}\n</{tag}>"
+
+
+def escape(text: str) -> str:
+    """Make our tags inside foreign text harmless: a page cannot close its own quotation."""
+    return _TAG.sub("&lt;", text)
 
 
 def today() -> str:

@@ -13,16 +13,13 @@ from typing import Any
 
 from research.parsing.calls import offered
 from research.parsing.tagged import read_tagged
+from research.prompts import escape
 from research.protocols import NewId, as_reply
 from research.transcript import Interaction
 from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 
 FAILED = ' failed="true"'
 """Marks the response of a call that could not be done."""
-
-_TAG = re.compile(
-    r"<(?=\s{0,3}/?\s{0,3}(?:think(?:ing)?|tool_call|tool_response|report|action|answer)\b)", re.IGNORECASE
-)
 
 
 class Tagged:
@@ -67,11 +64,6 @@ def write_call(name: str, /, **arguments: Any) -> str:
     """One call as a model writes it."""
     body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
     return f"<tool_call>{body}</tool_call>"
-
-
-def escape(text: str) -> str:
-    """Make our tags inside foreign text harmless: a page cannot close its own quotation."""
-    return _TAG.sub("&lt;", text)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from research.errors import ConfigError, ToolError
-from research.memory.recalling import recall
+from research.errors import ToolError
+from research.memory.recalling import BROKEN, Stands, recall
 from research.tools import spec_of
 from research.types import ToolOutput, ToolSpec
 
@@ -21,8 +21,9 @@ class RecallTool:
 
     timeout_s = 30.0
 
-    def __init__(self, memory: Callable[[], Memory]) -> None:
+    def __init__(self, memory: Callable[[], Memory], stands: Stands = lambda entry: True) -> None:
         self._memory = memory
+        self._stands = stands
 
     @property
     def spec(self) -> ToolSpec:
@@ -37,6 +38,6 @@ class RecallTool:
         self, query: Annotated[str, Field(description="What you want to know, in a few words.", min_length=1)]
     ) -> ToolOutput:
         try:
-            return recall(self._memory(), query)
-        except ConfigError as error:  # another encoder made its vectors
+            return recall(self._memory(), query, stands=self._stands)
+        except BROKEN as error:
             raise ToolError(str(error)) from error

@@ -389,6 +389,14 @@ def test_reading_is_writing_backwards() -> None:
     assert b"".join(encode(event) + b"\n" for event in importing.read_run(file(life())).events) == file(life())
 
 
+@pytest.mark.parametrize("given", [{"recall": 5}, {"remember": "everything"}, {"tools": ("search", "recall")}])
+def test_a_strangers_run_neither_reads_nor_fills_the_memory(store: Store, given: dict[str, Any]) -> None:
+    kept = importing.keep(store, importing.read_run(file(life(Recipe(**given), ended=False))))
+    taken = store.run(kept.id).recipe
+    assert kept.withheld == ("the memory",)
+    assert (taken.recall, taken.remember, "recall" in taken.tools) == (0, "off", False)
+
+
 @pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
 def test_a_model_that_is_a_file_is_kept_by_name_and_cannot_be_asked(store: Store, bench: Workbench, model: str) -> None:
     recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})

@@ -1,0 +1,67 @@
+"""Ask Factbook questions with and without what earlier ones left in the memory: python -m bench.memory_reuse
+
+Each question of the file is asked three times: to learn from, without the memory, and with it, when the memory holds what
+was found for all of them.  Prints what the memory changed for the worse, then searches and right answers of both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import research
+from bench.factbook import flat, judge
+from research.settings import load
+from research.view import RunView
+from research.workbench import Workbench
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("questions", type=Path, nargs="?", default=Path("tests/data/factbook_dev.jsonl"))
+    parser.add_argument("--home", type=Path, help="an existing home with an empty memory, to save indexing")
+    parser.add_argument("--recipe", default="react/full", help="framework/context; default react/full")
+    parser.add_argument("--every", type=int, default=4, help="ask each n-th question; default 4")
+    parser.add_argument("--recall", type=int, default=5, help="entries put before the first round; default 5")
+    parser.add_argument("--remember", default="findings", help="what is learned: findings or everything")
+    arguments = parser.parse_args()
+    items: list[dict[str, Any]] = [
+        json.loads(line) for line in arguments.questions.read_text("utf-8").splitlines()[:: arguments.every]
+    ]
+    framework, context = arguments.recipe.split("/")
+    sums: dict[str, collections.Counter[str]] = {"without": collections.Counter(), "with": collections.Counter()}
+    worse = 0
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Workbench(load(home=arguments.home or Path(folder)))
+        bench.prepare((), lambda *_: None)
+
+        def ask(item: dict[str, Any], **recipe: Any) -> RunView:
+            return research.run(item["question"], workbench=bench, framework=framework, context=context, **recipe)
+
+        plain = {item["id"]: ask(item, remember=arguments.remember) for item in items}
+        for item in items:
+            views = {"without": plain[item["id"]], "with": ask(item, recall=arguments.recall)}
+            problems = {way: judge(item, view.outcome or "", view.answer) for way, view in views.items()}
+            for way, view in views.items():
+                calls = [call.call.name for each in view.rounds for call in each.calls]
+                remembered = any(source.memory for source in view.cited_sources)
+                sums[way] += collections.Counter(
+                    right=problems[way] is None, searches=calls.count("search"), calls=len(calls), remembered=remembered
+                )
+            if problems["with"] and not problems["without"]:
+                worse += 1
+                print(f"{item['id']} {item['question']}\n    {problems['with']}\n    {flat(views['with'].answer)}")
+        print(f"{len(items)} questions, {arguments.recipe}, {bench.memory.count()} entries in the memory")
+    print("| memory | right | searches | calls | cites what is remembered |\n|---|---:|---:|---:|---:|")
+    for way, sum_ in sums.items():
+        print(f"| {way} | {sum_['right']} | {sum_['searches']} | {sum_['calls']} | {sum_['remembered']} |")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
