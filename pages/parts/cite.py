@@ -24,10 +24,10 @@ def chip(source: Source, citation: Citation | None = None) -> None:
 
     What comes from the memory has its sign.
     """
-    label, quote = f"{source.n}", source.quote
+    label, quote = f"\\[{source.n}\\]", source.quote
     if citation:
         colour, icon, _ = VERDICTS[citation.status]
-        label, quote = f":{colour}[:material/{icon}:] {source.n}", citation.quote or source.quote
+        label, quote = f":{colour}[:material/{icon}:] {label}", citation.quote or source.quote
     if source.memory:
         label = f"{label} :material/neurology:"
     title = plain(clip(source.title, TITLE))
@@ -41,7 +41,7 @@ def chip(source: Source, citation: Citation | None = None) -> None:
 
 def missing(citation: Citation) -> None:
     """A number that no source of the run has."""
-    with st.popover(f":red[:material/link_off:] {citation.n}", type="tertiary"):
+    with st.popover(f":red[:material/link_off:] \\[{citation.n}\\]", type="tertiary"):
         verdict(citation)
 
 

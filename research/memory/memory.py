@@ -6,10 +6,12 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from research.errors import ConfigError, ToolError
@@ -22,7 +24,6 @@ from research.search.shelves import storable
 from research.types import Embedder
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Progress = Callable[[int, int], None]
@@ -32,7 +33,7 @@ LONGEST = 100_000
 """Characters of a text or a quote."""
 _CHUNK = 128
 """Entries that are encoded, compared and committed together."""
-_DEPTH = 30
+_DEPTH = 20
 """Entries that each of the two rankings brings into the fusion."""
 _TWINS = 8
 """Near entries that a new one is compared with."""
@@ -64,9 +65,11 @@ class Memory:
         self._shelf = Shelf(path)
         self._vectors = Vectors(self._shelf, embedder, capacity)
         self._lock = threading.RLock()
+        self._beside = ThreadPoolExecutor(1, "memory-words")
         self._shelf.purge(time.time() - _FORGOTTEN_S)
 
     def close(self) -> None:
+        self._beside.shutdown()
         with self._lock:
             self._shelf.close()
 
@@ -178,6 +181,8 @@ class Memory:
                 self._shelf.restore(ids)
                 gone = self._shelf.evict(self.capacity)
             self._vectors.drop(gone)
+        if not self.other_encoder:
+            self._encode_missing()  # the memory was encoded anew meanwhile, and what is forgotten is left out of that
 
     def purge(self, before: float) -> int:
         """Remove for good what was forgotten before that time, seconds since the epoch; returns how many."""
@@ -219,19 +224,21 @@ class Memory:
         self._vectors.same_encoder()
         if not self._shelf.encoders():
             return []  # nothing is kept: no reason to load the encoder
+        depth = max(_DEPTH, 2 * limit)
+        # While the query is encoded and compared, which does not hold the lock of the interpreter either.
+        worded = self._beside.submit(self._shelf.by_words, words, depth, filters)
         vector = self._vectors.embedder.encode([query])[0]
-        by_words, by_meaning, entries, rows = self._candidates(words, vector, max(_DEPTH, 2 * limit), filters)
-        cosines = dict(zip(entries, (rows @ vector).tolist(), strict=True))
-        scores = fused(query, entries, by_words, by_meaning)
+        by_words, by_meaning, entries, rows = self._candidates(worded, vector, depth, filters)
+        cosines = dict(zip(entries, np.vecdot(rows, vector).tolist(), strict=True))
+        scores = fused(query, entries, by_words, cosines)
         order = diverse(scores, dict(zip(entries, rows, strict=True)), limit, diversity)
         ranks = [{number: rank for rank, number in enumerate(each, 1)} for each in (by_words, by_meaning)]
         return [Found(entries[n], scores[n], cosines[n], ranks[0].get(n, 0), ranks[1].get(n, 0)) for n in order]
 
     def _candidates(
-        self, words: Sequence[str], vector: NDArray[np.float32], depth: int, filters: Filters
+        self, worded: Future[list[int]], vector: NDArray[np.float32], depth: int, filters: Filters
     ) -> tuple[list[int], list[int], dict[int, Entry], NDArray[np.float32]]:
         """Numbers by words and by meaning, their entries, and a row of a matrix for each of these."""
-        by_words = self._shelf.by_words(words, depth, filters)
         with self._lock:
             while True:
                 matrix = self._vectors.synced()
@@ -239,7 +246,7 @@ class Memory:
                     return [], [], {}, vector[None][:0]
                 scope = None if filters == NO_FILTERS else self._shelf.numbers(filters)
                 by_meaning = matrix.nearest(vector, depth, scope)
-                by_words = [number for number in by_words if number in matrix]
+                by_words = [number for number in worded.result() if number in matrix]
                 numbers = list(dict.fromkeys([*by_words, *by_meaning]))
                 entries = self._shelf.entries(numbers)
                 gone = [number for number in numbers if number not in entries]
@@ -309,6 +316,12 @@ class Memory:
 
         Committed some at a time: when it is broken off, the next call goes on from there.
         """
+        done = self._encode_missing(progress)
+        with self._shelf.writing():
+            self._shelf.keep_encoder(self._vectors.embedder.id)
+        return done
+
+    def _encode_missing(self, progress: Progress | None = None) -> int:
         name = self._vectors.embedder.id
         total, done = self.count(), 0
         while entries := self._shelf.without_vector(name, _CHUNK):
@@ -320,9 +333,6 @@ class Memory:
             done += len(entries)
             if progress:
                 progress(done, max(done, total))
-        with self._shelf.writing():
-            self._shelf.purge(time.time())  # what is forgotten was not encoded
-            self._shelf.keep_encoder(name)
         return done
 
 

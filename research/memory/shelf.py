@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from research.database import opened
+from research.database import WAIT_S, opened
 from research.errors import ConfigError
 from research.memory import NO_FILTERS, Entry, Filters
 from research.text import segment
@@ -26,10 +29,14 @@ _LISTED = "(SELECT value FROM json_each(?))"
 """A list as one parameter: of single ones SQLite takes only so many."""
 _FETCHED = 4_096
 """Vectors read at a time."""
+_SCORED = 500
+_WEIGHED = 8_000
+"""Entries that a search by words scores, about, and occurrences of words that it goes through for it."""
+_BM25 = "bm25(words, 4, 4, 1, 4)"
 
 
 class Shelf:
-    """One connection per process, write-ahead log, every commit on disk before it is acknowledged.
+    """Write-ahead log, every commit on disk before it is acknowledged; words are searched over a connection of their own.
 
     Entries have a `number`, never used twice, which their words and vectors share.  Safe for threads and processes.
     Vectors belong to an encoder; their ids only grow, so that a reader knows what it has not seen yet.
@@ -38,9 +45,12 @@ class Shelf:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         self._db = opened(path, _migrations())
+        self._searching = threading.Lock()
+        self._words = sqlite3.connect(path, check_same_thread=False, timeout=WAIT_S, isolation_level=None)
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, self._searching:
+            self._words.close()
             self._db.conn.close()
 
     @contextmanager
@@ -183,19 +193,34 @@ class Shelf:
     # Words
 
     def by_words(self, words: Sequence[str], limit: int, filters: Filters) -> list[int]:
-        """Numbers by BM25, best first."""
-        if not words:
-            return []
-        within = ""
-        parameters: tuple[Any, ...] = ()
-        if filters != NO_FILTERS:
+        """Numbers by BM25, best first.
+
+        Where many entries hold one of the words, only those with one of the rarest are scored, and by few more words:
+        what common words would decide is not worth the time.
+        """
+        with self._searching:
+            if filters == NO_FILTERS:
+                rare, scored = self._rarest(words)
+                # FTS5 scores each row that both sides find by the words of both.
+                match = f"({_any(rare)}) AND ({_any(scored)})" if rare != scored else _any(rare)
+                query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+                return [number for (number,) in self._words.execute(query, (match, limit))] if rare else []
             where, parameters = _where(filters)
-            # The plus keeps SQLite from asking the index once for each entry.
-            within = f"AND +words.rowid IN (SELECT number FROM entries WHERE {where})"
-        match = " OR ".join(f'"{word}"' for word in words)
-        query = f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY rank LIMIT ?"
-        with self._lock:
-            return [number for (number,) in self._db.conn.execute(query, (match, *parameters, limit))]
+            # The plus keeps SQLite from asking the index once for each entry, and `bm25` is asked for these alone.
+            query = f"""SELECT rowid FROM words WHERE words MATCH ?
+                AND +rowid IN (SELECT number FROM entries WHERE {where}) ORDER BY {_BM25} LIMIT ?"""
+            return [number for (number,) in self._words.execute(query, (_any(words), *parameters, limit))]
+
+    def _rarest(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Those that few entries hold, together at most `_SCORED` and at least one word, and with them `_WEIGHED`."""
+        counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        parameters = [each for word in words for each in (_any([word]), _WEIGHED + 1)]
+        counts = self._words.execute(" UNION ALL ".join([counted] * len(words)), parameters)
+        held = sorted((count, word) for word, (count,) in zip(words, counts, strict=True) if count)
+        sums = list(accumulate(count for count, _ in held))
+        rare, scored = (max(1, bisect_right(sums, most)) for most in (_SCORED, _WEIGHED))
+        ordered = [word for _, word in held]
+        return ordered[:rare], ordered[:scored]
 
     def _index(self, number: int, entry: Entry) -> None:
         row = (number, *map(segment, (entry.title, entry.text, entry.quote, " ".join(entry.tags))))
@@ -273,6 +298,11 @@ def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str
         text, kind, id_, provenance, run, number, url, title, quote, time,
         tuple(msgspec.json.decode(tags, type=list[str])), bool(pinned),
     )  # fmt: skip
+
+
+def _any(words: Iterable[str]) -> str:
+    """What FTS5 finds any of the words by."""
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def _json(values: Sequence[Any]) -> str:

@@ -128,7 +128,7 @@ def test_what_was_recalled_stands_before_the_rounds_and_marks_its_citations(visi
     assert "data, not instructions" in app.get_by_key("rounds").get("code")[0].value
     assert any("$3.732 trillion" in each.value.replace("\\", "") for each in block.markdown)
     (first, *_) = [popover.proto.popover.label for popover in app.get_by_key("report").get("popover")]
-    assert first == ":green[:material/check:] 1 :material/neurology:"
+    assert first == ":green[:material/check:] \\[1\\] :material/neurology:"
     page = visit(known, "memory", **dict([entries[0].split("=")]))
     assert not page.exception and "It rests on" in texts(page)
     # Nothing was looked up again, so there is nothing that could be kept.

@@ -293,7 +293,8 @@ def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
 def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memory: Open) -> None:
     kept = memory(WordEncoder(64))
     kept.add(Entry(f"the text about {word}") for word in ("apples", "pears", "plums"))
-    kept.forget([kept.entries()[0].id])
+    gone = kept.entries()[0]
+    kept.forget([gone.id])
     other = memory(WordEncoder(32))
     for refused in (lambda: other.add([Entry("new")]), lambda: other.search("apples"), other.placed):
         with pytest.raises(ConfigError, match=r"'words:64'.*'words:32'"):
@@ -305,6 +306,9 @@ def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memo
     assert other.search("apples")[0].entry.text == "the text about apples"
     with pytest.raises(ConfigError, match=r"'words:32'.*'words:64'"):
         kept.search("apples")
+    other.restore([gone.id])
+    found = next(each for each in other.search(gone.text) if each.entry.id == gone.id)
+    assert found.by_meaning, "what comes back has a vector of the new encoder too"
 
 
 def test_an_emptied_memory_takes_any_encoder(memory: Open) -> None:

@@ -1,0 +1,115 @@
+"""How often the memory finds what answers a question: words alone, meaning alone, both; prints one Markdown table.
+
+    python -m bench.recall DATA [--encoder NAME]
+
+DATA is a folder with JSON lines: `hotpotqa_reflexion100_questions.jsonl` and `..._corpus.jsonl` (English, two gold
+passages a question), `cmrc2018_dev_200_questions.jsonl` and `cmrc2018_dev_corpus.jsonl` (Chinese, one).  Each passage
+is an entry.  The Chinese questions name the title of their passage, which is left out; and as a whole passage is found by
+any search all the same, its sentences are entries too, in a memory of their own, where a question is answered by one of
+those of its passage that hold the answer.
+
+Recall@5 is the share of the gold entries among the first five, averaged over the questions.  Words alone and meaning
+alone are the two rankings that the memory fuses, as it reports them.  Intervals are of the paired difference: 95 % of
+10,000 samples of the questions, drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from research import embedders
+from research.memory import Entry, Found
+from research.memory.memory import Memory
+from research.settings import load
+from research.text import sentences
+
+K = 5
+SAMPLES = 10_000
+
+Question = tuple[str, list[set[str]]]
+"""Its words, and for each gold passage the ids of the entries any of which is it."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.recall", description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder with the questions and the corpora")
+    parser.add_argument("--encoder", metavar="NAME", default=load().embedder, help="default: that of the settings")
+    arguments = parser.parse_args()
+    print(f"Encoder: `{arguments.encoder}`\n")
+    print(f"| recall@{K} | entries | questions | words | meaning | both | both − words | both − meaning |")
+    print("|---|---:|---:|---:|---:|---:|---|---|")
+    for name, entries, questions in sets(arguments.data):
+        with tempfile.TemporaryDirectory() as folder:
+            memory = Memory(Path(folder) / "memory.sqlite", embedders.create(arguments.encoder), len(entries))
+            memory.add(entries)
+            words, meaning, both = (
+                np.array(each) for each in zip(*(shares(memory, q) for q in questions), strict=True)
+            )
+            kept = memory.count()
+            memory.close()
+        figures = " | ".join(f"{each.mean():.3f}" for each in (words, meaning, both))
+        differences = f"{difference(both - words)} | {difference(both - meaning)}"
+        print(f"| {name} | {kept:,} | {len(questions)} | {figures} | {differences} |", flush=True)
+
+
+def sets(data: Path) -> Iterator[tuple[str, list[Entry], list[Question]]]:
+    """Name, entries, questions."""
+    corpus, asked = read(data / "hotpotqa_reflexion100_corpus.jsonl"), "hotpotqa_reflexion100_questions.jsonl"
+    named = [entry(each["pid"], each["text"], each["title"]) for each in corpus]
+    yield "HotpotQA, passages", named, [(q["question"], [{pid} for pid in q["gold_pids"]]) for q in read(data / asked)]
+
+    corpus, questions = read(data / "cmrc2018_dev_corpus.jsonl"), read(data / "cmrc2018_dev_200_questions.jsonl")
+    bare = [entry(each["pid"], each["text"]) for each in corpus]
+    yield "CMRC 2018 (Chinese), passages", bare, [(q["question"], [{q["gold_pid"]}]) for q in questions]
+
+    lines = {each["pid"]: sentences(each["text"]) for each in corpus}
+    pieces = [entry(f"{pid}/{n}", line) for pid, texts in lines.items() for n, line in enumerate(texts)]
+    answered = [
+        (q["question"], [{f"{pid}/{n}" for n, line in enumerate(lines[pid]) if any(a in line for a in q["answers"])}])
+        for q in questions
+        for pid in [q["gold_pid"]]
+    ]
+    yield "CMRC 2018 (Chinese), sentences", pieces, answered
+
+
+def entry(id_: str, text: str, title: str = "") -> Entry:
+    # An address of its own, so that no two are taken for the same.
+    return Entry(text, "passage", id_, "page", url=f"https://example.org/{id_}", title=title)
+
+
+def shares(memory: Memory, question: Question) -> tuple[float, float, float]:
+    """The share of its gold found by words, by meaning and by both."""
+    text, gold = question
+    everything = memory.search(text, memory.count())
+    found = [
+        first(everything, lambda each: each.by_words),
+        first(everything, lambda each: each.by_meaning),
+        {each.entry.id for each in memory.search(text, K)},
+    ]
+    words, meaning, both = (sum(not each.isdisjoint(ids) for each in gold) / len(gold) for ids in found)
+    return words, meaning, both
+
+
+def first(found: Sequence[Found], rank: Callable[[Found], int]) -> set[str]:
+    return {each.entry.id for each in found if 0 < rank(each) <= K}
+
+
+def difference(paired: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    drawn = np.random.default_rng(1).integers(0, len(paired), (SAMPLES, len(paired)))
+    low, high = np.quantile(paired[drawn].mean(axis=1), [0.025, 0.975])
+    return f"{paired.mean():+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What the memory finds in the way it searches: many entries, common words, long texts, two rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from research.memory import Entry, Filters
+from research.memory.matrix import Matrix
+from research.memory.memory import Memory
+from research.memory.ranking import diverse, fused, held
+from research.text import content_tokens
+from tests.word_encoder import WordEncoder
+
+COMMON = 1_200
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """Many entries with two common words, some with a rarer one, and last one with all of them."""
+    memory = Memory(tmp_path_factory.mktemp("memory") / "memory.sqlite", WordEncoder(16), 10_000)
+    texts = [f"harvest yield field{n}" for n in range(COMMON)]
+    texts += [f"zebra grass plain{n}" for n in range(60)]
+    memory.add(Entry(text, run="r", url=str(n)) for n, text in enumerate([*texts, "zebra harvest yield", "okapi"]))
+    yield memory
+    memory.close()
+
+
+@pytest.mark.parametrize("filters", [Filters(), Filters(runs=("r",))])
+def test_a_common_word_decides_among_those_that_hold_a_rare_one(large: Memory, filters: Filters) -> None:
+    (best,) = [each for each in large.search("zebra harvest yield", 5, filters) if each.by_words == 1]
+    assert best.entry.text == "zebra harvest yield"
+
+
+def test_words_that_are_all_common_are_found_too(large: Memory) -> None:
+    found = {each.by_words: each.entry.text for each in large.search("yield harvest", 100)}
+    assert len(found) > 10 and all("harvest" in found[rank] for rank in found if rank)
+
+
+def test_a_word_that_nobody_holds_hides_nothing(large: Memory) -> None:
+    assert large.search("quagga okapi", 5)[0].entry.text == "okapi"
+    assert [each for each in large.search("quagga harvest", large.count()) if each.by_words == 1]
+
+
+@pytest.mark.parametrize("count", [1, 5, 100, 999, 20_000])
+@pytest.mark.parametrize("share", [None, 0.1, 0.9])
+def test_the_nearest_are_those_of_the_whole_product(count: int, share: float | None) -> None:
+    random = np.random.default_rng(count)
+    vectors = random.standard_normal((count, 8), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    matrix = Matrix(8, count)
+    matrix.put(range(7, count + 7), vectors)
+    scope = None if share is None else [n + 7 for n in range(count) if random.random() < share]
+    inside = [n for n in range(count) if scope is None or n + 7 in scope]
+    scores = vectors @ vectors[0]
+    for limit in (1, 5, 30, 2_000):
+        expected = sorted(inside, key=lambda n: -scores[n])[:limit]
+        found = [n - 7 for n in matrix.nearest(vectors[0], limit, scope)]
+        assert len(found) == len(set(found)) == len(expected)
+        assert set(found) <= set(inside)
+        np.testing.assert_allclose(scores[found], scores[expected], atol=1e-6)
+
+
+TEXTS = [
+    "The countries' economies grew; Côte d'Ivoire's too.",
+    "GDP was 1,234.5 in 2024.Then it fell to 3.7",
+    "a.b oslo,bergen o'clock rocket_science U.S.",
+    "使用Adobe软件的用户数量在2024年增长了12%",
+    "长江是中国最长的河流，ソニーのカメラ",
+    "boxes churches glasses buses analysis ЖЁЛТЫЕ дома",
+    "",
+]
+QUERIES = [
+    "which country has the best economy, Cote d'Ivoire?",
+    "GDP 2024 7 37 3.7 234 1,234.5",
+    "Oslo Bergen clock science rocket",
+    "Adobe 软件 用户 增长 2024",
+    "中国 最长 河流 カメラ",
+    "box church glass bus analyses желтые art y",
+    "的",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_an_entry_holds_the_words_of_a_query_that_its_tokens_hold(query: str) -> None:
+    entries = [Entry(f"{first}\n{second}", tags=("boxes",)) for first in TEXTS for second in TEXTS]
+    wanted = set(content_tokens(query))
+    for entry, found in zip(entries, held(query, entries), strict=True):
+        tokens = {token for text in (*entry.text.split("\n"), *entry.tags) for token in content_tokens(text)}
+        assert set(found.split()) == wanted & tokens
+
+
+def test_one_word_of_many_is_no_better_than_what_means_the_same() -> None:
+    entries = {1: Entry("people live longer now"), 2: Entry("birds of the far south that cannot fly"), 3: Entry("x")}
+    cosines = {1: 0.2, 2: 0.6, 3: 0.0}
+    order = list(fused("where in Antarctica do emperor penguins live in winter", entries, [1], cosines))
+    assert order == [2, 1, 3]
+
+
+def test_what_both_searches_bring_comes_first() -> None:
+    entries = {n: Entry(text) for n, text in enumerate(["penguins eat krill", "penguins eat fish", "whales eat krill"])}
+    order = list(fused("penguins krill", entries, [0, 1, 2], {0: 0.5, 1: 0.5, 2: 0.6}))
+    assert order[0] == 0
+
+
+def test_nothing_alike_and_no_word_shared_has_an_order_too() -> None:
+    assert fused("zebra", {1: Entry("a b"), 2: Entry("c d")}, [], {1: -0.5, 2: -0.6}) == {1: 0.0, 2: 0.0}
+
+
+def test_diversity_needs_no_likeness() -> None:
+    rows = dict(enumerate(np.eye(3, dtype=np.float32)))
+    with np.errstate(all="raise"):
+        assert sorted(diverse({0: 0.0, 1: 0.0, 2: 0.0}, rows, 2, 0.5)) == [0, 1]
