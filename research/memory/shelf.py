@@ -179,9 +179,8 @@ class Shelf:
         return total
 
     def tags(self) -> list[str]:
-        query = (
-            "SELECT DISTINCT value FROM entries, json_each(tags) WHERE forgotten IS NULL AND tags <> '[]' ORDER BY 1"
-        )
+        # The plus: reading all entries is quicker than finding each through an index.
+        query = "SELECT DISTINCT value FROM entries, json_each(tags) WHERE +forgotten IS NULL AND tags <> '[]' ORDER BY 1"
         with self._lock:
             return [tag for (tag,) in self._db.conn.execute(query)]
 
@@ -319,6 +318,11 @@ def _migrations() -> Migrations:
     def entries_words_and_vectors(db: Database) -> None:
         for statement in _FIRST:
             db.execute(statement)
+
+    @migration()
+    def runs_by_the_time_they_taught(db: Database) -> None:
+        db.execute("DROP INDEX entries_run")
+        db.execute("CREATE INDEX entries_run ON entries (run, time) WHERE forgotten IS NULL")
 
     return migration
 
