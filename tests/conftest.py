@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 import shutil
+import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from research.__main__ import main
 from research.settings import load
 from research.workbench import Workbench
+from tests.command import Cli, Done
 
 
 class RealRequestError(Exception):
@@ -84,3 +88,23 @@ def script(tmp_path: Path) -> Iterator[Callable[..., str]]:
         return f"scripted:{path}"
 
     return write
+
+
+@pytest.fixture
+def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    """Runs a command in this process, in a home with the Factbook indexed."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    interrupt = signal.getsignal(signal.SIGINT)
+
+    def run(*words: str) -> Done:
+        capsys.readouterr()
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        said = capsys.readouterr()
+        return Done(status, said.out, said.err)
+
+    yield run
+    signal.signal(signal.SIGINT, interrupt)

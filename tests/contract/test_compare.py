@@ -3,61 +3,27 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
-from research.__main__ import main
 from research.comparing import compare, of_saved
 from research.errors import ConfigError
 from research.recipe import Budget
 from research.settings import load
 from research.workbench import Workbench
+from tests.command import Cli
 
 JAPAN = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
 ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 
 
-class Done(Struct, frozen=True):
-    """A finished command."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.out.count("\n") == 1, "one object and nothing else"
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Done]
-
-
 @pytest.fixture
-def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """Runs `compare` in this process, in a home with the Factbook indexed."""
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
-    interrupt = signal.getsignal(signal.SIGINT)
-
-    def run(*words: str) -> Done:
-        capsys.readouterr()
-        try:
-            status = main(["compare", *words])
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else 1
-        said = capsys.readouterr()
-        return Done(status, said.out, said.err)
-
-    yield run
-    signal.signal(signal.SIGINT, interrupt)
+def cli(cli: Cli) -> Cli:
+    """Runs `compare`."""
+    return lambda *words: cli("compare", *words)
 
 
 def play(path: Path, *lines: dict[str, Any] | str) -> str:

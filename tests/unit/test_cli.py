@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
-from research.__main__ import EXAMPLE, main
+from research.__main__ import EXAMPLE
 from research.settings import load
 from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.workbench import Workbench
+from tests.command import Cli
 from tests.fake_openai import FakeOpenAI, FakeReply
 
 ROOT = Path(__file__).parents[2]
@@ -28,42 +28,6 @@ SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query
 ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 
 Script = Callable[..., str]
-
-
-class Done(Struct, frozen=True):
-    """A finished command."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.out.count("\n") == 1, "one object and nothing else"
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Done]
-
-
-@pytest.fixture
-def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """Runs a command in this process, in a home with the Factbook indexed."""
-    monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
-    interrupt = signal.getsignal(signal.SIGINT)
-
-    def run(*words: str) -> Done:
-        capsys.readouterr()
-        try:
-            status = main(words)
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else 1
-        said = capsys.readouterr()
-        return Done(status, said.out, said.err)
-
-    yield run
-    signal.signal(signal.SIGINT, interrupt)
 
 
 @pytest.fixture

@@ -1,0 +1,25 @@
+"""A command as scripts see it: what it wrote, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+
+class Done(Struct, frozen=True):
+    """A finished command."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.out.count("\n") == 1, "one object and nothing else"
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
