@@ -26,7 +26,7 @@ run: setup
 
 # The browser by itself: it is the one that notices a busy machine.
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --ignore tests/browser
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 15 --ignore tests/browser
 	$(BIN)/python -m pytest tests/browser
 
 check: $(VENV)/.ready-dev
