@@ -22,17 +22,17 @@ def row(page: Page, text: str) -> Locator:
     return page.locator(".st-key-memory-list").get_by_role("link", name=text)
 
 
-def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(app: App, page: Page) -> None:
-    page.goto(f"{app.url}/memory")
+def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App, page: Page) -> None:
+    page.goto(f"{fresh.url}/memory")
     expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
     page.get_by_label("Note", exact=True).fill(NOTE)
     page.get_by_role("button", name="Remember").click()
     opened = page.locator(".st-key-memory-opened")
     expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first text loads the encoder
-    memory = app.bench.memory
+    memory = fresh.bench.memory
     memory.add(Entry(text) for text in OTHERS)
 
-    page.goto(f"{app.url}/memory")
+    page.goto(f"{fresh.url}/memory")
     page.get_by_placeholder("Search by meaning or by words").fill("what do people eat in Addis Ababa")
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-memory-list").get_by_role("progressbar").first).to_be_visible()
