@@ -180,7 +180,9 @@ class Shelf:
 
     def tags(self) -> list[str]:
         # The plus: reading all entries is quicker than finding each through an index.
-        query = "SELECT DISTINCT value FROM entries, json_each(tags) WHERE +forgotten IS NULL AND tags <> '[]' ORDER BY 1"
+        query = (
+            "SELECT DISTINCT value FROM entries, json_each(tags) WHERE +forgotten IS NULL AND tags <> '[]' ORDER BY 1"
+        )
         with self._lock:
             return [tag for (tag,) in self._db.conn.execute(query)]
 
