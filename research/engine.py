@@ -82,6 +82,8 @@ class ThreadEngine:
         self._active: dict[str, Shared] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
+        self._beating = threading.Lock()
+        """Held while runs are said to be at work: a run that has ended is never said to be, not even a moment later."""
         self._watcher: threading.Thread | None = None
 
     # -- new runs ---------------------------------------------------------------------------------------------------
@@ -282,19 +284,20 @@ class ThreadEngine:
                 self._store.append([event])
                 yield event
         finally:
-            with self._lock:
+            with self._beating, self._lock:
                 del self._active[run_id]
 
     def _watch(self) -> None:
         while True:
-            with self._lock:
-                active = dict(self._active)
-                if not active:
-                    self._watcher = None
-                    return
-            self._store.beat(list(active))
-            for run_id, control in self._store.controls(list(active)).items():
-                (active[run_id].stop if control == "stop" else active[run_id].rest).set()
+            with self._beating:
+                with self._lock:
+                    active = dict(self._active)
+                    if not active:
+                        self._watcher = None
+                        return
+                self._store.beat(list(active))
+                for run_id, control in self._store.controls(list(active)).items():
+                    (active[run_id].stop if control == "stop" else active[run_id].rest).set()
             time.sleep(WATCH_EVERY_S)
 
 

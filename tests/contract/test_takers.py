@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +111,31 @@ def test_what_was_asked_before_a_rest_is_done_with(bench: Workbench) -> None:
     bench.store.ask_for("one", "pause")
     bench.store.append([e.Resumed(run="one", seq=0, time=1.0)])
     assert bench.store.controls(["one"]) == {}
+
+
+class Slow(SqliteStore):
+    """Takes its time to say that runs are at work, and knows which of them had ended by then."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.begun, self.late = threading.Event(), list[str]()
+
+    def beat(self, run_ids: Sequence[str]) -> None:
+        self.begun.set()
+        threading.Event().wait(0.05)
+        self.late += [run_id for run_id in run_ids if self.run(run_id).outcome and run_id in self.over]
+        super().beat(run_ids)
+
+    over: frozenset[str] = frozenset()
+
+
+def test_a_run_that_has_ended_is_not_said_to_be_at_work(bench: Workbench) -> None:
+    store = bench.engine._store = Slow(bench.store.path)
+    for _ in range(3):
+        store.begun.clear()
+        followed = bench.engine.follow(QUESTION, bench.recipe())
+        for _event in followed:
+            assert store.begun.wait(30)
+        store.over |= {followed.run_id}
+    threading.Event().wait(0.1)
+    assert store.late == []
