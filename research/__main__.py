@@ -7,12 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from research.errors import WorkbenchError
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLE = (
     "What was France's real GDP (purchasing power parity) in 2024, and by how much did it grow compared with 2023?"

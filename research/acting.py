@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from research import prompts
-from research.citations import shown
+from research.citations import told
 from research.errors import LimitReached
 from research.events import ToolFinished, ToolStarted, Warned
 from research.types import Observation, ToolCall
@@ -42,11 +42,10 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
                 # In the order asked, so that sources get the same numbers every time.
                 result = futures[call.id].result()
                 sources = tuple(run.shared.ledger.add(passage) for passage in result.passages)
-                text = "\n\n".join([*([result.text] if result.text else []), *dict.fromkeys(map(shown, sources))])
                 recorded = Observation(
                     call.id,
                     call.name,
-                    text or "(nothing)",
+                    told(result.text, sources) or "(nothing)",
                     result.ok,
                     sources,
                     result.seconds,

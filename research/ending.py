@@ -17,7 +17,7 @@ from research.remembering import keep, recall
 from research.run import Run, Steps
 from research.text import clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
-from research.view import RunView, fold
+from research.view import fold
 
 TRIED = 20
 """Calls that a run without any source lists."""
@@ -30,18 +30,19 @@ def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) 
     """
     seq = run.shared.journal.next_seq
     for event in _life(run):
-        if isinstance(event, RunFinished) and run.recipe.remember != "off":
-            last = msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
-            for kept in _kept(run, fold([*saved(), last])):
-                yield msgspec.structs.replace(kept, run=run_id, seq=seq, time=time.time())
-                seq += 1
-        yield msgspec.structs.replace(event, run=run_id, seq=seq, time=time.time())
-        seq += 1
+        before = _kept(run, run_id, saved, event) if isinstance(event, RunFinished) else ()
+        for each in (*before, event):
+            yield msgspec.structs.replace(each, run=run_id, seq=seq, time=time.time())
+            seq += 1
 
 
-def _kept(run: Run, view: RunView) -> Iterator[Event]:
+def _kept(run: Run, run_id: str, saved: Callable[[], Iterable[Event]], finished: RunFinished) -> Iterator[Event]:
+    """What the memory keeps of the run, where its recipe wants that."""
+    if run.recipe.remember == "off":
+        return
     try:
-        yield from keep(run, view)
+        last = msgspec.structs.replace(finished, run=run_id, time=time.time())
+        yield from keep(run, fold([*saved(), last]))
     except Exception as error:  # noqa: BLE001 - the answer is there, whatever goes wrong while it is learned from
         yield Warned(kind="memory", text=f"Nothing was kept in the memory: {type(error).__name__}: {error}")
 

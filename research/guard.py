@@ -130,15 +130,12 @@ def _learned(observation: Observation) -> Iterator[str]:
     """
     if not observation.ok:
         return
-    if observation.name == "recall":  # its words come from runs of any kind, but each address was once a source
+    recalled = observation.name == "recall"
+    if not observation.private or recalled or observation.name in SEARCHES:
         for source in observation.sources:
             if not own(source.url):
-                yield from addresses(source.url)
-        return
-    if not observation.private or observation.name in SEARCHES:
-        for source in observation.sources:
-            if not own(source.url):
-                yield from addresses(f"{source.url}\n{source.title}\n{source.quote}")
+                # What is remembered comes from runs of any kind: each address was once a source, its words may be private.
+                yield from addresses(source.url if recalled else f"{source.url}\n{source.title}\n{source.quote}")
     if observation.name == "visit" and not is_private(observation):
         yield from addresses(observation.text)
 

@@ -143,6 +143,4 @@ class Journal:
     @property
     def sources(self) -> list[Source]:
         """All sources on record, to number new ones after them."""
-        before = self.earlier.sources if self.earlier else ()
-        recalled = self.recalled.sources if self.recalled else ()
-        return [*before, *recalled, *(source for seen in self._observations.values() for source in seen.sources)]
+        return [source for seen in self.observations for source in seen.sources]

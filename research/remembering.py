@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from research import prompts
-from research.citations import shown
+from research import citations, prompts
 from research.errors import ToolError
 from research.events import Recalled, Remembered, Warned
 from research.memory import Entry, recalling
@@ -37,8 +36,8 @@ def recall(run: Run) -> Steps[None]:
         seen = Observation("", "recall", str(error), ok=False)
     else:
         sources = tuple(shared.ledger.add(passage) for passage in found.passages)
-        text = "\n\n".join([found.text, *dict.fromkeys(map(shown, sources))])
-        seen = Observation("", "recall", text, sources=sources, private=bool(found.private))
+        text = citations.told(found.text, sources)
+        seen = Observation("", "recall", text, sources=sources, private=found.private)
     shared.recalled = seen
     shared.guard.saw(seen)
     yield Recalled(query=run.question, observation=seen)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from research.citations.checking import check
 from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
-from research.citations.ledger import Ledger, shown
+from research.citations.ledger import Ledger, shown, told
 from research.citations.marks import MARK, Statement, cited, normalised, statements, uncited, without_marks
 from research.citations.urls import clean
 
 __all__ = [
     "JUDGE_SCHEMA", "MARK", "Ledger", "Statement", "check", "cited", "clean", "doubtful", "judge_messages", "judged",
-    "normalised", "shown", "statements", "uncited", "without_marks",
+    "normalised", "shown", "statements", "told", "uncited", "without_marks",
 ]  # fmt: skip

@@ -39,6 +39,11 @@ class Ledger:
             return [source for n in sorted(self._seen) for source in self._seen[n]]
 
 
+def told(text: str, sources: Iterable[Source]) -> str:
+    """What a tool gave, as a model reads it: its words, and each source once."""
+    return "\n\n".join([*([text] if text else []), *dict.fromkeys(map(shown, sources))])
+
+
 def shown(source: Source) -> str:
     """A source as a model reads it: its number and title, its url, and the quoted lines, marked as a quotation."""
     # On one line each: a title with a line break could pass for a second source.

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from research.events import Event, encode
+from research.progress import entries
 from research.view import RunView
 
 
@@ -71,8 +72,7 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
     }
     if view.recalled is not None:
         seen = view.recalled
-        entries = list(dict.fromkeys(source.memory for source in seen.sources if source.memory))
-        result["recalled"] = {"ok": seen.ok, "entries": entries, "text": seen.text}
+        result["recalled"] = {"ok": seen.ok, "entries": list(entries(seen)), "text": seen.text}
     if view.remembered is not None:
         result["remembered"] = {"added": list(view.remembered.added), "known": list(view.remembered.known)}
     if view.status == "waiting_input":

@@ -221,6 +221,8 @@ class Evidence:
         return (self.subject_called(name) or min(longer or made, key=len, default=None)) if usual else None
 
 
+BEHIND = re.compile(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>")
+"""Begins what stands behind the question in its message."""
 _EARLIER = re.compile(r"<earlier>\n(.*?)\n</earlier>", re.S)
 _RECALLED = re.compile(r"<recalled>\n(.*?)\n</recalled>", re.S)
 _EXCHANGE = re.compile(
@@ -239,7 +241,7 @@ def _question(messages: Sequence[Message]) -> str:
         first = not parts and message.role == "user"
         replied = parts and message.role == "user" and before is not None and before.role == "assistant"
         if first or (replied and before and not read_calls(before.content) and "<answer>" in before.content):
-            parts.append(re.split(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>", message.content)[0])
+            parts.append(BEHIND.split(message.content)[0])
     return " ".join(parts)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from research.citations import check, cited
-from research.extractive.evidence import Evidence, note, tried
+from research.extractive.evidence import BEHIND, Evidence, note, tried
 from research.extractive.followup import understood
 from research.extractive.solve import Action, Solver, Verdict, relevant, usual
 from research.extractive.write import answer
@@ -171,8 +171,9 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
 
 def _known(messages: Sequence[Message]) -> str:
     """What stands behind the question: earlier findings, a report or a summary."""
-    known = re.search(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>.*", messages[1].content, re.S)
-    return known.group() if known else ""
+    text = messages[1].content
+    known = BEHIND.search(text)
+    return text[known.start() :] if known else ""
 
 
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:

@@ -182,7 +182,8 @@ class Memory:
                 gone = self._shelf.evict(self.capacity)
             self._vectors.drop(gone)
         if not self.other_encoder:
-            self._encode_missing()  # the memory was encoded anew meanwhile, and what is forgotten is left out of that
+            # It may have been encoded anew meanwhile, and what is forgotten is left out of that.
+            self._encode_missing(None, threading.Event())
 
     def purge(self, before: float) -> int:
         """Remove for good what was forgotten before that time, seconds since the epoch; returns how many."""
@@ -311,20 +312,22 @@ class Memory:
         """The encoder that the memory was encoded by, when it is not the present one: then `reembed`, or set it back."""
         return self._vectors.other_encoder()
 
-    def reembed(self, progress: Progress | None = None) -> int:
+    def reembed(self, progress: Progress | None = None, stop: threading.Event | None = None) -> int:
         """Encode every entry with the present encoder and drop the vectors of others; returns how many were encoded.
 
-        Committed some at a time: when it is broken off, the next call goes on from there.
+        Committed some at a time: when it is broken off, by `stop` too, the next call goes on from there.
         """
-        done = self._encode_missing(progress)
-        with self._shelf.writing():
-            self._shelf.keep_encoder(self._vectors.embedder.id)
+        stop = stop or threading.Event()
+        done = self._encode_missing(progress, stop)
+        if not stop.is_set():
+            with self._shelf.writing():
+                self._shelf.keep_encoder(self._vectors.embedder.id)
         return done
 
-    def _encode_missing(self, progress: Progress | None = None) -> int:
+    def _encode_missing(self, progress: Progress | None, stop: threading.Event) -> int:
         name = self._vectors.embedder.id
         total, done = self.count(), 0
-        while entries := self._shelf.without_vector(name, _CHUNK):
+        while not stop.is_set() and (entries := self._shelf.without_vector(name, _CHUNK)):
             vectors = self._vectors.encode(list(entries.values()))
             with self._shelf.writing():
                 now = self._shelf.entries(list(entries))  # one may have changed, or gone, while it was encoded

@@ -56,18 +56,9 @@ class Renewal:
         if sys.platform == "linux":  # where each thread has a priority of its own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         try:
-            if not self._closing.is_set():
-                self._memory.reembed(self._report)
-        except _BrokenOff:
-            return
+            self._memory.reembed(self._report, self._closing)
         except (WorkbenchError, sqlite3.Error, OSError) as error:
             self.error = str(error)
 
     def _report(self, done: int, total: int) -> None:
         self.done, self.total = done, total
-        if self._closing.is_set():
-            raise _BrokenOff
-
-
-class _BrokenOff(Exception):
-    """The way out of `reembed`: it asks for nothing between two chunks but that progress be shown."""

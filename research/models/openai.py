@@ -32,9 +32,10 @@ OPENAI = "https://api.openai.com/v1"
 # vLLM aborts, OpenRouter and DeepSeek report their own breakdown: the reply before it is not whole.
 _BROKEN = {"abort", "error", "insufficient_system_resource"}
 
+_DONE = "[DONE]"
+
 # What a request can do without: a server that refuses one of these is asked again without it, and for good.  Which
 # models take which is on no list that stays true: OpenAI's reasoning models refuse `temperature` and `stop`.
-_DONE = "[DONE]"
 _OPTIONAL = (
     "temperature", "stop", "max_tokens", "max_completion_tokens", "response_format", "tool_choice", "stream_options",
 )  # fmt: skip

@@ -206,7 +206,7 @@ def test_a_renewal_that_fails_says_why_and_can_be_tried_again(visit: Visit, note
     visit(noted, "memory")
     bench = open_home.bench()
 
-    def fail(progress: object) -> int:
+    def fail(*_: object) -> int:
         raise ConfigError("the weights are not there")
 
     memory = Workbench(load(home=noted)).memory
