@@ -19,8 +19,9 @@ from research.text import clip
 from research.view import RunView
 from research.workbench import Workbench
 
-SILENT_S = 15.0
-"""A running run whose engine has said nothing for so long has lost it."""
+SILENT_S = 5.0
+"""A running run whose engine has said nothing for so long has lost it: it speaks four times a second, and a busy disk may
+hold that up."""
 COMING = 5
 """Runs that come from this one and are linked."""
 
