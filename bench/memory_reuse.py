@@ -11,14 +11,18 @@ import collections
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import research
 from bench.factbook import flat, judge
+from bench.printing import table
 from research.settings import load
 from research.view import RunView
 from research.workbench import Workbench
+
+WAYS = ("without", "with")
 
 
 def main() -> int:
@@ -34,7 +38,7 @@ def main() -> int:
         json.loads(line) for line in arguments.questions.read_text("utf-8").splitlines()[:: arguments.every]
     ]
     framework, context = arguments.recipe.split("/")
-    sums: dict[str, collections.Counter[str]] = {"without": collections.Counter(), "with": collections.Counter()}
+    sums: dict[str, collections.Counter[str]] = {way: collections.Counter() for way in WAYS}
     worse = 0
     with tempfile.TemporaryDirectory() as folder:
         bench = Workbench(load(home=arguments.home or Path(folder)))
@@ -56,11 +60,15 @@ def main() -> int:
             if problems["with"] and not problems["without"]:
                 worse += 1
                 print(f"{item['id']} {item['question']}\n    {problems['with']}\n    {flat(views['with'].answer)}")
-        print(f"{len(items)} questions, {arguments.recipe}, {bench.memory.count()} entries in the memory")
-    print("| memory | right | searches | calls | cites what is remembered |\n|---|---:|---:|---:|---:|")
-    for way, sum_ in sums.items():
-        print(f"| {way} | {sum_['right']} | {sum_['searches']} | {sum_['calls']} | {sum_['remembered']} |")
+        print(f"{len(items)} questions, {arguments.recipe}, {bench.memory.count()} entries in the memory\n")
+    print(lines(sums))
     return 1 if worse else 0
+
+
+def lines(sums: Mapping[str, Mapping[str, int]]) -> str:
+    """The table: without and with the memory, how many of each."""
+    rows = [[way, *(str(of[key]) for key in ("right", "searches", "calls", "remembered"))] for way, of in sums.items()]
+    return table(("memory", "right", "searches", "calls", "cites what is remembered"), rows)
 
 
 if __name__ == "__main__":

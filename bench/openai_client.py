@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from bench.printing import machine, table
 from research.models.openai import OpenAIModel
 from research.types import Message, Request, ToolCall
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -76,13 +77,11 @@ def main() -> None:
             for _ in sdk.chat.completions.create(**body):
                 pass
 
-        rows = [("this client", by_us), ("SDK, raw post", posted), ("SDK, typed create", typed)]
-        print(f"| {arguments.rounds} rounds of history | best of {arguments.calls}, ms |\n|---|---:|")
-        for name, call in rows:
-            print(f"| {name} | {best(call, arguments.calls):.1f} |")
-    print("\n| import | ms |\n|---|---:|")
-    for module in ("httpx2", "openai"):
-        print(f"| {module} | {import_ms(module):.0f} |")
+        ways = {"SDK, typed `create`": typed, "SDK, raw `post`": posted, "this client": by_us}
+        rows = [[name, f"{best(call, arguments.calls):.1f}"] for name, call in ways.items()]
+    rows += [[f"import of `{module}`", f"{import_ms(module):.0f}"] for module in ("openai", "anthropic", "httpx2")]
+    print(f"{machine()}\n")
+    print(table((f"{arguments.rounds} rounds of history, best of {arguments.calls}", "ms"), rows))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from bench.plots import Panel, draw
 from research.budget import Meter
 from research.ending import execute
 from research.events import RunFinished
@@ -38,13 +39,6 @@ RESUM_TOKENS = 8_000
 WINDOW = 5
 SHOWN = (1, 5, 10, 25, 50, 75, 100)
 """Rounds in the table."""
-COLOURS = {
-    "react / full": "#c2410c",
-    "react / window": "#0f766e",
-    "react / resum": "#7c3aed",
-    "react / evolving": "#64748b",
-    "iter_research / evolving": "#1d4ed8",
-}
 
 
 class Growth(Struct, frozen=True):
@@ -176,47 +170,11 @@ def rewoo_table(counts: Sequence[int] = (5, 20, 50)) -> str:
     return "\n".join(lines)
 
 
-def svg(found: dict[str, Growth]) -> str:
-    """Two panels: all curves, and the bounded ones close up."""
-    bounded = {name: growth for name, growth in found.items() if name != "react / full"}
-    panels = [*_panel(60, "All", found), *_panel(470, "Close up, without react / full", bounded)]
-    for index, (name, colour) in enumerate(COLOURS.items()):
-        x = 60 + index * 158
-        panels.append(f'<line x1="{x}" y1="322" x2="{x + 16}" y2="322" stroke="{colour}" stroke-width="3"/>')
-        panels.append(f'<text x="{x + 21}" y="326">{name}</text>')
-    body = "\n".join(panels)
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 340" font-family="sans-serif" font-size="11" '
-        'role="img" aria-label="Prompt tokens by round for each framework and context strategy">\n'
-        f'<rect width="860" height="340" fill="#ffffff"/>\n<g fill="#334155">\n{body}\n</g>\n</svg>\n'
-    )
-
-
-def _panel(left: int, title: str, found: dict[str, Growth]) -> Iterator[str]:
-    width, top, height = 350, 40, 220
-    rounds = max(len(growth.prompts) for growth in found.values())
-    step = _step(max(max(growth.prompts) for growth in found.values()))
-    most = step * -(-max(max(growth.prompts) for growth in found.values()) // step)
-    yield f'<text x="{left}" y="24" font-size="13" font-weight="bold">{title}: prompt tokens at the server</text>'
-    for value in range(0, most + 1, step):
-        y = top + height - height * value / most
-        yield f'<line x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}" stroke="#e2e8f0"/>'
-        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:,}</text>'
-    for number in [1, *range(20, rounds + 1, 20)]:
-        x = left + width * (number - 1) / (rounds - 1)
-        yield f'<text x="{x:.1f}" y="{top + height + 16}" text-anchor="middle">{number}</text>'
-    yield f'<text x="{left + width / 2}" y="{top + height + 34}" text-anchor="middle">round</text>'
-    for name, growth in found.items():
-        points = " ".join(
-            f"{left + width * index / (rounds - 1):.1f},{top + height - height * size / most:.1f}"
-            for index, size in enumerate(growth.prompts)
-        )
-        yield f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>'
-
-
-def _step(most: int) -> int:
-    """A round distance between grid lines, of which four to eight fit."""
-    return next(step for step in (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000) if most / step <= 8)
+def panels(found: dict[str, Growth]) -> list[Panel]:
+    """The picture: all curves, and the bounded ones close up."""
+    curves = {name: (range(1, len(each.prompts) + 1), each.prompts) for name, each in found.items()}
+    bounded = {name: curve for name, curve in curves.items() if name != "react / full"}
+    return [Panel("All: prompt tokens at the server", curves), Panel("Close up, without react / full", bounded)]
 
 
 def main() -> None:
@@ -226,7 +184,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found = curves(arguments.rounds)
     print(table(found, arguments.rounds), rewoo_table(), sep="\n\n")
-    arguments.svg.write_text(svg(found), encoding="utf-8")
+    draw(arguments.svg, panels(found), "Prompt tokens by round for each framework and context strategy")
 
 
 if __name__ == "__main__":

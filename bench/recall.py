@@ -18,12 +18,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.printing import table
 from research import embedders
 from research.memory import Entry, Found
 from research.memory.memory import Memory
@@ -32,9 +33,12 @@ from research.text import sentences
 
 K = 5
 SAMPLES = 10_000
+SETS = ("HotpotQA, passages", "CMRC 2018 (Chinese), passages", "CMRC 2018 (Chinese), sentences")
 
 Question = tuple[str, list[set[str]]]
 """Its words, and for each gold passage the ids of the entries any of which is it."""
+Measured = tuple[str, int, np.ndarray[Any, np.dtype[np.float64]]]
+"""A set's name, its entries, and what `shares` gives for each question: shape (questions, 3)."""
 
 
 def main() -> None:
@@ -43,31 +47,39 @@ def main() -> None:
     parser.add_argument("--encoder", metavar="NAME", default=load().embedder, help="default: that of the settings")
     arguments = parser.parse_args()
     print(f"Encoder: `{arguments.encoder}`\n")
-    print(f"| recall@{K} | entries | questions | words | meaning | both | both − words | both − meaning |")
-    print("|---|---:|---:|---:|---:|---:|---|---|")
-    for name, entries, questions in sets(arguments.data):
+    print(lines(measured(arguments.data, arguments.encoder)))
+
+
+def measured(data: Path, encoder: str) -> Iterator[Measured]:
+    for name, entries, questions in sets(data):
         with tempfile.TemporaryDirectory() as folder:
-            memory = Memory(Path(folder) / "memory.sqlite", embedders.create(arguments.encoder), len(entries))
+            memory = Memory(Path(folder) / "memory.sqlite", embedders.create(encoder), len(entries))
             memory.add(entries)
-            words, meaning, both = (
-                np.array(each) for each in zip(*(shares(memory, q) for q in questions), strict=True)
-            )
-            kept = memory.count()
+            found = np.array([shares(memory, question) for question in questions])
+            yield name, memory.count(), found
             memory.close()
-        figures = " | ".join(f"{each.mean():.3f}" for each in (words, meaning, both))
-        differences = f"{difference(both - words)} | {difference(both - meaning)}"
-        print(f"| {name} | {kept:,} | {len(questions)} | {figures} | {differences} |", flush=True)
+
+
+def lines(found: Iterable[Measured]) -> str:
+    """The table: for each set its shares by words, by meaning and by both, and what both gain."""
+    rows = []
+    for name, kept, each in found:
+        words, meaning, both = each.T
+        shares = [f"{one.mean():.3f}" for one in (words, meaning, both)]
+        rows.append([name, f"{kept:,}", str(len(each)), *shares, difference(both - words), difference(both - meaning)])
+    head = (f"recall@{K}", "entries", "questions", "words", "meaning", "both", "both − words", "both − meaning")
+    return table(head, rows)
 
 
 def sets(data: Path) -> Iterator[tuple[str, list[Entry], list[Question]]]:
-    """Name, entries, questions."""
+    """Of each of `SETS`: name, entries, questions."""
     corpus, asked = read(data / "hotpotqa_reflexion100_corpus.jsonl"), "hotpotqa_reflexion100_questions.jsonl"
     named = [entry(each["pid"], each["text"], each["title"]) for each in corpus]
-    yield "HotpotQA, passages", named, [(q["question"], [{pid} for pid in q["gold_pids"]]) for q in read(data / asked)]
+    yield SETS[0], named, [(q["question"], [{pid} for pid in q["gold_pids"]]) for q in read(data / asked)]
 
     corpus, questions = read(data / "cmrc2018_dev_corpus.jsonl"), read(data / "cmrc2018_dev_200_questions.jsonl")
     bare = [entry(each["pid"], each["text"]) for each in corpus]
-    yield "CMRC 2018 (Chinese), passages", bare, [(q["question"], [{q["gold_pid"]}]) for q in questions]
+    yield SETS[1], bare, [(q["question"], [{q["gold_pid"]}]) for q in questions]
 
     lines = {each["pid"]: sentences(each["text"]) for each in corpus}
     pieces = [entry(f"{pid}/{n}", line) for pid, texts in lines.items() for n, line in enumerate(texts)]
@@ -76,7 +88,7 @@ def sets(data: Path) -> Iterator[tuple[str, list[Entry], list[Question]]]:
         for q in questions
         for pid in [q["gold_pid"]]
     ]
-    yield "CMRC 2018 (Chinese), sentences", pieces, answered
+    yield SETS[2], pieces, answered
 
 
 def entry(id_: str, text: str, title: str = "") -> Entry:

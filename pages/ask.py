@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import asked, choices, form, home, presets, run
+from pages.parts import asked, choices, form, home, presets, run, shared_run
 from pages.parts.language import t, versions
 from pages.parts.safe import plain
 from research.__main__ import EXAMPLE
-from research.errors import ConfigError
+from research.errors import REFUSED
 
 home.start_with_app()
 asked.address()
+if token := st.query_params.get("shared"):
+    asked.way_back()
+    shared_run.show(token)
+    st.stop()
 if shown := st.query_params.get("run"):
     # The question stands over its run: no box holds another one beside it.
     asked.way_back()
@@ -46,7 +50,7 @@ presets.keep_current(chosen)
 try:
     # Without MCP servers: none is started before the run is.
     recipe = bench.recipe(**{**chosen, "mcp": ()})
-except ConfigError as error:
+except REFUSED as error:
     if not told:
         said.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
@@ -63,7 +67,7 @@ if started:
                 run_id = bench.engine.rerun(again.id, recipe)
             else:
                 run_id = bench.engine.start(question or "", recipe)
-        except ConfigError as error:
+        except REFUSED as error:
             asked.refuse(str(error))
         else:
             st.session_state["options-open"] = False

@@ -16,7 +16,7 @@ from pages.parts import (
 )
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError, ToolError
+from research.errors import REFUSED, ToolError
 
 home.start_with_app()
 FOUND = 25
@@ -28,7 +28,7 @@ with top:
 bench = home.bench()
 try:
     memory = bench.memory
-except ConfigError as error:
+except REFUSED as error:
     st.error(plain(str(error)), title=t("The memory cannot be opened"))
     st.stop()
 wanted, query = memory_filters.filters(), memory_filters.query()
@@ -73,7 +73,7 @@ try:
     found = memory.search(query, FOUND, wanted) if query else []
 except ToolError:
     found = []
-except ConfigError as error:
+except REFUSED as error:
     st.error(plain(str(error)), title=t("The memory cannot be searched"))
     st.stop()
 

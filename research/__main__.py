@@ -80,7 +80,33 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--export", metavar="FILE.md", help="write the comparison there")
     compare.add_argument("--json", action="store_true")
 
-    for sub in (run, compare):
+    evaluation = add("eval", "evaluating.evaluate", "a dataset with several recipes, and how sure one can be")
+    evaluation.add_argument(
+        "dataset", metavar="DATASET", help="a JSONL file, or factbook, factbook-zh, almanac, almanac-zh"
+    )
+    evaluation.add_argument(
+        "--recipe",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK[:OPTION=VALUE,…]/CONTEXT[/MODEL]",
+        help="given once or more, e.g. react/full reflexion:evaluator=gold/full",
+    )
+    evaluation.add_argument("--corpus", metavar="PATH", help="a folder, or JSONL of id, title, text; searched alone")
+    evaluation.add_argument(
+        "--split", default="dev", choices=["dev", "held"], help="of a set that needs no file; default: dev"
+    )
+    evaluation.add_argument("--limit", type=_positive(int), metavar="N", help="the first N questions")
+    evaluation.add_argument(
+        "--concurrency", type=_positive(int), default=2, metavar="N", help="runs at once; default: 2"
+    )
+    evaluation.add_argument("--max-usd", type=_positive(float), metavar="X", help="begin no run beyond this cost")
+    evaluation.add_argument("--judge", metavar="MODEL", help="also compare the reports, by this model")
+    evaluation.add_argument("--name", help="what rows are kept under; default: the dataset's name")
+    evaluation.add_argument("--fresh", action="store_true", help="ask again what is kept from before")
+    evaluation.add_argument("--export", metavar="FILE.md|.csv", help="write the tables, or one line for each row")
+    evaluation.add_argument("--json", action="store_true")
+
+    for sub in (run, compare, evaluation):
         sub.add_argument(
             "--model",
             help="extractive, openai:NAME, anthropic:NAME, gguf:PATH, scripted:FILE, recorded:RUN; default: WORKBENCH_MODEL",
@@ -98,14 +124,21 @@ def _parser() -> argparse.ArgumentParser:
             default="search,visit,python",
             help="of search,visit,python,scholar,recall; default: search,visit,python",
         )
-        sub.add_argument("--search", default="library", help="library, web, or web services by name; default: library")
+        sub.add_argument(
+            "--search", default="library", help="library, folders, web, or web services by name; default: library"
+        )
         sub.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers of mcp.json whose tools are offered")
-        _remembering(sub)
+        if sub is not evaluation:  # its folder is the corpus, and what one question taught is not told to the next
+            _remembering(sub)
+            sub.add_argument(
+                "--folder", action="append", default=[], metavar="DIR", help="search your own documents too"
+            )
         sub.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
-        sub.add_argument("--folder", action="append", default=[], metavar="DIR", help="search your own documents too")
         sub.add_argument("--budget-tokens", type=_positive(int), metavar="N")
         sub.add_argument("--budget-usd", type=_positive(float), metavar="X")
         sub.add_argument("--budget-seconds", type=_positive(float), metavar="S")
+
+    evaluation.set_defaults(search="")  # the corpus, or without one the library
 
     # What is not given is left to the preset.
     run.set_defaults(protocol=None, tools=None, search=None, mcp=None, folder=None, recall=None, remember=None)
@@ -154,6 +187,12 @@ def _parser() -> argparse.ArgumentParser:
     fork.add_argument("--framework", help="go on with another framework: react, tool_rounds or iter_research")
     fork.add_argument("--context", help="go on with another context strategy")
     fork.add_argument("--model", help="go on with another model")
+    fork.add_argument("--question", help="go on with another question")
+    fork.add_argument(
+        "--edit", action="append", default=[], metavar="CALL=FILE",
+        help="go on with the text of that file (-: standard input) in the place of what a call gave, or `report=FILE` for the "
+        "evolving report; ids of calls: show RUN --json --events",
+    )  # fmt: skip
     _remembering(fork)
     fork.set_defaults(recall=None, remember=None)
     fork.add_argument("--json", action="store_true")
@@ -218,6 +257,16 @@ def _parser() -> argparse.ArgumentParser:
     approve = act("approve", "accept tools whose descriptions have changed")
     approve.add_argument("server")
     approve.set_defaults(command="mcp.approve")
+
+    worker = add("worker", "worker.worker", "take queued runs and work on them, until it is told to end")
+    worker.add_argument(
+        "--runs", type=_positive(int), default=8, metavar="N", help="at most so many at once; default: 8"
+    )
+
+    move = add(
+        "migrate-to", "moving.migrate", "copy runs, presets and memory of every user to a Postgres; the files stay"
+    )
+    move.add_argument("url", nargs="?", metavar="postgresql://USER:PASSWORD@HOST/NAME", help="default: DATABASE_URL")
 
     add("doctor", "parts.doctor", "what is installed, what works, and how to mend the rest")
     return parser

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from research import prompts
 from research.citations import told
 from research.errors import LimitReached
 from research.events import ToolFinished, ToolStarted, Warned
+from research.toolbox import Local
 from research.types import Observation, ToolCall
 
 if TYPE_CHECKING:
     from research.run import Run, Steps
 
-Local = Callable[[dict[str, Any]], str]
-"""A tool of a framework itself: arguments to observation.  Raises `ToolError`."""
+CIRCLES = (1, 2, 3)
+"""So many actions, three times one after the other, are a loop."""
 
 
 def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
@@ -29,9 +30,10 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
         run.shared.meter.admit()
     run.shared.meter.spend_tool_calls(len(calls))
     observations: list[Observation] = []
-    with ThreadPoolExecutor(max(1, len(fresh)), thread_name_prefix="use") as pool:
-        futures = {
-            call.id: pool.submit(tools.run, call, local.get(call.name), run.shared.guard.check) for call in fresh
+    with ExitStack() as stack:
+        begun = {
+            call.id: stack.enter_context(tools.begin(call, local.get(call.name), run.shared.guard.check))
+            for call in fresh
         }
         for call in fresh:
             if not journal.started(call.id):
@@ -40,7 +42,7 @@ def observe(run: Run, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> 
             recorded = journal.observation(call.id)
             if recorded is None:
                 # In the order asked, so that sources get the same numbers every time.
-                result = futures[call.id].result()
+                result = begun[call.id].result()
                 sources = tuple(run.shared.ledger.add(passage) for passage in result.passages)
                 recorded = Observation(
                     call.id,
@@ -75,9 +77,8 @@ def refuse(run: Run, call_id: str, name: str, why: str) -> Steps[Observation]:
 def watch_for_loops(run: Run, calls: Sequence[ToolCall]) -> Steps[str]:
     """A hint the first time the actions repeat themselves, `LimitReached` the second time."""
     run.actions.append(json.dumps([[c.name, c.arguments] for c in calls], sort_keys=True))
-    recent = run.actions[-5:]
-    same = len(recent) >= 3 and len(set(recent[-3:])) == 1
-    if not same and not (len(recent) == 5 and 1 - len(set(recent)) / 5 > 0.8):
+    done = run.actions
+    if not any(len(done) >= 3 * n and done[-n:] == done[-2 * n : -n] == done[-3 * n : -2 * n] for n in CIRCLES):
         return ""
     if run.hinted:
         raise LimitReached("loop")

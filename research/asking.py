@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from research import tokens
-from research.errors import FormatError, LimitReached, ProviderError
+from research.errors import FormatError, LimitReached, ProviderError, Rests, StoreUnavailable
 from research.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
 from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
 
@@ -23,9 +23,11 @@ Reads = Callable[[Reply], object]
 """Looks at a reply; raises `FormatError` for one that will not do."""
 
 TRIES = 3
-"""Times a request is sent before a passing fault of the provider ends the run."""
+"""Times a request is sent before a passing fault of the provider lets the run rest."""
 REASKS = 3
 """Times the model is asked again for a reply that can be read."""
+TELL_FROM_S = 1.0
+"""A wait for a turn that is longer is told, once a run."""
 STREAM_EVERY_S = 0.05
 """Deltas are gathered this long into one event."""
 
@@ -44,8 +46,8 @@ def converse(
     for _attempt in range(REASKS + 1):
         run.check_rest()
         request = msgspec.structs.replace(request, messages=messages)
-        keep = _common(run.sent, messages)
-        run.sent, run.prompt_tokens = messages, tokens.count_messages(messages, model.name)
+        keep = tokens.common(run.sent, messages)
+        run.sent, run.prompt_tokens = messages, run.tokens(messages, model.name)
         yield Asked(
             agent=run.agent, ask=ask, round=run.transcript.length + 1, purpose=purpose, model=model.name,
             keep=keep, messages=messages[keep:], tools=tuple(tool.name for tool in offered),
@@ -98,16 +100,41 @@ def _read(run: Run, completion: Completion, ask: int, tools: Sequence[ToolSpec])
 
 def _call(run: Run, model: Model, request: Request, ask: int) -> Steps[Completion]:
     for attempt in range(1, TRIES + 1):
+        yield from _turn(run, request.purpose)
         try:
             return (yield from _stream(run, model, request, ask))
         except ProviderError as error:
-            if not error.retryable or attempt == TRIES:
+            if not error.retryable:
                 raise
+            if attempt == TRIES:  # no framework is to make do without it: nothing is lost by waiting
+                raise Rests(str(error)) from error
             backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
             wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
             yield Withdrawn(agent=run.agent, ask=ask, error=str(error), wait_s=wait_s)
             run.wait(wait_s)
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _turn(run: Run, purpose: str) -> Steps[None]:
+    """Wait until the model may be asked again, where the administrator has limited that."""
+    name = run.recipe.model_for(purpose)
+    while (wait_s := _turn_at(run, name)) is None:  # nobody can count just now; nothing is lost by waiting
+        run.wait(TELL_FROM_S)
+    if wait_s > TELL_FROM_S and not run.shared.paced:
+        run.shared.paced = True
+        kind = name.partition(":")[0]
+        yield from run.mark(
+            Warned(agent=run.agent, kind="model", text=f"Requests to {kind} are limited here: each waits for its turn.")
+        )
+    if wait_s > 0:
+        run.wait(wait_s)
+
+
+def _turn_at(run: Run, name: str) -> float | None:
+    try:
+        return run.shared.pace(name)
+    except StoreUnavailable:
+        return None
 
 
 def _stream(run: Run, model: Model, request: Request, ask: int) -> Steps[Completion]:
@@ -152,13 +179,3 @@ def transcribed(messages: Sequence[Message]) -> str:
         calls = "\n".join(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.calls)
         lines.append(f"[{message.role}] " + "\n".join(filter(None, [message.content, calls])))
     return "\n\n".join(lines)
-
-
-def _common(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """Length of the common prefix."""
-    count = 0
-    for old, new in zip(before, after, strict=False):
-        if old is not new and old != new:
-            break
-        count += 1
-    return count

@@ -10,9 +10,10 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from research import decoding
 from research.errors import ConfigError
 
-Kind = Literal["preset", "comparison", "opinion"]
+Kind = Literal["preset", "comparison", "opinion", "share", "row", "evaluation"]
 
 
 class Preset(Struct, frozen=True):
@@ -102,4 +103,4 @@ class Desk:
         self._keeper.keep("opinion", f"{opinion.comparison}/{opinion.run}", msgspec.json.encode(opinion))
 
     def _all(self, kind: Kind, type_: type[T], prefix: str = "") -> list[T]:
-        return [msgspec.json.decode(body, type=type_) for body in self._keeper.kept(kind, prefix)]
+        return [decoding.decode(body, type_) for body in self._keeper.kept(kind, prefix)]

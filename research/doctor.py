@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research import registry
+from research import health, registry
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.settings import SAVED_FILE, Settings, variable
 from research.types import Completion, Message, Model, Priced, Request, Served, Usage
@@ -55,9 +55,11 @@ def _home(bench: Workbench) -> Iterator[Check]:
             pass
         free = os.statvfs(home)
         yield Check("home", "ok", f"{home}, {free.f_bavail * free.f_frsize / 1e9:.1f} GB free")
-        yield Check("runs", "ok", f"{len(bench.store.runs(limit=1_000_000)):,} saved in {bench.store.path.name}")
+        yield Check("runs", "ok", f"{len(bench.store.runs(limit=1_000_000)):,} saved")
     except (OSError, WorkbenchError) as error:
         yield Check("home", "broken", f"{home}: {error}; name another folder with WORKBENCH_HOME")
+    for name, each in health.check(bench).checks.items():
+        yield Check(f"health {name}", "ok" if each.status == "ok" else "broken", each.text or "well")
 
 
 def examine_settings(bench: Workbench) -> Iterator[Check]:

@@ -57,7 +57,7 @@ def _life(run: Run) -> Iterator[Event]:
     except (NeedsInput, Rests) as rest:
         if not run.shared.stop.is_set():  # of branches the first to rest is heard, and another may have been stopped
             if isinstance(rest, Rests):
-                yield Paused()
+                yield Paused(reason=rest.reason)
             return
         answer = Answer(run.known(), "stopped")
     except Stopped:
@@ -70,8 +70,8 @@ def _life(run: Run) -> Iterator[Event]:
         answer = Answer(run.known(), "failed")
     try:
         finished = yield from _finish(run, answer)
-    except Rests:
-        yield Paused()
+    except Rests as rest:
+        yield Paused(reason=rest.reason)
         return
     except Exception as error:  # noqa: BLE001 - the words are kept whatever goes wrong while they are judged
         yield RunFailed(error=f"the report could not be checked: {error}", traceback=traceback.format_exc())
@@ -124,6 +124,10 @@ def _judged(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, 
         reply = yield from run.ask("verify", messages=messages, tools=(), schema=JUDGE_SCHEMA)
     except (LimitReached, ProviderError, Stopped):
         return citations
+    except Rests as rest:
+        if rest.reason:  # the judge cannot be reached; who paused the run gets the verdicts later
+            return citations
+        raise
     verdicts = dict(zip(batch, judged(reply.answer, batch), strict=True))
     return tuple(verdicts.get(each, each) for each in citations)
 

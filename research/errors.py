@@ -5,9 +5,10 @@
     ├── ToolError       the model: becomes the observation of its call, so that it can try something else
     ├── FormatError     the model: its reply cannot be read; it is shown the problem and asked again
     ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
+    ├── StoreUnavailable nobody yet: runs cannot be read or kept just now; the same may succeed later
     ├── LimitReached    the run: a budget is spent; the run concludes with what is known
     ├── NeedsInput      the user: the agent asks something before it can go on
-    ├── Rests           the run: the user asked it to pause
+    ├── Rests           the run: it is to pause, because the user wants it or a service stays away
     └── Stopped         the run: the user asked it to stop
 
 Anything else ends the run as `failed`, with its traceback among the events.
@@ -57,6 +58,14 @@ class ProviderError(WorkbenchError):
         """Seconds the service asked us to wait, if it said."""
 
 
+class StoreUnavailable(WorkbenchError):
+    """What is kept cannot be read or added to just now: a full disk, a database that restarts.  Nothing is damaged."""
+
+
+REFUSED = (ConfigError, StoreUnavailable)
+"""What somebody who asks for something is told: it can be mended, or waited for."""
+
+
 class LimitReached(WorkbenchError):
     """A limit ends the loop; `limit` is the outcome's name."""
 
@@ -70,7 +79,12 @@ class NeedsInput(WorkbenchError):
 
 
 class Rests(WorkbenchError):
-    """The user asked the run to pause; it goes on from its journal when the user wants."""
+    """The run is to pause; it goes on from its journal when the user wants."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason or "paused by the user")
+        self.reason = reason
+        """Why nobody can go on just now; empty: the user asked for it."""
 
 
 class Stopped(WorkbenchError):

@@ -130,6 +130,13 @@ class ToolFinished(Base, frozen=True):
     observation: Observation
 
 
+class Edited(ToolFinished, frozen=True):
+    """What the user wrote for a fork in the place of a tool's result; it stands where that stood."""
+
+    was: str
+    """What the tool had given."""
+
+
 class Warned(Base, frozen=True):
     """The workbench stepped in, and says so: a loop, a dropped observation, a trimmed context."""
 
@@ -158,6 +165,13 @@ class ReportUpdated(Base, frozen=True):
     """The evolving report after a round."""
 
     report: str
+
+
+class ReportEdited(ReportUpdated, frozen=True):
+    """What the user wrote for a fork in the place of an evolving report; it stands where that stood."""
+
+    was: str
+    """What the agent had written; empty when it had written none."""
 
 
 class Concluding(Base, frozen=True):
@@ -189,15 +203,20 @@ class UserReplied(Base, frozen=True):
 
 
 class Paused(Base, frozen=True):
-    """The user lets the run rest until `Resumed`; nothing is in flight."""
+    """The run rests until `Resumed`; nothing is in flight."""
+
+    reason: str = ""
+    """Why nobody can go on just now, e.g. a service that is down; empty: the user wants it so."""
 
 
 class Resumed(Base, frozen=True):
     """The run is taken up again: after a pause, after its process ended, or as a fork that begins here."""
 
+    by_itself: bool = False
+    """Nobody asked for it: whoever worked on it was gone."""
     adopts: bool = False
-    """The rounds before were made under another recipe: they are this run's transcript, and none of their requests is
-    its own."""
+    """The rounds before were made under another recipe, or edited: they are this run's transcript, and none of their
+    requests is its own."""
 
 
 class RunFailed(Base, frozen=True):
@@ -231,10 +250,12 @@ Event = (
     | Replied
     | ToolStarted
     | ToolFinished
+    | Edited
     | Warned
     | Recalled
     | Remembered
     | ReportUpdated
+    | ReportEdited
     | Concluding
     | ChildStarted
     | ChildFinished

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from research import wire
 from research.errors import ConfigError
+from research.http import base_url, check_key
 from research.settings import ADDRESSES, OUTSIDE, SAVED_FILE, Settings, again, host_of, read_saved, variable
 
 if TYPE_CHECKING:
@@ -103,11 +103,9 @@ def _checked(field: str, value: str | float | bool) -> Any:
     except ValidationError as error:
         raise ConfigError(f"{name}: {error.errors()[0]['msg']}") from None  # its words quote the input
     if isinstance(checked, SecretStr):
-        key = checked.get_secret_value()
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError(f"{name} contains white space or a character outside ASCII: copy it again")
+        check_key(checked.get_secret_value(), name)
     elif field.endswith("_url"):
-        return str(wire.base_url(str(checked), name))
+        return str(base_url(str(checked), name))
     return checked
 
 

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from research import cells, registry
+from research import cells, decoding, registry
 from research.desk import Preset
 from research.errors import ConfigError
 from research.recipe import ROLES, Budget, Recipe
-from research.search.library import FACTBOOK
+from research.search.indexing import FACTBOOK
 from research.search.web import configured, services
-from research.workbench import ALL_TOOLS, SEARCHERS, TOOLS, Workbench
+from research.workbench import ALL_TOOLS, FOLDERS, SEARCHERS, TOOLS, Workbench
 
 
 class Choices(Struct, frozen=True):
@@ -210,7 +210,7 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
     tools = kept("Tool", choices.tools, ALL_TOOLS)
     if not scholar:
         tools = tuple(name for name in tools if name != "scholar")
-    search = tuple(_to_be_had(bench, "Source", kept("Source", choices.search, bench.sources()), gaps))
+    search = tuple(_to_be_had(bench, "Source", kept("Source", choices.search, [*bench.sources(), FOLDERS]), gaps))
     collections = [info.name for info in bench.library.collections() if info.name != FACTBOOK]
     try:
         servers = [name for name, _ in bench.mcp.configured()] if choices.mcp else []
@@ -245,7 +245,7 @@ def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:
 
 def _read(preset: Preset) -> Choices:
     try:
-        return msgspec.convert(preset.chosen, Choices)
+        return decoding.convert(preset.chosen, Choices)
     except msgspec.ValidationError as error:
         raise ConfigError(f"preset {preset.name!r} cannot be read: {error}; delete it and save it anew") from error
 
@@ -269,7 +269,7 @@ def _to_be_had(bench: Workbench, what: str, wanted: Sequence[str], gaps: list[Ga
     """Those services that have the key or address they need."""
     for name in wanted:
         try:
-            services([name] if name not in (*SEARCHERS, "web") else [], bench.settings)
+            services([name] if name not in (*SEARCHERS, FOLDERS, "web") else [], bench.settings)
             yield name
         except ConfigError as error:
             gaps.append(Gap(LEFT_OUT, {"what": what, "name": name, "reason": str(error)}))

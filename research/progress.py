@@ -43,6 +43,10 @@ def lines(event: e.Event) -> Iterator[str]:
         case e.ToolStarted(call=call):
             values = ", ".join(f"{value}" for value in call.arguments.values())
             yield f"  {where}{call.name} {clip(' '.join(values.split()), 160)}"
+        case e.Edited(observation=seen):
+            yield f"    {where}→ edited by the user: {clip(' '.join(seen.text.split()), 160)}"
+        case e.ReportEdited(report=report):
+            yield f"  {where}report edited by the user: {clip(' '.join(report.split()), 160)}"
         case e.ToolFinished(observation=seen):
             state = "" if seen.ok else "failed: "
             first = f"{len(seen.sources)} sources" if seen.sources else clip(" ".join(seen.text.split()), 160)
@@ -61,8 +65,8 @@ def lines(event: e.Event) -> Iterator[str]:
             yield f"  {where}concluding: {reason}"
         case e.WaitingForUser(prompt=prompt):
             yield f"  {where}asks: {prompt}"
-        case e.Paused():
-            yield f"  {where}paused"
+        case e.Paused(reason=reason):
+            yield f"  {where}paused" + (f": {reason}" if reason else "")
         case e.Resumed():
             yield f"  {where}goes on"
         case e.RunFailed(error=error):

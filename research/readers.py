@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research import decoding
 from research.errors import ConfigError
 from research.sandbox import confine, run_apart
 from research.text import clip
@@ -125,7 +126,7 @@ def read_apart(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) 
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:
         raise UnreadableFile(name, f"crashes its reader ({error})") from error
-    read = msgspec.json.decode(answer, type=FileText | str)
+    read = decoding.decode(answer, FileText | str)
     if isinstance(read, str):
         raise UnreadableFile(name, read)
     return replace(read, title=read.title or name)

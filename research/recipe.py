@@ -72,7 +72,9 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     @property
     def hash(self) -> str:
         """Twelve hex digits that change when anything in the recipe does."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+        # Every field: msgspec leaves a default out only where it is the very same object.
+        fields = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}
+        return hashlib.sha256(msgspec.json.encode(fields, order="deterministic")).hexdigest()[:12]
 
     def model_for(self, purpose: str) -> str:
         """Name of the model that is asked for this purpose."""

@@ -22,8 +22,8 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
     held = [set(content_tokens(line)) & wanted for line in lines]
     frequency = Counter(token for tokens in held for token in tokens)
     weight = {token: math.log(1 + len(lines) / (1 + frequency[token])) for token in wanted}
-    total = sum(weight.values()) or 1.0
-    found = [sum(weight[token] for token in tokens) / total for tokens in held]
+    total = math.fsum(weight.values()) or 1.0
+    found = [math.fsum(weight[token] for token in tokens) / total for tokens in held]
     if embedder is not None and lines:
         vectors = embedder.encode([goal, *lines])
         found = [a + max(0.0, float(b)) for a, b in zip(found, vectors[1:] @ vectors[0], strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,7 +32,10 @@ def recall(run: Run) -> Steps[None]:
     if not wanted or shared.memory is None or shared.recalled is not None:
         return
     try:
-        found = recalling.recall(shared.memory(), run.question, min(wanted, RECALL_MOST), shared.stands)
+        memory = shared.memory()
+        found = recalling.recall(memory, run.question, min(wanted, RECALL_MOST), shared.stands)
+        with suppress(*recalling.BROKEN):  # what was recalled is there, whether or not it is kept longer for that
+            memory.freshen([passage.memory for passage in found.passages if passage.memory])
     except (*recalling.BROKEN, ToolError) as error:
         seen = Observation("", "recall", str(error), ok=False)
     else:

@@ -7,15 +7,17 @@ budget, journal and the loop detector are in here, so that a framework reads lik
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import msgspec
 
-from research import prompts, protocols, registry
-from research.acting import Local, observe, refuse, watch_for_loops
+from research import prompts, protocols, registry, tokens
+from research.acting import observe, refuse, watch_for_loops
 from research.asking import Reads, converse
 from research.citations import cited
 from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, Rests, Stopped
@@ -35,6 +37,7 @@ from research.recipe import Recipe
 from research.remembering import told as remembered
 from research.shared import Shared as Shared  # what makes a run takes both from here
 from research.text import clip, language_of
+from research.toolbox import Local
 from research.transcript import Interaction, Transcript
 from research.types import (
     Answer,
@@ -89,6 +92,8 @@ class Run:
         """Rounds that a scribe has merged into the report."""
         self.forgotten = 0
         """Oldest interactions whose observation bodies no longer fit into the model's context."""
+        self.tokens = tokens.Counter()
+        self._windows: dict[str, int] = {}
         self._asks = 0
         self.sent: tuple[Message, ...] = ()
         self.actions: list[str] = []
@@ -123,7 +128,7 @@ class Run:
         `extra` is a last user message.  `tools` are offered (None: all of the run; empty: none).  `reads` looks at the
         reply and raises `FormatError` for one that will not do, which is then shown to the model; without tools it gets
         the plain text.  `must_call` and `schema` bind the reply where the provider can (see `Request`); `reads` still judges
-        what came.  Raises `LimitReached`, `ProviderError`, `Stopped`.
+        what came.  Raises `LimitReached`, `ProviderError`, `Rests`, `Stopped`.
         """
         last = (Message("user", extra),) if extra else ()
         composed = messages is None
@@ -242,12 +247,16 @@ class Run:
         """
         if not steps:
             return []
-        events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        events: queue.SimpleQueue[tuple[Event, threading.Semaphore] | None] = queue.SimpleQueue()
+        turns, left = [threading.Semaphore(0) for _ in steps], threading.Event()
 
-        def drive(step: Steps[T]) -> T:
+        def drive(step: Steps[T], turn: threading.Semaphore) -> T:
             try:
-                while True:
-                    events.put(next(step))
+                while not left.is_set():
+                    events.put((next(step), turn))
+                    turn.acquire()  # nobody runs ahead of what is on record: after a crash it would be done again
+                step.close()
+                raise Stopped("nobody keeps what happens any more")
             except StopIteration as end:
                 result: T = end.value
                 return result
@@ -255,14 +264,23 @@ class Run:
                 events.put(None)
 
         with ThreadPoolExecutor(min(limit, len(steps)), thread_name_prefix=self.agent) as pool:
-            futures = [pool.submit(drive, step) for step in steps]
+            futures = [
+                pool.submit(copy_context().run, drive, step, turn) for step, turn in zip(steps, turns, strict=True)
+            ]
             running = len(futures)
-            while running:
-                event = events.get()
-                if event is None:
-                    running -= 1
-                else:
-                    yield event
+            try:
+                while running:
+                    came = events.get()
+                    if came is None:
+                        running -= 1
+                    else:
+                        event, turn = came
+                        yield event
+                        turn.release()
+            finally:
+                left.set()
+                for turn in turns:
+                    turn.release()
             return [future.result() for future in futures]
 
     def known(self) -> str:
@@ -301,8 +319,10 @@ class Run:
 
     def window(self, model: str, *, composed: bool = True) -> int:
         """Largest prompt for that model, in tokens, as far as it or the strategy (of what it composed) says; 0: unknown."""
-        asked = self.shared.models(model)
-        known = (self.bound if composed else 0, asked.window if isinstance(asked, Windowed) else 0)
+        if model not in self._windows:
+            asked = self.shared.models(model)
+            self._windows[model] = asked.window if isinstance(asked, Windowed) else 0
+        known = (self.bound if composed else 0, self._windows[model])
         return min(filter(None, known), default=0)
 
     def turns(self, first: int = 0) -> list[Message]:
@@ -346,7 +366,7 @@ class Run:
         """Before anything new is begun.  What is in flight goes on to its end: it would have to be paid again."""
         self.check_stop()
         if self.shared.rest.is_set():
-            raise Rests("paused by the user")
+            raise Rests
 
     def wait(self, seconds: float) -> None:
         """Wait, unless the run is to stop or rest."""

@@ -27,7 +27,7 @@ class ServedModel(ABC):
         """Parameters that this model has refused."""
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
-        """Yield deltas, then one `Completion` (see `wire.completion`).
+        """Yield deltas, then one `Completion` (see `fragments.completion`).
 
         Raises `ProviderError`; a reply that broke off is never completed.
         """

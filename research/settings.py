@@ -7,13 +7,14 @@ Order: the environment, `.env`, `.streamlit/secrets.toml`, then `settings.toml` 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
@@ -28,8 +29,15 @@ from research.errors import ConfigError
 SECRETS_FILE = Path(".streamlit/secrets.toml")
 SAVED_FILE: Final = "settings.toml"
 """In the home folder; written by `research.keys`."""
-OUTSIDE: Final = frozenset({"home", "allow_hosts", "lock_settings"})
+OUTSIDE: Final = frozenset(
+    {
+        "home", "user", "allow_users", "allow_folders", "allow_hosts", "lock_settings", "database_url", "engine",
+        "runs_at_once", "runs_per_user", "rate_limits", "logs", "log_level",
+    }
+)  # fmt: skip
 """The administrator's alone: never in `settings.toml`."""
+USER: Final = re.compile("[0-9a-f]{16}")
+"""The key of a user; see `research.users`."""
 
 Origin = Literal["argument", "environment", ".env", "secrets.toml", "saved", "default"]
 """Where a value comes from, first come first served."""
@@ -49,7 +57,27 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", hide_input_in_errors=True, env_ignore_empty=True)
 
     home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
-    """Everything is kept under this folder."""
+    """Everything is kept under this folder; for a user, what is his is kept under this one, `users/KEY` of `root`."""
+    user: str = Field("", validation_alias="WORKBENCH_USER")
+    """Whose things these are: 16 hex digits, see `research.users`; "" is the only one there is without login."""
+    allow_users: str = Field("", validation_alias="WORKBENCH_ALLOW_USERS")
+    """Who may log in, by checked address and separated by commas, e.g. `alice@example.org,@example.org`; "" is everyone
+    whom the provider lets in."""
+    allow_folders: str = Field("", validation_alias="WORKBENCH_ALLOW_FOLDERS")
+    """Folders of this machine that users may put into their libraries, separated by commas; no login, no such limit."""
+    database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
+    """A Postgres where runs and memory are kept, `postgresql://…`; without one they are files of the home folder."""
+    engine: Literal["here", "workers"] = Field("here", validation_alias="WORKBENCH_ENGINE")
+    """Who works on runs: the process that was asked, or whoever runs `python -m research worker`."""
+    runs_at_once: int = Field(16, ge=1, validation_alias="WORKBENCH_RUNS_AT_ONCE")
+    """Runs that all workers together work on."""
+    runs_per_user: int = Field(4, ge=1, validation_alias="WORKBENCH_RUNS_PER_USER")
+    """Runs of one user that they work on."""
+    rate_limits: str = Field("", validation_alias="WORKBENCH_RATE_LIMITS")
+    """Requests a minute to each kind of model by all processes together, e.g. `openai=60,anthropic=30`."""
+    logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
+    """How the log is written to standard error."""
+    log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")
     lock_settings: bool = Field(False, validation_alias="WORKBENCH_LOCK_SETTINGS")
     """Nothing can be changed on the settings page: for a server that several people use."""
     model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")
@@ -91,6 +119,7 @@ class Settings(BaseSettings):
     search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
     """Seconds that results of web and scholar services are kept; 0 keeps none."""
 
+    _root: Path = PrivateAttr()
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
     _withheld: frozenset[str] = PrivateAttr(default=frozenset())
 
@@ -98,6 +127,30 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().resolve()
+
+    @field_validator("user")
+    @classmethod
+    def _key(cls, value: str) -> str:
+        if value and not USER.fullmatch(value):
+            raise ValueError("a user is given by 16 hex digits in small letters")
+        return value
+
+    @model_validator(mode="after")
+    def _at_home(self) -> Self:
+        self._root = self.home
+        if self.user:
+            self.home = self.root / "users" / self.user
+        return self
+
+    @property
+    def root(self) -> Path:
+        """The home folder that all users have in common: `home` of the user ""."""
+        return self._root
+
+    @property
+    def schema(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
+        """The schema of the Postgres database that holds what is this user's."""
+        return f"u_{self.user}" if self.user else "workbench"
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
@@ -160,8 +213,8 @@ def load(**overrides: Any) -> Settings:
     }
     values, origins = _first(found)
     try:
-        home = Settings(**{name: values[name] for name in ("WORKBENCH_HOME",) if name in values}).home
-        entries = read_saved(home)
+        whose = ("WORKBENCH_HOME", "WORKBENCH_USER")
+        entries = read_saved(Settings(**{name: values[name] for name in whose if name in values}).home)
         found["saved"] = {
             name: entry["key"] if isinstance(entry, Mapping) else entry for name, entry in entries.items()
         }
@@ -171,7 +224,10 @@ def load(**overrides: Any) -> Settings:
             {**found, "saved": {n: v for n, v in found["saved"].items() if FIELDS[n] not in withheld}}
         )
         settings = Settings(**values)
-        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)  # runs and documents are the user's alone
+        settings.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # runs and documents are the user's alone
+        if settings.user:
+            for folder in (settings.home.parent, settings.home):
+                folder.mkdir(mode=0o700, exist_ok=True)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
@@ -187,9 +243,12 @@ def load(**overrides: Any) -> Settings:
     return settings
 
 
-def again(settings: Settings) -> Settings:
-    """The same as `settings`, read anew.  Raises `ConfigError`."""
-    return load(**{field: getattr(settings, field) for field, each in settings._origins.items() if each == "argument"})
+def again(settings: Settings, *, user: str | None = None) -> Settings:
+    """The same as `settings`, read anew; `user`: those of another user.  Raises `ConfigError`."""
+    given = {field: getattr(settings, field) for field, each in settings._origins.items() if each == "argument"}
+    if "home" in given:
+        given["home"] = settings.root
+    return load(**given | ({} if user is None else {"user": user}))
 
 
 def read_saved(home: Path) -> dict[str, Any]:

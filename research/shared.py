@@ -33,6 +33,7 @@ class Shared:
         embedder: Callable[[], Embedder] | None = None,
         memory: Callable[[], Memory] | None = None,
         stands: Stands = lambda entry: True,
+        pace: Callable[[str], float] = lambda model: 0.0,
     ) -> None:
         self.models = models
         """Gives the model of a name such as `extractive` or `openai:NAME`."""
@@ -58,6 +59,10 @@ class Shared:
         """What it gave before the first round; None: it was not asked."""
         self.words: list[str] = []
         """What the user said: the question and the replies."""
+        self.pace = pace
+        """Takes a turn at asking a model; gives the seconds to wait for it."""
+        self.paced = False
+        """Whether the user was told that requests wait for their turns."""
         self.left_out: set[tuple[str, str]] = set()
         """Models and parameters of which the user was told that they do not go together."""
         self.tried: list[tuple[ToolCall, Observation]] = []
@@ -76,7 +81,9 @@ class Shared:
             self.meter.spend_tool_calls(len(each.observations))
             by_id = {seen.call_id: seen for seen in each.observations}
             self.tried += [(call, by_id[call.id]) for call in each.reply.calls]
-            self.computed += [seen.text for seen in each.observations if seen.name == "python" and seen.ok]
+            self.computed += [
+                seen.text for seen in each.observations if seen.name == "python" and seen.ok and not seen.edited
+            ]
             if each.reply.answer:  # it asked the user something, who said this
                 self.hear(each.hint)
 

@@ -84,6 +84,14 @@ def clip(text: str, limit: int) -> str:
     return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
 
 
+def unfenced(text: str) -> str:
+    """A reply without the fence of code that models put around JSON, where it stands around all of it."""
+    body = text.strip()
+    if body.startswith("```") and body.endswith("```"):
+        return body.removeprefix("```json").removeprefix("```").removesuffix("```")
+    return body
+
+
 def language_of(text: str) -> str:
     """`zh` when a good part of the letters is Chinese, else `en`."""
     return "zh" if len(_CJK.findall(text)) * 3 >= len(re.findall(r"\w", text)) and has_cjk(text) else "en"

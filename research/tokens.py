@@ -91,6 +91,32 @@ def count_messages(messages: Sequence[Message], model: str = "") -> int:
     return len(messages) * PER_MESSAGE + sum(count(text, model) for text in (*contents, *calls))
 
 
+class Counter:
+    """Counts a conversation that grows: what it has in common with the one before is not counted again."""
+
+    def __init__(self) -> None:
+        self._model = ""
+        self._messages: tuple[Message, ...] = ()
+        self._sizes: list[int] = []
+
+    def __call__(self, messages: Sequence[Message], model: str = "") -> int:
+        """As `count_messages`."""
+        keep = common(self._messages, messages) if model == self._model else 0
+        self._sizes[keep:] = [count_messages([each], model) for each in messages[keep:]]
+        self._model, self._messages = model, tuple(messages)
+        return sum(self._sizes)
+
+
+def common(before: Sequence[Message], after: Sequence[Message]) -> int:
+    """How many messages two conversations begin with alike."""
+    count = 0
+    for old, new in zip(before, after, strict=False):
+        if old is not new and old != new:
+            break
+        count += 1
+    return count
+
+
 def method(model: str = "") -> Method:
     """How texts are counted for that model: by which table, or by characters.  Loads the table."""
     return "characters" if _encoding(model) is None else _own(model) or "o200k_base"

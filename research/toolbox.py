@@ -9,11 +9,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from research import cancel
+from research import cancel, crew
 from research.errors import Stopped, ToolError
 from research.guard import PrivateError
 from research.parsing.arguments import checked
@@ -23,6 +25,12 @@ from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 CACHE_SIZE = 10_000
 OUTPUT_LIMIT = 4_000
 """Characters of free text and quotes together that one observation may hold (the search tool bounds itself)."""
+
+
+Local = Callable[[dict[str, Any]], str]
+"""A tool of a framework itself: arguments to observation.  Raises `ToolError`."""
+Check = Callable[[ToolCall], None]
+"""Raises `ToolError` for a call that is not to be made."""
 
 
 class Result(ToolOutput, frozen=True):
@@ -47,86 +55,125 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
-    def run(
-        self,
-        call: ToolCall,
-        local: Callable[[dict[str, Any]], str] | None = None,
-        check: Callable[[ToolCall], None] | None = None,
-    ) -> Result:
-        """The result of one call, or of a framework's own `local` tool in its place.
+    def begin(self, call: ToolCall, local: Local | None = None, check: Check | None = None) -> Begun:
+        """Begin one call.
 
-        `check` looks at a call that is not local before anything is done, and raises `ToolError` to refuse it.  Never
-        raises for what a model or a tool does wrong: the text says it.  Raises `Stopped`.
+        A framework's own `local` tool stands in the place of one of ours, and runs when its result is asked for.  `check`
+        looks at a call that is not local before anything is done, and raises `ToolError` to refuse it.
         """
-        started = time.monotonic()
         if local is not None:
-            try:
-                return Result(local(call.arguments))
-            except ToolError as error:
-                return Result(str(error), ok=False)
-        if check is not None:
-            try:
+            return Begun(partial(_said, partial(local, call.arguments)))
+        try:
+            if check is not None:
                 check(call)
-            except ToolError as error:
-                return Result(str(error), ok=False)
+        except ToolError as error:
+            return Begun(partial(Result, str(error), ok=False))
         key = f"{call.name}:{json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)}"
         with self._lock:
             hit = self._cache.get(key)
             if hit is not None:
                 self._cache.move_to_end(key)
         if hit is not None:
-            return Result(hit.text, hit.passages, hit.private, hit.images, cached=True)
+            return Begun(partial(Result, hit.text, hit.passages, hit.private, hit.images, cached=True))
         try:
-            output = self._run(call)
+            tool = self._tool(call.name)
+            work = _Work(tool, checked(call.arguments, tool.spec), self._stop)
         except ToolError as error:
-            private, seconds = isinstance(error, PrivateError), time.monotonic() - started
-            return Result(clip(str(error), OUTPUT_LIMIT), private=private, ok=False, seconds=seconds)
+            return Begun(partial(Result, clip(str(error), OUTPUT_LIMIT), ok=False))
+        return Begun(partial(self._result, key, work), work.leave)
+
+    def _tool(self, name: str) -> Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(self._tools) or 'none'}.")
+        return tool
+
+    def _result(self, key: str, work: _Work) -> Result:
+        try:
+            output = work.wait()
+        except ToolError as error:
+            private = isinstance(error, PrivateError)
+            return Result(clip(str(error), OUTPUT_LIMIT), private=private, ok=False, seconds=work.seconds)
         output = replace(output, text=clip(output.text, OUTPUT_LIMIT))
         with self._lock:
             self._cache[key] = output
             if len(self._cache) > CACHE_SIZE:
                 self._cache.popitem(last=False)
-        seconds = time.monotonic() - started
-        return Result(output.text, output.passages, output.private, output.images, seconds=seconds)
-
-    def _run(self, call: ToolCall) -> ToolOutput:
-        tool = self._tools.get(call.name)
-        if tool is None:
-            raise ToolError(f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools) or 'none'}.")
-        arguments = checked(call.arguments, tool.spec)
-        return _within(tool, arguments, self._stop)
+        return Result(output.text, output.passages, output.private, output.images, seconds=work.seconds)
 
 
-def _within(tool: Tool, arguments: dict[str, Any], stop: threading.Event) -> ToolOutput:
-    """Run the tool in a thread of its own, and give up after its time-out or when the run is stopped.
+class Begun:
+    """A call at work; leaving the `with` gives it up if it still is."""
+
+    def __init__(self, result: Callable[[], Result], leave: Callable[[], None] | None = None) -> None:
+        self.result = result
+        """Waits for it.  Raises `Stopped`, never for what a model or a tool does wrong: the text says it."""
+        self._leave = leave
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._leave:
+            self._leave()
+
+
+def _said(local: Callable[[], str]) -> Result:
+    try:
+        return Result(local())
+    except ToolError as error:
+        return Result(str(error), ok=False)
+
+
+class _Work:
+    """A tool at work, in a thread of its own.
 
     A thread cannot be killed; what it waits for learns through `research.cancel` that it may leave.
     """
-    future: Future[ToolOutput] = Future()
-    over = threading.Event()
 
-    def work() -> None:
+    def __init__(self, tool: Tool, arguments: dict[str, Any], stop: threading.Event) -> None:
+        self._tool = tool
+        self._stop = stop
+        self._future: Future[ToolOutput] = Future()
+        self._over = threading.Event()
+        self._began = time.monotonic()
+        self._ended: float | None = None
+        crew.begin(partial(copy_context().run, self._do, arguments))
+
+    def _do(self, arguments: dict[str, Any]) -> None:
         try:
-            with cancel.until(over):
-                future.set_result(tool(**arguments))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
-            future.set_exception(error)
+            with cancel.until(self._over):
+                output = self._tool(**arguments)
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits, who raises it
+            self._ended = time.monotonic()
+            self._future.set_exception(error)
+        else:
+            self._ended = time.monotonic()
+            self._future.set_result(output)
 
-    deadline = time.monotonic() + tool.timeout_s
-    threading.Thread(target=work, name=f"tool-{tool.spec.name}", daemon=True).start()
-    try:
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken so far."""
+        return (self._ended or time.monotonic()) - self._began
+
+    def wait(self) -> ToolOutput:
+        """What the tool gives.  Raises `Stopped` when the run is stopped, `ToolError` after its time-out, and what the tool
+        raises.
+        """
         while True:
-            left = deadline - time.monotonic()
+            left = self._began + self._tool.timeout_s - time.monotonic()
             try:
-                return future.result(max(0.0, min(left, cancel.ASK_EVERY_S)))
+                return self._future.result(max(0.0, min(left, cancel.ASK_EVERY_S)))
             except FutureTimeoutError:
-                if future.done():
+                if self._future.done():
                     raise  # the tool's own
-                if stop.is_set():
+                if self._stop.is_set():
                     raise Stopped("stopped by the user") from None
                 if left <= 0:
                     raise ToolError(
-                        f"{tool.spec.name} did not answer within {tool.timeout_s:g} s. Try something else."
+                        f"{self._tool.spec.name} did not answer within {self._tool.timeout_s:g} s. Try something else."
                     ) from None
-    finally:
-        over.set()
+
+    def leave(self) -> None:
+        """Nobody waits for it any more."""
+        self._over.set()

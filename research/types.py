@@ -17,7 +17,7 @@ Outcome = Literal[
 ]  # fmt: skip
 """Why a run ended, in one word (contract of `run --json`)."""
 
-Status = Literal["running", "completed", "waiting_input", "paused", "stopped", "failed"]
+Status = Literal["queued", "running", "completed", "waiting_input", "paused", "stopped", "failed"]
 
 ProtocolName = Literal["native", "tagged"]
 """How calls travel: the provider's own tool calls, or tags in the text."""
@@ -104,6 +104,8 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     private: bool = False
     images: tuple[bytes, ...] = ()
     """Both as in `ToolOutput`."""
+    edited: bool = False
+    """The user wrote the text in the place of what the tool gave: it is no source, and nothing in it was computed."""
 
 
 class ToolSpec(Struct, frozen=True):

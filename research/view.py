@@ -114,6 +114,7 @@ class RunView:
     removed: tuple[str, ...] = ()
     """Both as in `RunFinished`."""
     error: str = ""
+    """Why the run failed, or why it rests although nobody wanted that."""
     traceback: str = ""
     sources: dict[int, list[Source]] = field(default_factory=dict)
     """All passages seen, by the source's number."""
@@ -133,6 +134,8 @@ class RunView:
     remembered: e.Remembered | None = None
     """What the memory keeps of the run."""
     worktime: Worktime = field(default_factory=Worktime)
+    edits: list[e.Edited | e.ReportEdited] = field(default_factory=list)
+    """What the user wrote in the place of observations and reports, before the run went on from there."""
 
     @property
     def running(self) -> bool:
@@ -188,6 +191,8 @@ class RunView:
         self.worktime.apply(event)
         if event.agent not in self.agents:
             self.agents.append(event.agent)
+        if isinstance(event, e.Edited | e.ReportEdited):
+            self.edits.append(event)
         match event:
             case e.RunStarted():
                 self.question, self.recipe, self.started = event.question, event.recipe, event.time
@@ -233,9 +238,9 @@ class RunView:
                 self.status, self.outcome, self.answer = "running", None, ""
                 self._last(event.agent).notes.append(f"Your reply: {event.text}")
             case e.Paused():
-                self.status, self.seconds = "paused", self.worktime.seconds
+                self.status, self.seconds, self.error = "paused", self.worktime.seconds, event.reason
             case e.Resumed():
-                self.status, self.outcome, self.answer = "running", None, ""
+                self.status, self.outcome, self.answer, self.error = "running", None, "", ""
             case e.RunFailed():
                 self.error, self.traceback = event.error, event.traceback
             case e.RunFinished():

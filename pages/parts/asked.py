@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts import head, home, presets
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.presets import fit, of
 from research.store import RunRow
 from research.text import clip
@@ -40,7 +40,7 @@ def arrive() -> RunRow | None:
     row = None
     try:
         row = home.bench().store.run(again) if again else None
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("No such run"))
     if linked != st.session_state.get("linked"):
         st.session_state["linked"] = linked
@@ -53,7 +53,7 @@ def arrive() -> RunRow | None:
         if preset:
             try:
                 presets.choose(home.bench(), preset)
-            except ConfigError as error:
+            except REFUSED as error:
                 st.error(plain(str(error)))
     if row is not None:
         st.caption(t("Question and choices are those of the run {run}. Change what you like, then start.", run=row.id))

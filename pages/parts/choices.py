@@ -96,15 +96,20 @@ def line(recipe: Recipe) -> str:
 
 
 def caps(budget: Budget) -> str:
-    """The limits of a budget, in Markdown."""
+    """How far a run may go, in Markdown."""
+    said = limits(budget)
+    return t("at most {limits}", limits=said) if said else t("no limit on cost")
+
+
+def limits(budget: Budget) -> str:
+    """Those of a budget, in Markdown; empty where it has none."""
     said = [
         t("{n} tokens", n=short(budget.tokens)) if budget.tokens else "",
         plain(money(budget.usd)) if budget.usd else "",
         _time(budget.seconds) if budget.seconds else "",
         count(budget.tool_calls, "tool call") if budget.tool_calls else "",
     ]
-    limits = ", ".join(filter(None, said))
-    return t("at most {limits}", limits=limits) if limits else t("no limit on cost")
+    return ", ".join(filter(None, said))
 
 
 def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]:

@@ -65,7 +65,7 @@ def link(source: Source, quote: str = "") -> None:
         st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
     elif not source.url.startswith(MEMORY):
         st.caption(plain(source.url))
-    if source.memory:
+    if source.memory and "shared" not in st.query_params:  # of another user: his memory is not shared
         st.page_link(
             REMEMBERED,
             label=t("From memory: open the entry"),

@@ -10,11 +10,11 @@ from msgspec import Struct
 from pages.parts import compare_recipe, compare_saved, folders, form, home, memory_choices
 from pages.parts.language import t, versions
 from pages.parts.safe import plain
-from pages.parts.words import money, short
+from pages.parts.words import between, money
 from research.__main__ import EXAMPLE
 from research.comparing import MOST, compare
-from research.errors import ConfigError
-from research.estimate import Estimate, Span, estimate
+from research.errors import REFUSED, ConfigError
+from research.estimate import Estimate, estimate
 from research.recipe import Recipe
 from research.store import RunRow
 from research.workbench import ALL_TOOLS, SEARCHERS, TOOLS, Workbench
@@ -62,7 +62,7 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
         try:
             home.until_ready()
             comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("Nothing was started"))
         else:
             st.query_params.from_dict({"id": comparison.id})
@@ -135,7 +135,7 @@ def _made(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any]
     for place, each in enumerate(chosen, 1):
         try:
             recipes.append(bench.recipe(**each, **shared))
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("Recipe {number} cannot be used", number=place))
     return recipes if len(recipes) == len(chosen) else None
 
@@ -146,7 +146,7 @@ def _expected(bench: Workbench, question: str, recipes: list[Recipe]) -> None:
         found: list[Estimate] = [estimate(recipe, question, models=bench.model) for recipe in recipes]
     except ConfigError:
         return  # said when it is started
-    calls, tokens = (_between([getattr(each, name) for each in found]) for name in ("calls", "tokens"))
+    calls, tokens = (between([getattr(each, name) for each in found]) for name in ("calls", "tokens"))
     prices = [each.usd for each in found if each.usd is not None]
     if len(prices) < len(found):
         cost = t("cost unknown")
@@ -157,8 +157,3 @@ def _expected(bench: Workbench, question: str, recipes: list[Recipe]) -> None:
     text = t("Expected for all together: {calls} model calls, {tokens} tokens, {cost}",
              calls=calls, tokens=tokens, cost=cost)  # fmt: skip
     st.caption(text, help="  \n".join(plain(each.basis) for each in found))
-
-
-def _between(spans: list[Span]) -> str:
-    low, high = short(round(sum(span.low for span in spans))), short(round(sum(span.high for span in spans)))
-    return low if low == high else f"{low}–{high}"

@@ -12,7 +12,7 @@ from pages.parts.compare_runs import Column
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import clock, count, money, short
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.progress import OUTCOMES
 from research.workbench import Workbench
 
@@ -41,7 +41,7 @@ def stop(bench: Workbench, runs: Sequence[str]) -> None:
     for run in runs:
         try:
             bench.engine.stop(run)
-        except ConfigError as error:
+        except REFUSED as error:
             st.toast(plain(str(error)), icon=":material/info:")  # it ended while the button was on its way
 
 

@@ -10,6 +10,7 @@ from pages.parts import form, models
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research import cells, registry
+from research.inherited import goes_by_rounds
 from research.workbench import Workbench
 
 PAIRS: Final = (
@@ -18,9 +19,14 @@ PAIRS: Final = (
 """What the columns begin with; the first two show best what makes a difference.  One more than there are columns."""
 
 
-def draw(bench: Workbench, key: str, framework: str, context: str, model: str) -> dict[str, Any]:
-    """A column of choices; returns arguments of `Workbench.recipe`.  `key`: what the keys of its widgets begin with."""
-    frameworks = {entry.id: entry for entry in registry.framework.all()}
+def draw(
+    bench: Workbench, key: str, framework: str, context: str, model: str, *, by_rounds: bool = False
+) -> dict[str, Any]:
+    """A column of choices; returns arguments of `Workbench.recipe`.  `key`: what the keys of its widgets begin with.
+
+    `by_rounds`: only frameworks that can go on from the rounds of another one.
+    """
+    frameworks = {entry.id: entry for entry in registry.framework.all() if goes_by_rounds(entry.id) or not by_rounds}
     st.session_state.setdefault(f"{key}-framework", framework)
     framework = st.selectbox(
         t("Framework"), list(frameworks), key=f"{key}-framework", persist_state="session",

@@ -39,7 +39,7 @@ def draw(columns: Sequence[Column]) -> None:
                                  query_params={"run": column.run, "round": "1"})  # fmt: skip
                 if column.view.forkable:
                     st.page_link(ASK, label=t("Fork from here"), icon=":material/call_split:",
-                                 query_params={"run": column.run, "round": str(column.view.forkable)})  # fmt: skip
+                                 query_params={"run": column.run, "fork": str(column.view.forkable)})  # fmt: skip
 
 
 def _words(column: Column) -> None:
@@ -87,14 +87,15 @@ def _keep(bench: Workbench, before: Opinion, vote: str, note: str, seen: str) ->
     state[seen] = opinion
 
 
-def apart(columns: Sequence[Column]) -> None:
+def apart(columns: Sequence[Column], opened: bool = False) -> None:
     """What two of the reports have apart, statement by statement, and within a statement word by word."""
     written = {column.place: column for column in columns if column.row is not None and column.view.report.strip()}
     if len(written) < 2:
         return
-    with st.expander(t("What two reports have apart"), type="compact", icon=":material/difference:",
-                     key="compare-apart", on_change="rerun") as opened:  # fmt: skip
-        if not opened.open:
+    # Told apart by its key: what is open at first in one comparison is closed in the next.
+    with st.expander(t("What two reports have apart"), type="compact", icon=":material/difference:", expanded=opened,
+                     key=f"compare-apart-{int(opened)}", on_change="rerun") as fold:  # fmt: skip
+        if not fold.open:
             return
         one, other = list(written)[:2]
         if len(written) > 2:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts import head
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research import registry
+from research import comparing, registry
 from research.desk import Comparison
 from research.errors import ConfigError
 from research.recipe import Recipe
@@ -88,3 +88,12 @@ def refresh(bench: Workbench, column: Column) -> None:
     if column.view.seq < 0:
         # Nothing has happened yet: the run is known by its row.
         column.view.run, column.view.question, column.view.recipe = column.run, column.row.question, column.row.recipe
+
+
+def common(bench: Workbench, columns: list[Column]) -> comparing.Common | None:
+    """The rounds that forks of one run have in common; they are there from the beginning and stay, so it is asked once."""
+    runs = tuple((column.run, column.row.created if column.row else 0.0) for column in columns)
+    kept: tuple[object, comparing.Common | None] = st.session_state.get("compared-common", (None, None))
+    if kept[0] != runs:
+        kept = st.session_state["compared-common"] = runs, comparing.common(bench.store, [run for run, _ in runs])
+    return kept[1]

@@ -10,7 +10,7 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import when
 from research.comparing import MOST, of_saved
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.store import RunRow
 from research.text import clip
 from research.workbench import Workbench
@@ -25,7 +25,7 @@ def found(bench: Workbench, names: Sequence[str]) -> list[RunRow]:
     for name in names:
         try:
             row = bench.store.run(name)
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("No such run"))
         else:
             rows[row.id] = row
@@ -53,7 +53,7 @@ def pick(bench: Workbench, chosen: Sequence[RunRow]) -> None:
 def _begin(bench: Workbench, picked: Sequence[str]) -> None:
     try:
         comparison = of_saved(bench, picked)
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("The runs cannot be compared"))
         return
     st.query_params.from_dict({"id": comparison.id})
@@ -61,4 +61,6 @@ def _begin(bench: Workbench, picked: Sequence[str]) -> None:
 
 
 def _label(row: RunRow) -> str:
-    return f"{clip(' '.join(row.question.split()), 60)} · {row.recipe.framework} / {row.recipe.context} · {when(row.created)}"
+    # With the end of its id: Streamlit tells options apart by their words, and a run and its fork may share all others.
+    made = f"{row.recipe.framework} / {row.recipe.context} · {when(row.created)}"
+    return f"{clip(' '.join(row.question.split()), 60)} · {made} · {row.id[-4:]}"

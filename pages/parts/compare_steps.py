@@ -11,7 +11,7 @@ from pages.parts.compare_runs import Column
 from pages.parts.language import later, t
 from pages.parts.safe import plain
 from pages.parts.words import ICONS, TOOLS, count, lasted
-from research.comparing import Row, Step, align
+from research.comparing import Common, Row, Step, align, steps
 from research.comparing.steps import MOST
 from research.protocols.tagged import split_reasoning
 from research.text import clip
@@ -27,10 +27,31 @@ PURPOSES = {
 """What a request is for that called no tool."""
 
 
-def draw(columns: Sequence[Column]) -> None:
-    """The rows as far as they are settled: what is being done stands below them."""
-    rows = [row for row in _aligned(columns) if any(step and _settled(step) for step in row)]
-    st.caption(t("Steps: the same query or page stands in one row"))
+def shared(columns: Sequence[Column], common: Common) -> None:
+    """The rounds that all of the runs have in common, folded, and told once."""
+    with st.expander(
+        t("Rounds 1 to {n} in common · {hash}", n=common.rounds, hash=common.hash[:6])
+        if common.rounds > 1
+        else t("Round 1 in common · {hash}", hash=common.hash[:6]),
+        type="compact", icon=":material/call_split:", key="compare-common",
+    ):  # fmt: skip
+        view = columns[0].view
+        left = len(steps(view, common.rounds))
+        told = [step for step in steps(view)[: len(steps(view)) - left] if _settled(step)]
+        st.caption(t("What these rounds were is the same word for word; the mark is made from it."))
+        with st.container(key="compare-common-steps"):
+            st.markdown("  \n".join(f"**{step.round.number}** {_cell(step)}" for step in told[:ROWS]))
+        if len(told) > ROWS:
+            st.caption(t("and {steps} more", steps=count(len(told) - ROWS, "step")))
+
+
+def draw(columns: Sequence[Column], after: int = 0) -> None:
+    """The rows as far as they are settled: what is being done stands below them.  `after`: the rounds before are shared."""
+    rows = [row for row in _aligned(columns, after) if any(step and _settled(step) for step in row)]
+    if after:
+        st.caption(t("From there on: the same query or page stands in one row"))
+    else:
+        st.caption(t("Steps: the same query or page stands in one row"))
     if any(column.view.model_calls + column.view.tool_calls > MOST for column in columns):
         st.caption(t("The first {n} steps of each run are compared.", n=f"{MOST:,}"))
     if not rows:
@@ -45,12 +66,12 @@ def draw(columns: Sequence[Column]) -> None:
         st.markdown(tabular(head, [_cells(row) for row in shown]))
 
 
-def _aligned(columns: Sequence[Column]) -> list[Row]:
+def _aligned(columns: Sequence[Column], after: int) -> list[Row]:
     """The rows of these runs; hundreds of rounds are not aligned again for every click on the page."""
-    at = tuple((column.run, column.view.seq) for column in columns)
+    at = (after, *((column.run, column.view.seq) for column in columns))
     kept: tuple[object, list[Row]] = st.session_state.get("compared-rows", (None, []))
     if kept[0] != at:
-        kept = st.session_state["compared-rows"] = at, align([column.view for column in columns])
+        kept = st.session_state["compared-rows"] = at, align([column.view for column in columns], after)
     return kept[1]
 
 
@@ -93,7 +114,8 @@ def _cell(step: Step) -> str:
             came = count(len(seen.sources), "source")
         else:
             came = plain(clip(" ".join(seen.text.split()), 60))
-        came = f" :gray[:small[→ {came} · {lasted(seen.seconds)}]]"
+        took = t("edited by you") if seen.edited else lasted(seen.seconds)
+        came = f" :gray[:small[→ {came} · {took}]]"
     return f"{who}:material/{icon}: {tool}: {plain(clip(step.asked, 120))}{came}"
 
 

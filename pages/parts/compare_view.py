@@ -40,12 +40,19 @@ def show(bench: Workbench, key: str) -> None:
         heads = st.container(key="compare-heads")
         steps, doing, rest = st.container(), st.container(key="compare-doing"), st.container(gap="small")
     _follow(bench, comparison, columns, heads, doing)  # first, because people look there first
+    common = compare_runs.common(bench, columns)
     with steps:
-        compare_steps.draw(columns)
+        if common:
+            # They went the same way up to there: what came of going on differently is what is asked for.
+            compare_reports.apart(columns, opened=True)
+        if common and common.rounds:
+            compare_steps.shared(columns, common)
+        compare_steps.draw(columns, common.rounds if common else 0)
     with rest:
         compare_reports.draw(columns)
         compare_reports.opinions(bench, comparison, columns)
-        compare_reports.apart(columns)
+        if not common:
+            compare_reports.apart(columns)
         st.subheader(t("Numbers"), anchor=False)
         compare_numbers.table(columns)
         compare_numbers.charts(columns)

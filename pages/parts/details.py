@@ -68,7 +68,9 @@ def draw(view: RunView, current: RoundView) -> None:
 
 def _observation(seen: Observation) -> None:
     took = lasted(seen.seconds)
-    if seen.cached:
+    if seen.edited:
+        st.caption(t(":material/edit: and **edited by you** before this run went on"))
+    elif seen.cached:
         st.caption(t("and answered from the cache"))
     elif seen.ok:
         st.caption(t("and answered after {time}", time=took))
@@ -113,7 +115,7 @@ def _exchange(view: RunView, current: RoundView) -> None:
 
 def _offered(run: str, current: RoundView) -> tuple[str, ...]:
     """The tools that the last request of a round offered; read from the events, where they stand."""
-    asked = (event for event in reversed(home.bench().store.events(run)) if isinstance(event, Asked))
+    asked = (event for event in reversed(home.reading(run)()) if isinstance(event, Asked))
     return next((each.tools for each in asked if (each.agent, each.ask) == (current.agent, current.ask)), ())
 
 

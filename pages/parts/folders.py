@@ -9,9 +9,10 @@ import streamlit as st
 from pages.parts import upload
 from pages.parts.language import t
 from pages.parts.safe import plain
-from pages.parts.words import count
-from research.errors import ConfigError
-from research.search.library import FACTBOOK, FolderReport
+from pages.parts.words import apart, count
+from research import users
+from research.errors import REFUSED
+from research.search.indexing import FACTBOOK, FolderReport
 from research.workbench import Workbench
 
 ADDED = "folder-added"
@@ -40,14 +41,16 @@ def pick(bench: Workbench) -> tuple[str, ...]:
         return ()
     return tuple(
         above.multiselect(
-            t("Your documents"), known, key="folders", format_func=lambda path: plain(Path(path).name),
+            t("Your documents"), known, key="folders", format_func=apart(known, lambda path: plain(Path(path).name)),
             placeholder=t("the Factbook alone"), persist_state="session",
         )
     )  # fmt: skip
 
 
 def add(bench: Workbench, place: str) -> None:
-    """A path, and what came of reading it."""
+    """A path, and what came of reading it.  Not for users who may name none; see `research.users.readable`."""
+    if bench.settings.user and not bench.settings.allow_folders:
+        return
     with st.form(f"add-folder-{place}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input(
             t("Folder on this computer"), key=f"folder-path-{place}", placeholder="/home/me/papers",
@@ -61,15 +64,15 @@ def add(bench: Workbench, place: str) -> None:
     if not path.strip():
         st.error(t("Name a folder, for example /home/me/papers."))
         return
-    folder = Path(path.strip()).expanduser().resolve()
     bar = st.progress(0.0, t("Reading"))
 
     def report(done: int, total: int, what: str) -> None:
         bar.progress(done / max(1, total), t("Reading {name}", name=plain(what)))
 
     try:
+        folder = users.readable(bench.settings, Path(path.strip()))
         found = bench.library.add_folder(folder, report)
-    except ConfigError as error:
+    except REFUSED as error:
         bar.empty()
         st.error(plain(str(error)))
         return

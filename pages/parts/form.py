@@ -10,7 +10,7 @@ from pages.parts import cards, choices, folders, memory_choices, models
 from pages.parts.language import later, t
 from pages.parts.safe import plain
 from research import registry
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.recipe import Budget, Recipe
 from research.registry import Entry, Option
 from research.search.web import scholars, services
@@ -151,7 +151,7 @@ def _set_up(bench: Workbench, names: tuple[str, ...]) -> None:
         if name not in (*SEARCHERS, "web"):
             try:
                 services([name], bench.settings)
-            except ConfigError as error:
+            except REFUSED as error:
                 wrong(plain(str(error)))
 
 
@@ -159,7 +159,7 @@ def _servers(bench: Workbench) -> tuple[str, ...]:
     """MCP servers of the configuration file; nothing is drawn where there is none."""
     try:
         known = bench.mcp.configured()
-    except ConfigError as error:
+    except REFUSED as error:
         st.warning(plain(str(error)), title=t("No MCP server can be used"))
         return ()
     if not known:

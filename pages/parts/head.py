@@ -11,7 +11,8 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import clock, count, money, short
 from research import registry
-from research.errors import ConfigError
+from research.engine import SILENT_S
+from research.errors import REFUSED, ConfigError
 from research.progress import OUTCOMES
 from research.recipe import Recipe
 from research.store import Filters, Origin, RunRow
@@ -19,15 +20,14 @@ from research.text import clip
 from research.view import RunView
 from research.workbench import Workbench
 
-SILENT_S = 5.0
-"""A running run whose engine has said nothing for so long has lost it: it speaks four times a second, and a busy disk may
-hold that up."""
+ALONE_S = 10.0
+"""A queued run that nobody has taken up for so long may wait for a worker that does not run."""
 COMING = 5
 """Runs that come from this one and are linked."""
 
 
 def lost(row: RunRow) -> bool:
-    """Whether the process that worked on the run is gone."""
+    """Whether the process that worked on the run is gone, as far as can be told from its row."""
     return row.status == "running" and time.time() - row.beat > SILENT_S
 
 
@@ -46,7 +46,10 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
     """The head of a run at work, with the buttons that pause and stop it."""
     asked = bench.store.controls([row.id]).get(row.id)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if asked == "stop":
+        row = bench.store.run(row.id)
+        if row.status == "queued":
+            state = t("waiting for a worker")
+        elif asked == "stop":
             state = t("stopping …")
         elif asked == "pause":
             state = t("pausing …")
@@ -63,13 +66,20 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
             t("Stop"), key="stop", icon=":material/stop:", disabled=asked == "stop", shortcut="Shift+S",
             on_click=_ask, args=(bench, row.id, "stop"),
         )  # fmt: skip
+    if row.status == "queued" and now - row.beat > ALONE_S:
+        st.info(
+            t("Nobody has taken this run up yet. Is a worker running? Start one with `python -m research worker`."),
+            icon=":material/hourglass_empty:",
+        )
+    if why := bench.engine.held(row.id):
+        st.warning(plain(why), title=t("The run waits: what it finds cannot be saved just now"))
     _below(bench, row)
 
 
 def _ask(bench: Workbench, run_id: str, what: str) -> None:
     try:
         bench.engine.pause(run_id) if what == "pause" else bench.engine.stop(run_id)
-    except ConfigError as error:
+    except REFUSED as error:
         st.toast(plain(str(error)), icon=":material/error:")  # it ended while the button was on its way
 
 
@@ -141,23 +151,20 @@ def _below(bench: Workbench, row: RunRow) -> None:
     """Recipe and id; where the run comes from, and what came of it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(" · ".join([plain(row.recipe.label), *memory_choices.told(row.recipe), row.id]), width="content")
-        if row.origin is not None:
+        if row.origin is not None and row.origin.how != "fork":  # forks: `fork_kept`
             st.page_link(
-                "pages/ask.py", label=_from(row.origin), icon=":material/call_split:", query_params=_at(row.origin)
-            )
+                "pages/ask.py", label=_from(row.origin), icon=":material/call_split:",
+                query_params={"run": row.origin.run},
+            )  # fmt: skip
         for coming in bench.store.runs(limit=COMING, filters=Filters(origin=row.id)):
             assert coming.origin is not None
+            if coming.origin.how == "fork":
+                continue
             st.page_link("pages/ask.py", label=_into(coming), icon=":material/subdirectory_arrow_right:",
                          query_params={"run": coming.id})  # fmt: skip
 
 
-def _at(origin: Origin) -> dict[str, str]:
-    return {"run": origin.run, "round": str(origin.round)} if origin.how == "fork" else {"run": origin.run}
-
-
 def _from(origin: Origin) -> str:
-    if origin.how == "fork":
-        return t("Forked from {run} at round {number}", run=origin.run, number=origin.round)
     if origin.how == "follow_up":
         return t("Follows {run}", run=origin.run)
     return t("Rerun of {run}", run=origin.run)
@@ -165,8 +172,6 @@ def _from(origin: Origin) -> str:
 
 def _into(row: RunRow) -> str:
     assert row.origin is not None
-    if row.origin.how == "fork":
-        return t("Fork at round {number}: {run}", run=row.id, number=row.origin.round)
     if row.origin.how == "follow_up":
         return t("Followed by {question}", question=plain(clip(" ".join(row.question.split()), 50)))
     return t("Run again: {recipe}", recipe=plain(row.recipe.label))

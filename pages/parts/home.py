@@ -1,22 +1,34 @@
-"""The one open workbench of this server, and its library made ready in the background."""
+"""The open workbenches of this server, one for each user, each with its library made ready in the background."""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.parts import account
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError, WorkbenchError
+from research import logs, sharing, users
+from research.errors import REFUSED, ConfigError, WorkbenchError
+from research.events import Event
+from research.sharing import SharedRun
+from research.store import Store
 from research.workbench import Workbench
 
 KEPT_S: Final = 86_400.0
 """What was deleted can be brought back for so long, whoever still holds the button; then it is removed for good."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class Preparation(threading.Thread):
@@ -43,23 +55,85 @@ class Preparation(threading.Thread):
 
 
 @st.cache_resource(show_spinner=False)
-def _open() -> tuple[Workbench, Preparation]:
-    bench = Workbench()
+def _bench(*user: str) -> Workbench:
+    """The workbench of that user, which does nothing by itself; "" is what all users have in common.
+
+    No key at all: there is no login.
+    """
+    bench = Workbench(users.settings_for(account.settings(), *user)) if user else Workbench()
+    logs.start(bench.settings.logs, bench.settings.log_level)
+    return bench
+
+
+@st.cache_resource(show_spinner=False)
+def _open(*user: str) -> tuple[Workbench, Preparation]:
+    bench = _bench(*user)
+    bench.engine.tend()
     return bench, Preparation(bench)
 
 
-def bench() -> Workbench:
-    """The workbench of `WORKBENCH_HOME`, opened once.  Ends the page with the reason where it cannot be."""
+@asynccontextmanager
+async def lifespan(app: object) -> AsyncIterator[None]:
+    """Of the server: what a crash or a restart has interrupted goes on without anybody opening a page."""
+    threading.Thread(target=_go_on, name="go-on", daemon=True).start()
+    yield
+
+
+def _go_on() -> None:
     try:
-        return _open()[0]
-    except ConfigError as error:
+        everybody = [("",), *((key,) for key in users.known(account.settings()))] if account.configured() else [()]
+        for user in everybody:
+            _bench(*user).engine.tend()
+    except WorkbenchError as error:
+        _log.warning("interrupted runs do not go on by themselves: %s", error)
+
+
+def _own() -> tuple[Workbench, Preparation]:
+    """Of who is looking, and of nobody else: the key comes from his login alone."""
+    who = account.person()
+    return _open(who.key) if who else _open()
+
+
+def bench() -> Workbench:
+    """The workbench of who is looking, opened once.  Ends the page with the reason where it cannot be."""
+    try:
+        return _own()[0]
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("The workbench cannot be opened"))
         st.stop()
 
 
+def common() -> Store:
+    """Where it is kept what users share."""
+    return _bench("").store
+
+
+def shared(token: str) -> SharedRun | None:
+    """The run of another user that a link opens; None for a link that opens nothing, and where there is no login."""
+    return sharing.opened(common(), lambda owner: _bench(owner).store, token) if account.person() else None
+
+
+def reading(run: str) -> Callable[[], list[Event]]:
+    """A way to the events of a run that is shown: of one's own, or of the one that the link in the address opens.
+
+    It may be gone later, and raises `ConfigError` when it was shared and is not any more.
+    """
+    token = st.query_params.get("shared", "")
+    if not token or account.person() is None:
+        return partial(bench().store.events, run)
+    return partial(_shared_events, token, run, common(), bench().store)
+
+
+def _shared_events(token: str, run: str, common: Store, own: Store) -> list[Event]:
+    found = sharing.opened(common, lambda owner: _bench(owner).store, token)
+    if found is None:
+        raise ConfigError("the run is not shared any more")
+    return found.events() if found.run == run else own.events(run)
+
+
 def preparing() -> bool:
     """Whether the library is still being made ready."""
-    return _open()[1].is_alive()
+    return _own()[1].is_alive()
 
 
 def until_ready() -> None:
@@ -67,7 +141,7 @@ def until_ready() -> None:
 
     Ends the page with the reason where it cannot be.
     """
-    preparation = _open()[1]
+    preparation = _own()[1]
     if preparation.is_alive():
         bar = st.empty()
         while preparation.is_alive():
@@ -81,7 +155,7 @@ def until_ready() -> None:
 
 
 def start_with_app() -> None:
-    """Begin again with `app.py` if Streamlit ran this page by itself.
+    """Begin again with `app.py` if Streamlit ran this page by itself; who is outside gets no further.
 
     Until `st.navigation` was called once in a server, Streamlit serves the files of a folder called `pages` one by one.
     """
@@ -89,3 +163,4 @@ def start_with_app() -> None:
         # What `st.navigation` does first; calling it here would tell the browser that the page does not exist.
         PagesManager.uses_pages_directory = False
         st.rerun()
+    account.person()

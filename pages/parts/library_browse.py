@@ -7,13 +7,14 @@ from urllib.parse import unquote
 import pandas as pd
 import streamlit as st
 
-from pages.parts import address, library_collections
+from pages.parts import account, address, library_collections
 from pages.parts import map as plot
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
 from research.errors import ConfigError
-from research.search.library import FACTBOOK, Library
+from research.search.indexing import FACTBOOK
+from research.search.library import Library
 from research.search.overview import CollectionInfo, Spot
 from research.workbench import Workbench
 
@@ -96,7 +97,8 @@ def _map(library: Library, info: CollectionInfo) -> None:
         st.caption(t("The map is drawn from vectors, and none has been made yet."))
         return
     with st.spinner(t("Drawing the map")):
-        spots = _spots(library, info.name, info.vectors)
+        who = account.person()
+        spots = _spots(library, who.key if who else "", info.name, info.vectors)
     points = [plot.Point(spot.url, spot.x, spot.y, spot.title, _group(info.name, spot)) for spot in spots]
     clicked = plot.draw(points, f"library-map-{info.name}")
     shown = count(len(spots), "document")
@@ -111,7 +113,7 @@ def _map(library: Library, info: CollectionInfo) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _spots(_library: Library, name: str, vectors: int) -> list[Spot]:
+def _spots(_library: Library, user: str, name: str, vectors: int) -> list[Spot]:
     return _library.spots(name)
 
 

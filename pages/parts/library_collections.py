@@ -11,8 +11,8 @@ from pages.parts import address, home, undo
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count, when
-from research.errors import ConfigError
-from research.search.library import FACTBOOK, FolderReport
+from research.errors import REFUSED, ConfigError
+from research.search.indexing import FACTBOOK, FolderReport
 from research.search.overview import CollectionInfo
 from research.workbench import Workbench
 
@@ -108,7 +108,7 @@ def _refresh(bench: Workbench, name: str) -> None:
     try:
         found: FolderReport | str = bench.library.add_folder(Path(name))
         bench.library.start_embedding()
-    except ConfigError as error:
+    except REFUSED as error:
         found = str(error)
     st.session_state["library-refreshed"] = name, found
     st.session_state[CHANGED] = True

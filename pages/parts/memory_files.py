@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts import memory_filters
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.workbench import Workbench
 
 MOST_MB = 50
@@ -35,7 +35,7 @@ def draw(bench: Workbench) -> None:
         try:
             with st.spinner(t("Remembering")):
                 done = bench.memory.load(file.getvalue().splitlines())
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("Nothing was imported"))
             return
     st.session_state["memory-files"] = turn + 1

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.parts import address, runs_filters
 from pages.parts.language import later, t
+from pages.parts.words import apart
 from research.errors import ConfigError
 from research.memory import KINDS, PROVENANCES, Filters
 from research.text import clip
@@ -76,7 +77,7 @@ def draw(bench: Workbench) -> None:
             key = address.shows(f"memory-{name}", list(wanted))
             st.multiselect(
                 t(title), options, key=key, on_change=address.changed, args=(key, _changed, name), placeholder=t("any"),
-                format_func=named[name], disabled=not options,
+                format_func=apart(options, named[name]), disabled=not options,
             )  # fmt: skip
         runs_filters.when(t("Learned in the"), "memory")
         key = address.shows("memory-pinned", _pinned())

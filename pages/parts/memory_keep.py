@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.events import Remembered
 from research.memory import Filters
 from research.memory.learning import remember
@@ -35,7 +35,7 @@ def draw(bench: Workbench, view: RunView) -> None:
             try:
                 with st.spinner(t("Remembering")):
                     added = bench.memory.add(found)
-            except ConfigError as error:
+            except REFUSED as error:
                 st.error(plain(str(error)), title=t("Nothing was kept"))
                 return
             new = sum(each.new for each in added)

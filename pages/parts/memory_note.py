@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts import address
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.memory import Entry
 from research.workbench import Workbench
 
@@ -37,7 +37,7 @@ def form(bench: Workbench, key: str, *, primary: bool = False) -> None:
         try:
             with st.spinner(t("Remembering")):
                 (added,) = bench.memory.add([Entry(text or "", tags=tuple(tags))])
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("The note was not kept"))
             return
         if not added.new:
@@ -62,7 +62,7 @@ def edit(bench: Workbench, entry: Entry) -> None:
         try:
             with st.spinner(t("Remembering")):
                 bench.memory.edit(entry.id, text=text or "", tags=tags)
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("The change was not kept"))
             return
     st.session_state["memory-edits"] = st.session_state.get("memory-edits", 0) + 1

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.language import later, t
 from pages.parts.safe import plain
 from research import doctor
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.recipe import ROLES
 from research.workbench import Workbench
 
@@ -89,7 +89,7 @@ def _check(bench: Workbench, name: str) -> None:
     """Names what a model lacks, beside where it was chosen; no server is asked."""
     try:
         bench.model(name)
-    except ConfigError as error:
+    except REFUSED as error:
         st.session_state["options-wrong"] = True
         st.markdown(f":red[:material/error: {plain(str(error))}]")
 

@@ -11,7 +11,7 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 from research import presets
 from research.desk import Preset
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.presets import BUILT_IN, SHAPE, Choices, Fitted
 from research.workbench import Workbench
 
@@ -66,7 +66,7 @@ def _chosen() -> None:
         return
     try:
         choose(home.bench(), name)
-    except ConfigError as error:
+    except REFUSED as error:
         st.session_state["preset"], st.session_state["preset-error"] = None, str(error)
 
 
@@ -91,7 +91,7 @@ def _keep() -> None:
     before = next((each for each in bench.desk.presets() if each.name == name), None)
     try:
         presets.keep(bench, name, Choices(**st.session_state["chosen"]))
-    except ConfigError as error:
+    except REFUSED as error:
         st.session_state["preset-error"] = str(error)
         return
     st.session_state["preset"], st.session_state["preset-name"] = name, ""

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts import head
 from pages.parts.language import t
 from pages.parts.safe import plain, prose
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.store import RunRow
 from research.text import clip
 from research.workbench import Workbench
@@ -39,7 +39,7 @@ def draw(bench: Workbench, row: RunRow) -> None:
 def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:
     try:
         bench.engine.go_on(run_id, text)
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("The run was not resumed"))
         return
     st.rerun()
@@ -49,7 +49,7 @@ def _end(bench: Workbench, run_id: str) -> None:
     try:
         bench.engine.stop(run_id)
         bench.engine.wait(run_id, 10)
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("The run was not ended"))
         return
     st.rerun()

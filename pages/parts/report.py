@@ -44,7 +44,9 @@ _KNOTS = re.compile(r"[\[\]*_`~]{40}|(?:\[[^\[\]\n]{0,3}+){30}|(?:[*_]{1,3}+[^\s
 
 def draw(view: RunView, row: RunRow) -> None:
     """The report of a run, or as much of it as there was at that time, with what changed in its last round."""
-    if view.error:
+    if view.error and view.status == "paused":
+        st.warning(plain(clip(view.error, BEFORE)), title=t("The run rests: resume it when this is mended"))
+    elif view.error:
         st.error(plain(clip(view.error, BEFORE)), title=t("The run failed"))
         if view.traceback:
             with st.expander(t("Technical details"), type="compact"):

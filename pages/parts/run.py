@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import after, agents, head, recalled, reply, report, scrubber, timeline, watching
+from pages.parts import after, agents, fork_form, fork_kept, head, recalled, reply, report, scrubber, timeline, watching
 from pages.parts.language import t
 from pages.parts.safe import plain
-from research.errors import ConfigError
+from research.errors import ConfigError, StoreUnavailable
 from research.store import RunRow
 from research.text import clip
 from research.view import RunView
@@ -33,14 +33,16 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         st.error(plain(str(error)), title=t("No such run"))
         return
     view = watching.present(bench, row)
-    live = view.running and not head.lost(row)
+    live = view.running and not bench.engine.forsaken(row)
     head.title(row, live)
     with st.container(key="run", gap="small"):
         if row.question != above.strip():
             _question(row.question)
         top = st.container(gap="xsmall")
+        fork_kept.draw(bench, row, view)
+        fork_form.draw(bench, row, view)
         last = max((r.number for r in view.rounds if r.agent == "main"), default=0)
-        number = scrubber.choose(bench, row, view, last, live)
+        number = scrubber.choose(row, view, last, live)
         shown = view if number >= last else watching.past(bench, row, number)
         agent = agents.choose(bench, row, shown)
         rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
@@ -98,10 +100,12 @@ def _follow(
         try:
             watching.present(bench, row)
             # What is new is drawn here first, which is quick; with the next tick the page settles it where it stays.
-            if changed or not view.running or head.lost(bench.store.run(row.id)):
+            if changed or not view.running or bench.engine.forsaken(bench.store.run(row.id)):
                 st.rerun()
         except ConfigError:
             st.rerun()  # it was deleted meanwhile
+        except StoreUnavailable:
+            return  # the next tick asks again
         changed = _outgrown(drawn, _standing(view))
         now = time.time()
         with top:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.parts import address, head, runs_table, undo
+from pages.parts import address, fork_form, head, runs_table, undo
 from pages.parts.language import t
 from pages.parts.words import count
 from research import importing
@@ -18,6 +18,8 @@ from research.workbench import Workbench
 
 MOST = 4
 """Runs that stand side by side in a comparison."""
+LAST = 9_999
+"""A round after the last that a fork may keep: the form begins with that one."""
 TAG_LONGEST, TAGS_MOST = 40, 20
 
 
@@ -39,6 +41,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow], checked: bool) -> None:
                 "pages/ask.py", label=t("Run again…"), icon=":material/replay:", query_params={"again": ids[0]},
                 help=t("The same question, with this recipe or another one."),
             )  # fmt: skip
+            fork_form.link(t("Fork …"), "runs-fork", LAST, ids[0])
         _tags(bench, rows)
         st.download_button(
             t("Export"), _file(bench, ids), f"{ids[0]}.jsonl" if len(ids) == 1 else "runs.zip", key="runs-export",

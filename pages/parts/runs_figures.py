@@ -20,8 +20,8 @@ EVERY_S = 0.5
 
 
 @st.cache_resource(show_spinner=False)
-def _known() -> dict[tuple[str, float], Figures | None]:
-    """By run and the time of its end: what has ended does not change any more."""
+def _known(home: str) -> dict[tuple[str, float], Figures | None]:
+    """By run and the time of its end: what has ended does not change any more.  Each user has figures of his own."""
     return {}
 
 
@@ -29,7 +29,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
     """At once where the runs were read before; otherwise the line grows while they are."""
     ended = [row for row in rows if row.outcome and row.status != "waiting_input"]
     if not _read(bench, ended):
-        _line(rows, ended, more, 0)
+        _line(bench, rows, ended, more, 0)
         return
 
     @st.fragment(run_every=EVERY_S)
@@ -37,14 +37,14 @@ def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
         rest = _read(bench, ended)
         if not rest:
             st.rerun()  # without the timer
-        _line(rows, ended, more, rest)
+        _line(bench, rows, ended, more, rest)
 
     follow()
 
 
 def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
     """Read runs for a moment; how many are left."""
-    known, begun = _known(), time.monotonic()
+    known, begun = _known(str(bench.settings.home)), time.monotonic()
     missing = [row for row in ended if (row.id, row.updated) not in known]
     while missing and time.monotonic() - begun < AT_ONCE_S:
         row = missing.pop(0)
@@ -52,8 +52,8 @@ def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
     return len(missing)
 
 
-def _line(rows: Sequence[RunRow], ended: Sequence[RunRow], more: bool, rest: int) -> None:
-    known = _known()
+def _line(bench: Workbench, rows: Sequence[RunRow], ended: Sequence[RunRow], more: bool, rest: int) -> None:
+    known = _known(str(bench.settings.home))
     found = together([each for row in ended if (each := known.get((row.id, row.updated)))])
     runs = count(len(rows), "run")
     parts = [t("{runs} of more", runs=runs) if more else runs]

@@ -9,7 +9,7 @@ from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
 from research import importing
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.workbench import Workbench
 
 
@@ -51,7 +51,7 @@ def _read(bench: Workbench, key: str) -> None:
         try:
             runs = importing.read_runs(file.getvalue())
             kept += [importing.keep(bench.store, saved) for saved in runs]
-        except ConfigError as error:
+        except REFUSED as error:
             wrong.append((file.name, str(error)))
     if not kept and not wrong:
         return  # a file was taken back

@@ -11,7 +11,7 @@ from pages.parts import head
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import clock
-from research.errors import ConfigError
+from research.errors import ConfigError, StoreUnavailable
 from research.store import RunRow
 from research.text import clip
 from research.view import RunView
@@ -37,6 +37,8 @@ def draw(bench: Workbench, rows: Sequence[RunRow]) -> None:
                 now = bench.store.run(row.id)
             except ConfigError:
                 st.rerun()  # it was deleted meanwhile
+            except StoreUnavailable:
+                return  # the next tick asks again
             if now.status != "running" or head.lost(now):
                 st.rerun()
             view = views[row.id]

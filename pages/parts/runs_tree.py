@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import address, runs_filters, runs_table
+from pages.parts import address, fork_kept, runs_filters, runs_table
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research.errors import ConfigError
@@ -15,6 +15,8 @@ from research.workbench import Workbench
 MOST = 30
 """Runs of a family that are drawn."""
 DEEP = 12
+FEW = 8
+"""A family of so many is seen at once; a larger one opens."""
 
 
 def draw(bench: Workbench, run_id: str) -> None:
@@ -27,9 +29,10 @@ def draw(bench: Workbench, run_id: str) -> None:
     if len(family) < 2:
         return
     title = t("Family of this run · {n} runs", n=len(family))
-    with st.container(key="runs-tree"), st.expander(title, icon=":material/account_tree:"):
+    seen = st.expander(title, expanded=len(family) <= FEW, icon=":material/account_tree:")
+    with st.container(key="runs-tree"), seen:
         for depth, member in family:
-            label = _label(member, depth)
+            label = _label(bench, member, depth)
             if member.id == row.id:
                 st.markdown(f"{_indent(depth)}**{label}**")
             else:
@@ -61,15 +64,18 @@ def _family(bench: Workbench, row: RunRow, depth: int, seen: set[str]) -> list[t
     return found
 
 
-def _label(row: RunRow, depth: int) -> str:
+def _label(bench: Workbench, row: RunRow, depth: int) -> str:
     """How it came about, what is its own, and how it stands."""
     question = plain(clip(" ".join(row.question.split()), 60))
     recipe = plain(f"{runs_filters.framework(row.recipe.framework)} / {row.recipe.context} / {row.recipe.model}")
     standing = runs_table.ending(row)
     match row.origin.how if row.origin and depth else "":
         case "fork":
-            number = row.origin.round if row.origin else 0
-            return t("Fork at round {number}: {recipe} · {standing}", number=number, recipe=recipe, standing=standing)
+            own = fork_kept.taken(bench, row)
+            told = fork_kept.mark(own) if own else ""
+            number = own.round if own else 0
+            return t("Fork at round {number}: {recipe} · {standing} · {mark}",
+                     number=number, recipe=recipe, standing=standing, mark=told)  # fmt: skip
         case "follow_up":
             return t("Follow-up: {question} · {standing}", question=question, standing=standing)
         case "rerun":

@@ -6,19 +6,17 @@ import time
 
 import streamlit as st
 
+from pages.parts import fork_form
 from pages.parts.language import t
-from pages.parts.safe import plain
-from research.errors import ConfigError
 from research.store import RunRow
 from research.view import RunView
-from research.workbench import Workbench
 
 PLAY_S = 1.2
 """How long a round stands while the run plays."""
 SPEEDS = {"0.5×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0}
 
 
-def choose(bench: Workbench, row: RunRow, view: RunView, last: int, live: bool) -> int:
+def choose(row: RunRow, view: RunView, last: int, live: bool) -> int:
     """The round to show, from the slider, the number, the link or the play button; the last one when none was chosen.
 
     A run at work is followed as long as its last round is shown.
@@ -59,8 +57,8 @@ def choose(bench: Workbench, row: RunRow, view: RunView, last: int, live: bool) 
         if number < last:
             speed = _speed()
             _back(row, chosen, live)
-        if number < last or not live:
-            _fork(bench, row, view, number)
+        if (number < last or not live) and number <= view.forkable:
+            fork_form.link(t("Fork from this round …"), f"fork-{row.id}", number)
     st.session_state[linked] = str(number) if number < last else ""
     if number < last:
         st.query_params["round"] = str(number)
@@ -86,20 +84,6 @@ def _back(row: RunRow, chosen: str, live: bool) -> None:
     st.button(
         t("Back to now") if live else t("To the end"), key=f"last-{row.id}", icon=":material/last_page:", on_click=back
     )
-
-
-def _fork(bench: Workbench, row: RunRow, view: RunView, number: int) -> None:
-    if number <= view.forkable and st.button(
-        t("Fork from this round"), key=f"fork-{row.id}", icon=":material/call_split:",
-        help=t("A new run that has these rounds in common with this one and goes on by itself."),
-    ):  # fmt: skip
-        try:
-            forked = bench.engine.fork(row.id, number)
-        except ConfigError as error:
-            st.error(plain(str(error)), title=t("The run was not forked"))
-            return
-        st.query_params.from_dict({"run": forked})
-        st.rerun()
 
 
 def _play_on(number: int, last: int, chosen: str, playing: str, every_s: float) -> None:

@@ -10,7 +10,7 @@ from pages.parts import settings_trials
 from pages.parts.language import t
 from pages.parts.safe import plain
 from research import keys
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.settings import ADDRESSES, Settings, variable
 from research.workbench import Workbench
 
@@ -84,7 +84,7 @@ def _save(bench: Workbench, name: str, fields: list[str], work: settings_trials.
             bench.settings, **{field: value for field, value in entered.items() if value or field not in ADDRESSES}
         )
         bench.reload()
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("Nothing was saved"))
         return
     settings_trials.start(bench, name, work)
@@ -96,7 +96,7 @@ def _forget(bench: Workbench, name: str, key: str) -> None:
     try:
         keys.forget(bench.settings, key)
         bench.reload()
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("The key was not removed"))
         return
     settings_trials.forget(name)

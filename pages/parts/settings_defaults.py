@@ -13,7 +13,7 @@ from pages.parts.safe import plain
 from pages.parts.settings_services import ORIGINS
 from pages.parts.words import count
 from research import embedders, keys
-from research.errors import ConfigError
+from research.errors import REFUSED, ConfigError
 from research.settings import Settings, variable
 from research.workbench import Workbench
 
@@ -104,7 +104,7 @@ def _save(bench: Workbench, entered: dict[str, Any]) -> None:
             embedders.create(changed["embedder"])
         keys.save(settings, **{field: None if field in usual else value for field, value in changed.items()})
         bench.reload()
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("Nothing was saved"))
         return
     if "embedder" in changed:

@@ -19,7 +19,7 @@ from pages.parts.settings_services import frame
 from pages.parts.words import count
 from research import doctor, embedders, space
 from research.doctor import Check
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.workbench import Workbench
 
 SHOWN: Final = ("streamlit", "numpy", "openai", "anthropic", "mcp", "xllamacpp", "sentence-transformers")
@@ -54,7 +54,7 @@ def data(bench: Workbench) -> None:
                 won = space.clean(home)
             st.session_state["cleaned"] = won
             st.rerun()
-        except ConfigError as error:
+        except REFUSED as error:
             st.error(plain(str(error)), title=t("Nothing was lost"))
     if "cleaned" in st.session_state:
         st.caption(t("{size} were given back.", size=size(st.session_state.pop("cleaned"))))
@@ -70,7 +70,7 @@ def parts(bench: Workbench) -> None:
         for name, how in bench.mcp.configured():
             _part(bench, f"mcp {name}", t("MCP server {name}", name=plain(name)), f"`{_code(how)}`",
                   partial(doctor.mcp_server, name=name))  # fmt: skip
-    except ConfigError as error:
+    except REFUSED as error:
         st.error(plain(str(error)), title=t("No MCP server can be used"))
     found = ", ".join(f"{name} {version(name)}" for name in SHOWN)
     st.caption(f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}, {plain(found)}")

@@ -122,6 +122,8 @@ def _call(call: CallView, now: float | None) -> str:
 
 
 def _came_back(seen: Observation) -> str:
+    if seen.edited:
+        return t("edited by you")
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
     said = plain(clip(" ".join(seen.text[:500].split()), 60))

@@ -10,7 +10,7 @@ from streamlit.typing import UploadedFile
 from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import count
-from research.errors import ConfigError
+from research.errors import REFUSED
 from research.readers import MAX_BYTES, SUFFIXES
 from research.search import uploads
 from research.workbench import Workbench
@@ -54,7 +54,7 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
         if report.saved or report.known:
             bench.library.add_folder(folder, progress)
             bench.library.start_embedding()
-    except ConfigError as error:
+    except REFUSED as error:
         bar.empty()
         st.error(plain(str(error)), title=t("The documents were not added"))
         return

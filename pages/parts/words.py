@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pages.parts.language import current, later, t
+
+if TYPE_CHECKING:
+    from research.estimate import Span
 
 VERDICTS = {
     "supported": ("green", "check", later("Supported: the quote holds the figures and most of the words.")),
@@ -53,6 +59,12 @@ def short(count: int) -> str:
     return f"{count / 1_000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
 
 
+def between(spans: Sequence[Span]) -> str:
+    """What some expectations come to together: `3.1k–2.4M`."""
+    low, high = short(round(sum(span.low for span in spans))), short(round(sum(span.high for span in spans)))
+    return low if low == high else f"{low}–{high}"
+
+
 def money(usd: float | None) -> str:
     """`$0.00`, `$0.0031`, `unknown`; not yet escaped for Markdown."""
     if usd is None:
@@ -74,3 +86,14 @@ def when(seconds: float) -> str:
 
     local = datetime.datetime.fromtimestamp(seconds)
     return format_datetime(local, "d MMM y, HH:mm" if current() == "en" else "y年M月d日 HH:mm", locale=current())
+
+
+def apart(options: Sequence[str], name: Callable[[str], str]) -> Callable[[str], str]:
+    """The names of a widget's options, each once: Streamlit tells options apart by their words alone."""
+    names: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    for each in options:
+        words = name(each)
+        used[words] += 1
+        names[each] = words if used[words] == 1 else f"{words} ({used[words]})"
+    return names.__getitem__

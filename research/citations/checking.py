@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -69,17 +69,20 @@ def check(
     the figures were computed (`computed`: outputs of the python tool).  `partial`: some of it does not stand there.
     `unsupported`: the source says otherwise, or none of it stands there.  `embedder` helps where words differ.
     """
-    checker = _Checker(answer, sources, computed, embedder)
-    return tuple(citation for statement in statements(answer) for citation in checker.citations(statement))
+    told = statements(answer)
+    checker = _Checker(answer, {n for each in told for n in each.numbers}, sources, computed, embedder)
+    return tuple(citation for statement in told for citation in checker.citations(statement))
 
 
 class _Checker:
     def __init__(
-        self, answer: str, sources: Sequence[Source], computed: Iterable[str], embedder: Embedder | None
-    ) -> None:
+        self, answer: str, cited: Container[int], sources: Sequence[Source], computed: Iterable[str],
+        embedder: Embedder | None,
+    ) -> None:  # fmt: skip
         self.lines: dict[int, list[Sentence]] = {}
         for source in sources:
-            self.lines.setdefault(source.n, []).extend(lines_of(source))
+            if source.n in cited:
+                self.lines.setdefault(source.n, []).extend(lines_of(source))
         self.names = Names([answer, *(f"{source.title}\n{source.quote}" for source in sources)])
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.embedder = embedder

@@ -13,7 +13,8 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from research.text import clip
+from research import decoding
+from research.text import clip, unfenced
 from research.types import Citation, Message, Source
 
 BATCH = 12
@@ -89,11 +90,8 @@ def judged(text: str, citations: Sequence[Citation]) -> tuple[Citation, ...]:
     A judge may raise `partial` to `supported` and lower anything; from `unsupported` it raises only to `partial`, and a
     dead number stays dead.
     """
-    body = text.strip()
-    if body.startswith("```") and body.endswith("```"):
-        body = body.removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
-        verdicts = msgspec.json.decode(body, type=_Verdicts).verdicts
+        verdicts = decoding.decode(unfenced(text), _Verdicts).verdicts
     except msgspec.DecodeError:
         return tuple(citations)
     numbers = [verdict.claim for verdict in verdicts]

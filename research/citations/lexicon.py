@@ -133,26 +133,25 @@ WEAK = frozenset(
 )
 """Words that say how something is told; they weigh little when a claim is compared with a source."""
 
-_SIDES: dict[str, frozenset[tuple[int, int]]] = {}
 
-
+@lru_cache(maxsize=1)
 def _table() -> dict[str, frozenset[tuple[int, int]]]:
-    if not _SIDES:
-        lines = [line for text in (OPPOSITES, ALIKE) for line in text.strip().replace("\n ", " ").splitlines()]
-        built: dict[str, set[tuple[int, int]]] = {}
-        for scale, line in enumerate(lines):
-            for side, words in enumerate(line.split("|")):
-                for word in words.split():
-                    built.setdefault(word, set()).add((scale, side))
-        _SIDES.update({word: frozenset(ends) for word, ends in built.items()})
-        # Forms that are not listed are known by their stem, where it is no other listed word's.
-        roots: dict[str, set[frozenset[tuple[int, int]]]] = {}
-        for word, ends in _SIDES.items():
-            roots.setdefault(stem(word), set()).add(ends)
-        for root, found in roots.items():
-            if len(found) == 1 and len(root) > 3:
-                _SIDES.setdefault(root, *found)
-    return _SIDES
+    """Ends of scales by word.  Two threads may both build it at first; neither sees it half built."""
+    lines = [line for text in (OPPOSITES, ALIKE) for line in text.strip().replace("\n ", " ").splitlines()]
+    built: dict[str, set[tuple[int, int]]] = {}
+    for scale, line in enumerate(lines):
+        for side, words in enumerate(line.split("|")):
+            for word in words.split():
+                built.setdefault(word, set()).add((scale, side))
+    table = {word: frozenset(ends) for word, ends in built.items()}
+    # Forms that are not listed are known by their stem, where it is no other listed word's.
+    roots: dict[str, set[frozenset[tuple[int, int]]]] = {}
+    for word, ends in table.items():
+        roots.setdefault(stem(word), set()).add(ends)
+    for root, found in roots.items():
+        if len(found) == 1 and len(root) > 3:
+            table.setdefault(root, *found)
+    return table
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,8 @@ _NOT_NAMES = frozenset(
     "mrs ms dr lord lady sir est fy he she it they we you his her its their our my this that these those there yes no "
     "celsius fahrenheit kelvin ad bc ce bce am pm usd eur gbp lng co2 pm2 kwh mwh gwh twh".split()
 )
+_BEFORE_NAMES = STOP_WORDS | _NOT_NAMES
+_POSSESSIVE = re.compile(r"['’]s?$")
 _DEMONYMS = {
     "french": "FR", "german": "DE", "dutch": "NL", "british": "GB", "britain": "GB", "great britain": "GB", "uk": "GB",
     "u.k.": "GB", "swiss": "CH", "danish": "DK", "dane": "DK", "spanish": "ES", "polish": "PL", "pole": "PL",
@@ -76,9 +78,9 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
     found = [(m.start(), m.group(), countries()[m.group()]) for m in _chinese_countries().finditer(text)]
     for match in _RUN.finditer(text):
         written, place = match.group(), match.start()
-        written = re.sub(r"['’]s?$", "", written)
+        written = _POSSESSIVE.sub("", written)
         words = written.split()
-        while words and words[0].lower() in STOP_WORDS | _NOT_NAMES:
+        while words and words[0].lower() in _BEFORE_NAMES:
             place += len(words[0]) + 1
             words = words[1:]
         while words and words[-1].lower() in _NOT_NAMES:
@@ -92,8 +94,10 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
 
 def _apart(name: str) -> list[str]:
     """`Real GDP of Chile` names Chile; `University of Leeds` is one name."""
+    if " of " not in name:
+        return [name]
     parts = re.split(r" of (?:the )?", name)
-    if len(parts) > 1 and (key(parts[-1]).isupper() or any(w.lower() in _NOT_NAMES for w in parts[0].split())):
+    if key(parts[-1]).isupper() or any(w.lower() in _NOT_NAMES for w in parts[0].split()):
         return (
             [name]
             if key(name).isupper()
@@ -104,13 +108,15 @@ def _apart(name: str) -> list[str]:
 
 def starts_sentence(text: str, place: int) -> bool:
     """Whether a capital at this place says nothing: the beginning, or after a stop, colon, quote or bullet."""
-    before = text[:place].rstrip(" \t\"“‘'([*_#>-–—")
+    before = text[max(0, place - 64) : place].rstrip(" \t\"“‘'([*_#>-–—")
     return not before or before[-1] in ".!?:;。！？：；\n|"
 
 
 def key(name: str) -> str:
     """The code of a country, else the lower-case words."""
-    plain = re.sub(r"'s?$|'s(?= )", "", name.replace("’", "'")).casefold()
+    plain = name.replace("’", "'").casefold()
+    if "'" in plain:
+        plain = re.sub(r"'s?$|'s(?= )", "", plain)
     plain = plain.removeprefix("the ")
     return countries().get(plain) or countries().get(plain.removesuffix("s")) or plain
 

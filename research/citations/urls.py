@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from urllib.parse import unquote
 
 from research.citations.marks import MARK, around_code, normalised
@@ -68,8 +69,12 @@ class Seen:
             doi = str(source.csl.get("DOI", ""))
             if doi:
                 self.number.setdefault(plain(doi), source.n)
-        texts = [question, *(part for source in sources for part in (source.title, source.quote))]
-        self.quoted = {plain(url) for part in texts for url in found(part)} - {""}
+        self._texts = [question, *(part for source in sources for part in (source.title, source.quote))]
+
+    @cached_property
+    def quoted(self) -> set[str]:
+        """Those that only stand in a quote: most reports name none, and long quotes take a while to go through."""
+        return {plain(url) for part in self._texts for url in found(part)} - {""}
 
     def knows(self, url: str) -> int | None:
         """The number of the source; 0 when the url was only quoted; None when nothing showed it."""

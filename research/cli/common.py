@@ -23,10 +23,13 @@ EXIT = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "stopped":
 def open_home(arguments: argparse.Namespace) -> Workbench:
     # sqlite-utils loads pandas where it is installed, only to know its types: half a second that no command uses.
     sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    from research import logs
     from research.settings import load
     from research.workbench import Workbench
 
-    return Workbench(load(home=arguments.home))
+    settings = load(home=arguments.home)
+    logs.start(settings.logs, settings.log_level)
+    return Workbench(settings)
 
 
 def load(arguments: argparse.Namespace) -> tuple[Workbench, list[Any]]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from research import decoding
 from research.cli.common import index, open_home
 from research.errors import ConfigError, WorkbenchError
 
@@ -43,7 +44,7 @@ def parse(arguments: argparse.Namespace) -> int:
     from research.types import ToolSpec
 
     try:
-        tools = msgspec.json.decode(Path(arguments.tools).read_bytes(), type=list[ToolSpec])
+        tools = decoding.decode(Path(arguments.tools).read_bytes(), list[ToolSpec])
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigError(f"--tools {arguments.tools}: a JSON list of tools is accepted: {error}") from error
     for number, line in enumerate(sys.stdin.buffer, 1):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +16,7 @@ from research.cli.common import index, load, names, open_home, pairs, print_run,
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
-    from research.engine import Followed
+    from research.driving import Followed
     from research.view import RunView
     from research.workbench import Workbench
 
@@ -29,6 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     before = bench.store.run(arguments.follow).id if arguments.follow else None
     recipe = bench.recipe(**_choices(bench, arguments))
     index(bench, recipe.folders)
+    if arguments.detach and bench.settings.engine == "workers":
+        if before is None:
+            print(bench.engine.start(arguments.question, recipe, arguments.run_id))
+        else:
+            print(bench.engine.follow_up(before, arguments.question, recipe))
+        return 0
     if arguments.detach:
         return _detach(bench)
     from research.view import RunView
@@ -84,9 +91,18 @@ def fork(arguments: argparse.Namespace) -> int:
         }
         recipe = bench.recipe(**choices)
     index(bench, row.recipe.folders)
-    events = bench.engine.forked(row.id, arguments.round, recipe=recipe)
+    edits = {name: _written(path) for name, path in pairs(arguments.edit, "--edit").items()}
+    events = bench.engine.forked(row.id, arguments.round, recipe=recipe, question=arguments.question, edits=edits)
     print(f"run {events.run_id}", file=sys.stderr, flush=True)
     return print_run(_watch(bench, events, RunView()), arguments.json)
+
+
+def _written(path: str) -> str:
+    """The text of a file; `-` is standard input.  Raises `ConfigError`."""
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--edit: {path} cannot be read: {error}") from error
 
 
 def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:

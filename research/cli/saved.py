@@ -41,18 +41,24 @@ def _metrics(runs: Sequence[Sequence[Event]], as_json: bool) -> int:
     if found is None:
         raise ConfigError("no run has ended yet: there is nothing to measure")
     values = msgspec.structs.asdict(found)
-    print(json.dumps(values) if as_json else "\n".join(f"{name}: {value:.3g}" for name, value in values.items()))
+    print(json.dumps(values) if as_json else "\n".join(f"{name}: {_figure(value)}" for name, value in values.items()))
     return 0
 
 
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
 def show(arguments: argparse.Namespace) -> int:
+    from research.comparing import kin
     from research.exports.json import as_dict
     from research.view import fold
 
-    _, events = load(arguments)
+    bench, events = load(arguments)
     view = fold(events)
     if arguments.json:
-        print(json.dumps(as_dict(view, events if arguments.events else None), ensure_ascii=False))
+        told = as_dict(view, events if arguments.events else None) | kin(bench.store, bench.store.run(arguments.run))
+        print(json.dumps(told, ensure_ascii=False))
         return 0
     print_run(view, as_json=False)
     return 0

@@ -74,12 +74,16 @@ Row = tuple[Step | None, ...]
 """One step or gap for each run, in the order of the runs."""
 
 
-def steps(view: RunView) -> list[Step]:
-    """The steps of a run in order; what agents did beside each other stands agent by agent."""
+def steps(view: RunView, after: int = 0) -> list[Step]:
+    """The steps of a run in order; what agents did beside each other stands agent by agent.
+
+    `after`: only those that follow the main agent's round of that number.
+    """
     ordered: list[RoundView] = []
     beside: list[RoundView] = []
     place = {agent: index for index, agent in enumerate(dict.fromkeys(current.agent for current in view.rounds))}
-    for current in view.rounds:
+    over = (n for n, current in enumerate(view.rounds) if current.agent == "main" and current.number > after)
+    for current in view.rounds[next(over, len(view.rounds)) if after else 0 :]:
         if current.agent == "main":
             ordered += [*sorted(beside, key=lambda each: place[each.agent]), current]
             beside = []
@@ -99,16 +103,17 @@ MOST = 1_000
 """Steps of a run that are put beside those of others."""
 
 
-def align(views: Sequence[RunView]) -> list[Row]:
+def align(views: Sequence[RunView], after: int = 0) -> list[Row]:
     """Every step of every run once, each run's in its own order, as much as possible in common rows.
 
+    `after`: only the steps that follow the main agent's round of that number.
     The first two runs are aligned, then each other one with the rows so far (progressive alignment; Feng and Doolittle
     1987), each time by the heaviest common subsequence (Needleman and Wunsch 1970).  Time and memory: rows × steps, so at
     most `MOST` steps of a run are taken.
     """
     rows: list[Row] = []
     for column, view in enumerate(views):
-        rows = _joined(rows, steps(view)[:MOST], column)
+        rows = _joined(rows, steps(view, after)[:MOST], column)
     return rows
 
 

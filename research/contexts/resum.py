@@ -31,7 +31,7 @@ def resum(
     run.bound = max_tokens
     messages = _messages(run)
     covered = run.transcript.summary.covers if run.transcript.summary else 0
-    if tokens.count_messages(messages, run.recipe.model) <= threshold * max_tokens or run.transcript.length == covered:
+    if run.tokens(messages, run.recipe.model) <= threshold * max_tokens or run.transcript.length == covered:
         return messages
     previous = run.transcript.summary.text if run.transcript.summary else ""
     turns, upto = run.turns(covered), run.transcript.length

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from research.events import Edited, ReportEdited
 from research.exports.blocks import Block, Heading, Span, parse, visible, words
 from research.exports.csl import web
 from research.exports.words import SYMBOLS, Words, words_of
@@ -174,6 +175,11 @@ def checked(view: RunView, say: Words) -> tuple[Told, ...]:
     uncited = [_line(sentence) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
     told = []
+    if view.edits:
+        text = say(
+            "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")
+        )
+        told.append(Told(text, _listed([_edit(edit, say) for edit in view.edits], say)))
     if view.citations:
         told.append(
             Told(say("{count} checked: {told}.", count=say.count(len(view.citations), "citation"), told=counts))
@@ -187,6 +193,12 @@ def checked(view: RunView, say: Words) -> tuple[Told, ...]:
         text = say("{count} taken out that no source had shown:", count=say.count(len(removed), "address"))
         told.append(Told(text, _listed(removed, say), addresses=True))
     return tuple(told)
+
+
+def _edit(edit: Edited | ReportEdited, say: Words) -> str:
+    if isinstance(edit, ReportEdited):
+        return say("the evolving report")
+    return _line(f"{edit.observation.name}: {edit.observation.text}")
 
 
 def _listed(items: list[str], say: Words) -> tuple[str, ...]:

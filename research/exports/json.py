@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from research.events import Event, encode
+from research.events import Edited, Event, ReportEdited, encode
 from research.progress import entries
 from research.view import RunView
 
@@ -70,6 +70,8 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         ],
         "seconds": round(view.seconds, 3),
     }
+    if view.edits:
+        result["edits"] = [_edit(edit) for edit in view.edits]
     if view.recalled is not None:
         seen = view.recalled
         result["recalled"] = {"ok": seen.ok, "entries": list(entries(seen)), "text": seen.text}
@@ -82,3 +84,10 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
     if events is not None:
         result["events"] = [msgspec.json.decode(encode(event)) for event in events]
     return result
+
+
+def _edit(edit: Edited | ReportEdited) -> dict[str, str]:
+    """What the user wrote in the place of what; `call` is "report" for the evolving report."""
+    if isinstance(edit, ReportEdited):
+        return {"call": "report", "by": "user", "text": edit.report, "was": edit.was}
+    return {"call": edit.observation.call_id, "by": "user", "text": edit.observation.text, "was": edit.was}

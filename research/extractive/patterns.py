@@ -46,6 +46,14 @@ BEFORE = re.compile(
 )
 SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
+SHARE = re.compile(
+    r"\b(?:share|proportion|percentage|percent|per ?cent|fraction|portion) of\b|占比|比例|比重|份额|百分之几|百分之多少|百分比"
+)
+IN_PARTS = re.compile(
+    r"%|‰|\b(?:percent(?:age)?|per ?cent|shares?|proportions?|fractions?|ratios?|rates?|halves|half|thirds?|quarters?|"
+    r"(?:one|two|three|four|\d+) (?:in|out of) (?:every )?(?:two|three|four|five|ten|\d+))\b|百分|成(?![立为员长])|比例|占"
+)
+"""A figure that tells a part of a whole."""
 YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
 NAME = re.compile(
     r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
@@ -57,6 +65,7 @@ YARDSTICK = re.compile(
 )
 POPULACE = re.compile(
     r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|"
-    r"of (?:the |its |their )?(?:population|people)|'s (?:population|people)\b(?!\s*(?:[,?.]|and\b|$))|% of|share of|"
-    r"percent|fraction|proportion|people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
+    r"of (?:the |its |their )?(?:population|people)|'s (?:population|people)\b(?!\s*(?:[,?.]|and\b|$))|"
+    r"(?:%|share|per ?cent|percentage|fraction|proportion) of [^,;.?]{0,30}(?:population|people)|"
+    r"people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
 )

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from research.extractive import patterns
 from research.extractive.lexicon import aliases, concepts, filler, openers
+from research.extractive.shares import part_of, whole_of, without_whole
 from research.text import STOP_WORDS, has_cjk, tokens
 
 Operation = Literal["lookup", "growth", "compare", "sum", "count"]
@@ -25,6 +26,8 @@ class Target(Struct, frozen=True):
     """Tokens right beside it, e.g. `density`: they belong to it if sources use them to name things."""
     near: tuple[str, ...] = ()
     """Other tokens of the clause, e.g. `women`: a line that holds them is better, one that does not may still do."""
+    share: bool = False
+    """A part of a whole is asked for: a line that gives an amount does not answer."""
 
     @property
     def text(self) -> str:
@@ -137,13 +140,21 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
             labels = [_IMPLIED[implied.group()]]
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
+    operation, years = _operation(lower, labels, years, names)
+    part = None
+    if operation != "growth":
+        whole = whole_of(lower, found)
+        if whole and whole[0] in labels:
+            labels = without_whole(lower, found, labels, whole, words=bool(beside or near))
+            if not labels:
+                words = tuple(dict.fromkeys([*_content(lower[slice(*whole[1])]), *words, *beside, *near]))
+        part = part_of(lower, found, labels)
+    targets = tuple(Target(label, words, beside, near, label == part) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
-        targets = (Target(words=words),)
+        targets = (Target(words=words, share=part is not None),)
     if pick and not targets:
         targets = (pick.target,) if pick.target else (relation or BORDER,)
 
-    operation, years = _operation(lower, labels, years, names)
     if borders and patterns.COUNT.search(lower) and not pick:
         operation = "count"
     if pick:
@@ -288,14 +299,17 @@ def _rest(
     beside: list[str] = []
     near: list[str] = []
     for match in re.finditer(r"[^\s|,;:.?!()\"“”/&=%]+", masked):
-        kept = [
-            t for t in tokens(match.group()) if t not in _empty() and not t.isdigit() and (len(t) > 1 or has_cjk(t))
-        ]
+        kept = _content(match.group())
         before = {text[b : match.start()].strip(" -").lower() for _, (_, b) in found if match.start() >= b}
         after = {text[match.end() : a].strip(" -") for _, (a, _) in found if match.end() <= a}
         group = words if not found or "of" in before else beside if "" in before | after else near
         group.extend(kept)
     return tuple(dict.fromkeys(words)), tuple(dict.fromkeys(beside)), tuple(dict.fromkeys(near))
+
+
+def _content(words: str) -> list[str]:
+    """The tokens that may say which fact is meant."""
+    return [t for t in tokens(words) if t not in _empty() and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
 
 
 def _asking(text: str, taken: list[bool]) -> list[bool]:

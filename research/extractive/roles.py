@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from research.citations import check, cited
-from research.extractive.evidence import BEHIND, Evidence, note, tried
+from research.extractive.evidence import BEHIND, Evidence, Fact, note, tried
+from research.extractive.fitting import usual
 from research.extractive.followup import understood
-from research.extractive.solve import Action, Solver, Verdict, relevant, usual
+from research.extractive.prose import Prose
+from research.extractive.solve import Solver, relevant
+from research.extractive.verdict import Action, Verdict
 from research.extractive.write import answer
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
@@ -69,18 +72,21 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     """All searches that the question alone suggests, and a look at the best page of each."""
     evidence = Evidence.of_task(messages)
     question, q = evidence.question, understood(evidence)
-    target = q.relation or q.targets[0]
-    about = target.label or target.text
-    subjects = tuple(map(usual, q.names)) or (" ".join(q.text.split()[:12]),)
     reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use what is offered
+    if not (q.relation or any(target.label for target in q.targets)):
+        searches = [(action.arguments["query"], question) for action in Prose(evidence, q.text).opening()]
+    else:
+        target = q.relation or q.targets[0]
+        goal = " ".join([target.label or target.text, *map(str, q.years)])
+        subjects = tuple(map(usual, q.names)) or (" ".join(q.text.split()[:12]),)
+        searches = [(f"{subject} {goal}", goal) for subject in subjects[:5]]
     number = 0
-    for subject in subjects[:5]:
-        goal = " ".join([about, *map(str, q.years)])
-        yield f"Plan: Look for {goal or 'it'} of {subject}.\n#E{number + 1} = search[{subject} {goal}]\n"
+    for query, goal in searches:
+        yield f"Plan: Look for {query}.\n#E{number + 1} = search[{query}]\n"
         number += 1
         if reads:
-            task = json.dumps({"url": f"#E{number}", "goal": goal or question}, ensure_ascii=False)
-            yield f"Plan: Read the best page found for {subject}.\n#E{number + 1} = visit[{task}]\n"
+            task = json.dumps({"url": f"#E{number}", "goal": goal}, ensure_ascii=False)
+            yield f"Plan: Read the best page found for that.\n#E{number + 1} = visit[{task}]\n"
             number += 1
 
 
@@ -144,7 +150,7 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         yield write_call("Question", question=_CLARIFY[language_of(question)])
         return
     q = understood(evidence)
-    alone = len(q.names) < 2 or q.relation is not None
+    alone = len(q.names) < 2 or q.relation is not None or not any(target.label for target in q.targets)
     # Without its capital, so that a measure is not taken for a name; an abbreviation keeps it.
     asked = (target.label or target.text for target in q.targets)
     targets = " and ".join(text if text[1:2].isupper() else text[:1].lower() + text[1:] for text in asked)
@@ -187,7 +193,7 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
     verdict = Solver(evidence, acting=False).verdict()
     gaps = "; ".join(verdict.missing)
-    kept = list(dict.fromkeys([f.fact for f in (*verdict.findings, *verdict.group)] or verdict.quotes))[:3]
+    kept = list(dict.fromkeys(_quoted(verdict)))[:3]
     lines = [note(fact) for fact in kept] + ([f"Not found: {gaps}."] if gaps else [])
     name = "结论" if language_of(question) == "zh" else "Conclusion"
     yield write_call("Conclusion", name=name, content="\n".join(lines) or "The sections are all that was found.")
@@ -219,6 +225,13 @@ def _report(evidence: Evidence, verdict: Verdict) -> str:
     lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
     lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]
     return "\n".join([*lines, "### Tried", *dict.fromkeys(map(tried, steps))])
+
+
+def _quoted(verdict: Verdict) -> Sequence[Fact]:
+    """The lines that an answer stands on."""
+    if verdict.reading:
+        return verdict.reading.quotes
+    return [finding.fact for finding in (*verdict.findings, *verdict.group)] or verdict.quotes
 
 
 def _unclear(verdict: Verdict) -> bool:

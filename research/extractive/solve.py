@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
+from research.extractive.covering import ASKING, cover, names_of, tokens_of, words_of
 from research.extractive.evidence import SEARCHES, Evidence, Fact
+from research.extractive.fitting import ALIKE, MATCH, NAMING, NEUTRAL, fit, holds, usual, worded
 from research.extractive.followup import understood
-from research.extractive.lexicon import aliases
+from research.extractive.patterns import IN_PARTS
+from research.extractive.prose import Prose
 from research.extractive.question import Question, Target
-from research.text import STOP_WORDS, content_tokens, tokens
+from research.extractive.reading import read
+from research.extractive.reckoning import amount, change, comparison, members_of
+from research.extractive.verdict import Action, Computation, Finding, Verdict
+from research.text import tokens
 
-MATCH = 0.72
-"""How well a line must fit what is asked; below it, the line is not used."""
+KEPT = 40
+"""Facts at most that a report keeps."""
 PAGES = 3
 """Pages about a thing that are read for one fact before it counts as missing."""
-_NEUTRAL = frozenset(["total", "name", "title"])
-_ALIKE = {
-    "woman": "female", "women": "female", "girl": "female", "lady": "female", "man": "male", "men": "male",
-    "boy": "male", "fresh": "freshwater", "child": "youth",
-}  # fmt: skip
-_MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]*?)\s+(?P<figure>\d[\d,.]*)\s*(?:km|%)")
-
-
-class Finding(Struct, frozen=True):
-    """A fact that answers one part of the question."""
-
-    subject: str
-    target: Target
-    fact: Fact
-
-
-class Computation(Struct, frozen=True):
-    """Code that was run, and what it printed."""
-
-    code: str
-    result: str
-
-
-class Action(Struct, frozen=True):
-    name: str
-    arguments: dict[str, Any]
-    thought: str
-
-
-class Verdict(Struct, frozen=True):
-    """Either actions to take, or the end: findings (empty when there is no evidence)."""
-
-    question: Question
-    actions: tuple[Action, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    computed: Computation | None = None
-    chosen: str = ""
-    """The member of the group, or the winner of the comparison."""
-    group: tuple[Finding, ...] = ()
-    """What the group was read from, and the figure of each member."""
-    missing: tuple[str, ...] = ()
-    """What was looked for and not found."""
-    quotes: tuple[Fact, ...] = ()
-    """For questions in free words: the sentences that cover them."""
 
 
 class Solver:
@@ -86,10 +47,10 @@ class Solver:
         vocabulary = {token for fact in met for token in fact.label_tokens}
 
         def settled(target: Target) -> Target:
-            bound = tuple(w for w in target.beside if _ALIKE.get(w, w) in vocabulary)
+            bound = tuple(w for w in target.beside if ALIKE.get(w, w) in vocabulary)
             loose = tuple(w for w in target.beside if w not in bound)
-            self.beside |= {_ALIKE.get(word, word) for word in loose}
-            return Target(target.label, (*target.words, *bound), (), (*loose, *target.near))
+            self.beside |= {ALIKE.get(word, word) for word in loose}
+            return Target(target.label, (*target.words, *bound), (), (*loose, *target.near), target.share)
 
         targets = tuple(settled(target) for target in question.targets)
         names, doubtful = question.names, question.doubtful
@@ -101,18 +62,47 @@ class Solver:
             doubtful = frozenset(names)
         return msgspec.structs.replace(question, targets=targets, names=names, doubtful=doubtful)
 
+    @cached_property
+    def prose(self) -> Prose:
+        """What the documents of prose make of it."""
+        return Prose(self.evidence, self.question.text)
+
     def verdict(self) -> Verdict:
-        """Follow the question's plan as far as the evidence goes."""
+        """Follow the question's plan as far as the evidence goes: by labelled lines, or else by what prose says."""
         q = self.question
         given = q.names and all(map(self._known, q.names))  # of a follow-up, or remembered
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
+        found = None if self._only_prose() else self._by_lines()
+        if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
+            return found
+        self.actions = self.prose.next() if self.acting else []
+        if self.actions:
+            return self._more()
+        if reading := read(self.prose):
+            return self._end(reading=reading)
+        self.missing += self.prose.names
+        return found or self._end()
+
+    def _only_prose(self) -> bool:
+        """Whether there is prose to answer from, and no labelled lines about anything that is asked."""
+        told = {page.n for page in self.prose.pages}
+        lines = [fact for fact in self.evidence.facts if fact.n not in told]
+        named = {self.evidence.subject_named(name) for name in self.question.names}
+        targets = [target for target in self.question.targets if target.label]
+        return bool(told) and not any(
+            fact.subject in named or any(fit(fact, target) >= MATCH for target in targets) for fact in lines
+        )
+
+    def _by_lines(self) -> Verdict:
+        """What labelled lines say."""
+        q = self.question
         if q.rank:
             return self._free()
         if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
-            # Nothing is about these things as such: prose may say it all the same.
-            chosen, whole = self._quotes([word for word in _words(q.text) if word not in _ASKING])
+            # Nothing is about these things as such: some line may say it all the same.
+            chosen, whole = self._quotes([word for word in words_of(q.text) if word not in ASKING])
             if whole:
                 return self._end(quotes=tuple(chosen))
         resolved = [self._resolve(name) for name in q.names]
@@ -143,7 +133,7 @@ class Solver:
     # -- the shapes of questions ------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        """The first searches: one for each name, or one with all words of the question."""
+        """The first searches: for what is asked of each name, or for the whole question where it may be prose."""
         q = self.question
         if self.evidence.offers("recall") and not self.evidence.steps:
             self._act("recall", {"query": q.text}, "See what is remembered of this.")
@@ -153,8 +143,10 @@ class Solver:
             self._search(
                 f"{usual(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
             )
-        if not q.names:
-            self._search(" ".join(_words(q.text)), "Find out which documents speak of this.")
+        if not any(target.label for target in q.targets):
+            self.actions = self.prose.opening()
+        elif not q.names:
+            self._search(" ".join(words_of(q.text)), "Find out which documents speak of this.")
 
     def _lookup(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = self.question.years or (None,)
@@ -167,7 +159,7 @@ class Solver:
         """The question was which thing has this name: the subject is the answer."""
         findings = [
             Finding(s, t, fact) for s in subjects for t in targets for fact in self.evidence.facts
-            if fact.subject == s and _fit(fact, t) >= MATCH and any(_holds(fact.value, n) for n in self.question.names)
+            if fact.subject == s and fit(fact, t) >= MATCH and any(holds(fact.value, n) for n in self.question.names)
         ]  # fmt: skip
         return self._end(findings[: len(subjects)], chosen=subjects[0])
 
@@ -189,7 +181,7 @@ class Solver:
         if len(findings) != 2 * len(subjects):
             return self._end()
         code = "\n".join(
-            _change(before.fact, after.fact) for before, after in zip(findings[::2], findings[1::2], strict=True)
+            change(before.fact, after.fact) for before, after in zip(findings[::2], findings[1::2], strict=True)
         )
         return self._computed(findings, code, "Calculate the change.")
 
@@ -201,10 +193,8 @@ class Solver:
         found = [finding for finding in findings if finding]
         if len(found) != len(subjects):
             return self._end()
-        ranked = sorted(found, key=_amount, reverse=self.question.most)
-        return self._computed(
-            found, _comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject
-        )
+        ranked = sorted(found, key=amount, reverse=self.question.most)
+        return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject)
 
     def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
         lists = [self._find(subject, relation) for subject in subjects]
@@ -213,7 +203,7 @@ class Solver:
         group = tuple(finding for finding in lists if finding)
         if len(group) != len(subjects):
             return self._end()
-        members = _members(group)
+        members = members_of(group)
         q = self.question
         if q.operation == "count" or not members:
             return self._end(group)
@@ -228,8 +218,8 @@ class Solver:
         found = [finding for finding in figures if finding]
         if not found:
             return self._end()
-        best = max(found, key=lambda f: _amount(f) * (1 if q.pick and q.pick.most else -1)).subject
-        code = _comparison(found, q)
+        best = max(found, key=lambda f: amount(f) * (1 if q.pick and q.pick.most else -1)).subject
+        code = comparison(found, q)
         computed = self._compute(code, "Find out which one it is.")
         if self.actions:
             return self._more()
@@ -248,26 +238,26 @@ class Solver:
 
     def _free(self) -> Verdict:
         """A question in free words: gather sentences until they cover it, following names found on the way."""
-        evidence, words = self.evidence, _words(self.question.text)
-        asked = [word for word in words if word not in _ASKING]
+        evidence, words = self.evidence, words_of(self.question.text)
+        asked = [word for word in words if word not in ASKING]
         pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
         chosen, whole = self._quotes(asked)
         if whole:
             return self._end(quotes=tuple(chosen))
-        covered = {word for fact in chosen for word in asked if word in _tokens_of(fact)}
+        covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
         visits = [s for s in evidence.steps if s.name == "visit"]
         searches = [s for s in evidence.steps if s.name in SEARCHES]
         promising = sorted(
             (page for page in dict.fromkeys(pages) if page.url not in evidence.visited),
-            key=lambda page: -len(_tokens_of(page) & set(asked)),
+            key=lambda page: -len(tokens_of(page) & set(asked)),
         )
-        if len(visits) < 4 and promising and len(_tokens_of(promising[0]) & set(asked)) >= 2:
+        if len(visits) < 4 and promising and len(tokens_of(promising[0]) & set(asked)) >= 2:
             for page in promising[: 2 if not visits else 1]:
                 self._act("visit", {"url": page.url, "goal": self.question.text}, f"Read {page.title}.")
             return self._more()
         open_words = [word for word in asked if word not in covered]
         if len(searches) < 4 and open_words:
-            bridge = [name for fact in chosen for name in _names_in(fact) if not set(tokens(name)) <= set(words)]
+            bridge = [name for fact in chosen for name in names_of(fact) if not set(tokens(name)) <= set(words)]
             for query in [" ".join([name, *open_words]) for name in bridge[:2]] + [" ".join(open_words)]:
                 if self._search(query, f"Still open: {', '.join(open_words)}. Search again."):
                     return self._more()
@@ -276,12 +266,12 @@ class Solver:
 
     def _quotes(self, asked: Sequence[str]) -> tuple[list[Fact], bool]:
         """Sentences that cover the words asked for; and whether they do so well enough to be the answer."""
-        chosen = _cover(self.evidence.facts, asked)
-        held = [_tokens_of(fact) & set(asked) for fact in chosen]
+        chosen = cover(self.evidence.facts, asked)
+        held = [tokens_of(fact) & set(asked) for fact in chosen]
         covered = frozenset().union(*held)
         names = set(tokens(" ".join(self.question.names)))
         enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
-        return chosen, enough and names <= covered | _NEUTRAL
+        return chosen, enough and names <= covered | NEUTRAL
 
     # -- finding one fact -------------------------------------------------------------------------------------------
 
@@ -290,7 +280,7 @@ class Solver:
         subject = self.evidence.subject_called(name)
         wanted = [*self.question.targets, *filter(None, [self.question.relation])]
         about = [fact for fact in self.evidence.facts if subject and fact.subject == subject]
-        return any(_fit(fact, target) >= MATCH for fact in about for target in wanted)
+        return any(fit(fact, target) >= MATCH for fact in about for target in wanted)
 
     def _resolve(self, name: str) -> tuple[str, Target | None] | None:
         """The subject a name stands for; with the concept that led there when the name is of something in it."""
@@ -299,11 +289,11 @@ class Solver:
             return subject, None
         for fact in self.evidence.facts:
             # A demonym, an abbreviation or a former name: reference works list them.
-            if fact.label.startswith(_NAMING) and _holds(fact.value, name) and len(tokens(fact.value)) <= 12:
+            if fact.label.startswith(NAMING) and holds(fact.value, name) and len(tokens(fact.value)) <= 12:
                 return fact.subject, None
         for target in self.question.targets:
             for fact in self.evidence.facts:
-                if _fit(fact, Target(target.label)) >= MATCH and target.label and _holds(fact.value, name):
+                if fit(fact, Target(target.label)) >= MATCH and target.label and holds(fact.value, name):
                     return fact.subject, target
         queries = [f"{usual(name)} {target.label}" for target in self.question.targets if target.label]
         queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual(name)]
@@ -312,7 +302,7 @@ class Solver:
                 return None
         page = next(
             (fact for s in self.evidence.steps if str(s.arguments.get("query")) in queries for fact in s.results
-             if _holds(fact.line, name) and fact.url not in self.evidence.visited), None
+             if holds(fact.line, name) and fact.url not in self.evidence.visited), None
         )  # fmt: skip
         if page and len(self.question.targets) > 1:
             self._act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
@@ -338,7 +328,7 @@ class Solver:
         if best and not (self.acting and best in self.evidence.remembered and self._half(best, year)):
             return Finding(subject, target, best)
         goal = " ".join([target.text, *([str(year)] if year else [])])
-        query = _query(f"{subject} {goal}")
+        query = worded(f"{subject} {goal}")
         if self._search(query, f"Look for {goal} of {subject}."):
             return None
         # The pages about the subject: those found for just this first, in the order they were found.
@@ -361,15 +351,17 @@ class Solver:
     def _half(self, fact: Fact, year: int | None) -> bool:
         """Whether a remembered line may be less than what is asked, because something else was asked then: one year of a
         series, which may have a later one, or the whole where a part of it is wanted."""
-        return bool(year is None and fact.label_years) or not self.beside <= _tokens_of(fact)
+        return bool(year is None and fact.label_years) or not self.beside <= tokens_of(fact)
 
     def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
         if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
             return 0.0
+        if target.share and not IN_PARTS.search(fact.line.lower()):
+            return 0.0
         if year is not None and (year not in fact.years if fact.years else fact.url not in self.evidence.visited):
             # A line without a year counts only once its page was read: another line may have the year.
             return 0.0
-        return _fit(fact, target)
+        return fit(fact, target)
 
     def _latest_year(self, subject: str, target: Target) -> int | None:
         return max(self._years(subject, target), default=None)
@@ -380,7 +372,7 @@ class Solver:
 
     def _years(self, subject: str, target: Target) -> set[int]:
         """The years that a series has; those that are remembered do not say which are the last."""
-        fitting = [fact for fact in self.evidence.facts if fact.subject == subject and _fit(fact, target) >= MATCH]
+        fitting = [fact for fact in self.evidence.facts if fact.subject == subject and fit(fact, target) >= MATCH]
         seen = [fact for fact in fitting if not (self.acting and fact in self.evidence.remembered)]
         return {year for fact in seen for year in fact.years}
 
@@ -388,7 +380,7 @@ class Solver:
 
     def _search(self, query: str, thought: str) -> bool:
         """Ask for a search, unless it was made already."""
-        query = _query(query)
+        query = worded(query)
         if query in self.evidence.searched or not self.acting:
             return False
         self._act("search", {"query": query}, thought)
@@ -419,134 +411,10 @@ class Solver:
 
 def relevant(evidence: Evidence) -> list[Fact]:
     """The facts that any part of the question could need, best first: what a report has to keep."""
-    q = Solver(evidence, acting=False).question
+    solver = Solver(evidence, acting=False)
+    q = solver.question
     targets = [*q.targets, *filter(None, [q.relation, q.pick.target if q.pick else None])]
-    scored = [(max((_fit(fact, t) for t in targets), default=0.0), fact) for fact in evidence.facts]
+    scored = [(max((fit(fact, t) for t in targets), default=0.0), fact) for fact in evidence.facts]
     kept = [fact for score, fact in sorted(scored, key=lambda item: -item[0]) if score >= MATCH]
-    return list(dict.fromkeys([*kept, *(f for f in evidence.facts if f.label.startswith(_NAMING))]))[:40]
-
-
-def _fit(fact: Fact, target: Target) -> float:
-    """0 to about 1: how well a line says what the target asks."""
-    if "note" in fact.label_tokens and "note" not in target.words:
-        return 0.0
-    words = [_ALIKE.get(word, word) for word in target.words]
-    near = [_ALIKE.get(word, word) for word in target.near]
-    bonus = sum(0.08 if word in fact.label_tokens else -0.01 for word in near)
-    held_words = sum(1.0 if word in fact.label_tokens else 0.8 if word in fact.all_tokens else 0.0 for word in words)
-    if not target.label:
-        share = held_words / len(words) if words else 0.0
-        head = fact.head_tokens - STOP_WORDS - _NEUTRAL
-        # A label whose every word is asked for is meant, even if the question has some words more.
-        named = 0.95 if head and head <= set(words) and (len(head) > 1 or share >= 0.5) else 0.0
-        return max(share, named - 0.02 * len(fact.label_tokens - set(words)))
-    wanted = {t: 0.3 if t in _NEUTRAL else 1.0 for t in tokens(target.label) if t not in STOP_WORDS}
-    held = sum(weight for t, weight in wanted.items() if t in fact.label_tokens)
-    # Words of another measure at the head of a label make it another measure; below it, a part of the same one.
-    allowed = wanted.keys() | STOP_WORDS | _NEUTRAL | set(words) | set(near)
-    extra = 0.35 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
-    concept = max(0.0, held / sum(wanted.values()) - extra)
-    return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
-
-
-_NAMING = (
-    "Nationality",
-    "Country name, abbreviation",
-    "Country name, former",
-    "Country name, conventional",
-    "Country name, local",
-)
-
-
-def _holds(text: str, name: str) -> bool:
-    wanted = set(tokens(name))
-    return bool(wanted) and wanted <= set(tokens(text))
-
-
-def usual(name: str) -> str:
-    """The name by which sources know a thing."""
-    return aliases().get(name.lower(), name).title() if name.lower() in aliases() else name
-
-
-def _query(text: str) -> str:
-    return " ".join(text.replace(",", " ").split())
-
-
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(content_tokens(text)))
-
-
-_ASKING = frozenset(
-    "name list say tell find know report country year number value figure time thing kind type call called name".split()
-)
-
-
-def _tokens_of(fact: Fact) -> frozenset[str]:
-    return fact.all_tokens | frozenset(tokens(fact.title))
-
-
-def _names_in(fact: Fact) -> list[str]:
-    return re.findall(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*", fact.line)
-
-
-def _cover(facts: Sequence[Fact], words: Sequence[str]) -> list[Fact]:
-    """Up to five sentences that together hold the most of the words, each adding at least one."""
-    chosen: list[Fact] = []
-    left = set(words)
-    while left and len(chosen) < 5:
-        gain: Callable[[Fact], int] = lambda fact: len(_tokens_of(fact) & left)  # noqa: E731, B023 - used at once
-        best = max((f for f in facts if not f.cut), key=gain, default=None)
-        if best is None or gain(best) == 0 or (not chosen and gain(best) < 2):
-            break
-        chosen.append(best)
-        left -= _tokens_of(best)
-    return chosen
-
-
-def _members(lists: Sequence[Finding]) -> dict[str, float]:
-    """Names in a list such as `Austria 801 km; Belgium 133 km`, with their figures; those that all lists share."""
-    tables = [
-        {m["name"].strip(): float(m["figure"].replace(",", "").rstrip(".")) for m in _MEMBER.finditer(f.fact.value)}
-        for f in lists
-    ]
-    return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
-
-
-def _amount(finding: Finding) -> float:
-    return finding.fact.quantity.value if finding.fact.quantity else 0.0
-
-
-def _number(fact: Fact, scale: str) -> str:
-    """The figure as code; in the source's own digits where all share a scale."""
-    quantity = fact.quantity
-    if quantity is None:
-        return "0"
-    return quantity.written if quantity.scale == scale else repr(quantity.value)
-
-
-def _shared_scale(facts: Sequence[Fact]) -> str:
-    scales = {fact.quantity.scale for fact in facts if fact.quantity}
-    return scales.pop() if len(scales) == 1 else ""
-
-
-def _change(before: Fact, after: Fact) -> str:
-    scale = _shared_scale([before, after])
-    a, b = _number(before, scale), _number(after, scale)
-    if after.quantity and after.quantity.unit == "%":
-        return f"print(round({b} - {a}, 6))"
-    return f"print(round(({b} / {a} - 1) * 100, 4))\nprint(round({b} - {a}, 6))"
-
-
-def _comparison(found: Sequence[Finding], question: Question) -> str:
-    scale = _shared_scale([finding.fact for finding in found])
-    items = ", ".join(f"{json.dumps(f.subject, ensure_ascii=False)}: {_number(f.fact, scale)}" for f in found)
-    most = question.pick.most if question.pick else question.most
-    lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))"]
-    if question.pick is None and question.operation == "sum":
-        lines.append("print(sum(values.values()))")
-    elif question.pick is None and len(found) == 2:
-        a, b = (_number(finding.fact, scale) for finding in found)
-        lines.append(f"print(round({a} - {b}, 6))")
-        if float(b) != 0 and float(a) != 0:
-            lines.append(f"print(round({a} / {b}, 4))")
-    return "\n".join(lines)
+    kept += [fact for fact in evidence.facts if fact.label.startswith(NAMING)]
+    return list(dict.fromkeys([*kept, *solver.prose.kept()]))[:KEPT]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from research.extractive.evidence import Fact, note
-from research.extractive.solve import Finding, Verdict
+from research.extractive.verdict import Finding, Reading, Verdict
 
 _WORDS = {
     "en": {
@@ -21,6 +21,10 @@ _WORDS = {
         "searches": "Searched for: {queries}.", "read": "Read: {pages}.", "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], against {others}.", "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].", "says": "The sources say:",
+        "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
+        "more": "What the other passages say", "and": ", ",
+        "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
+        "other": "In other words than: {unsaid}.", "unknown": "In none of them: {unknown}.",
         "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
@@ -34,6 +38,9 @@ _WORDS = {
         "searches": "搜索过：{queries}。", "read": "阅读过：{pages}。", "also": "没有找到：{missing}。",
         "winner": "{name} 的 {label} {which}：{value} [{n}]，相比之下 {others}。", "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。", "says": "来源写道：",
+        "best": "以上是与问题最相符的来源原文，按用词选出，不是推理的结论。", "more": "其他段落写道", "and": "、",
+        "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
+        "other": "原文没有用这些词：{unsaid}。", "unknown": "各段落都没有出现：{unknown}。",
         "remembered": "来源取自以往运行的记忆，这次没有重新查找：{sources}。",
     },
 }  # fmt: skip
@@ -54,6 +61,9 @@ def answer(
     if verdict.quotes:
         lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
         return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
+    if verdict.reading:
+        told = _memory(verdict.reading.quotes, remembered, w)
+        return "\n\n".join([*_read(verdict.reading, w), *told])
     if not verdict.findings and not verdict.group:
         parts = [w["none"]]
         if verdict.missing:
@@ -74,6 +84,21 @@ def answer(
         head.append(w["also"].format(missing="; ".join(verdict.missing)))
     told = _memory(list(facts), remembered, w)
     return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted), *told])
+
+
+def _read(reading: Reading, w: dict[str, str]) -> list[str]:
+    """What prose says: the best sentences first, as they stand there, then one of each other passage."""
+    first = reading.best[0]
+    best = [f"“{fact.line}” ({fact.title}) [{fact.n}]" for fact in reading.best]
+    if not reading.stated:
+        known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
+        head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
+    else:
+        span = w.get(reading.span, reading.span)
+        head = [*([f"**{span}** [{first.n}]"] if span else []), *best, w["best"]]
+        head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
+    head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
+    return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
 
 
 def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:
@@ -148,7 +173,9 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if q.operation == "sum" and len(results) > 1:
         lines.append(w["sum"].format(s=f"**{_figure(float(results[1]), chosen.fact)}**") + marks)
     elif len(results) > 1:
-        amount = _figure(abs(float(results[1])), verdict.findings[0].fact)
+        gap, first = abs(float(results[1])), verdict.findings[0].fact
+        parts = first.quantity is not None and first.quantity.unit == "%"
+        amount = f"{gap:g} {w['points']}" if parts else _figure(gap, first)
         times = f"{float(results[2]):.2f}" if len(results) > 2 else ""
         a, b = verdict.findings[0].subject, verdict.findings[1].subject
         ratio = f"; {a} : {b} = **{w['times'].format(r=times)}**" if times else ""

@@ -10,7 +10,9 @@ from research.types import Answer
 
 
 @framework("ReAct", when="Few steps: a fact or two to look up, in fewer than ten rounds.")
-def react(run: Run, *, rounds: Annotated[int, Range(1, 100), "Rounds before the forced answer."] = 30) -> Steps[Answer]:
+def react(
+    run: Run, *, rounds: Annotated[int, Range(1, 2048), "Rounds before the forced answer."] = 30
+) -> Steps[Answer]:
     """Think, act, observe until the model answers; best for fewer than ten steps.
 
     Source: Yao et al. 2023, "ReAct: Synergizing Reasoning and Acting in Language Models" (arXiv:2210.03629).

@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from research import prompts
-from research.acting import Local
 from research.errors import FormatError, LimitReached, ProviderError, ToolError
 from research.registry import Range, framework
 from research.run import Run, Steps
+from research.toolbox import Local
 from research.types import Answer, Outcome, Reply, ToolSpec
 
 

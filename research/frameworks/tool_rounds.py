@@ -15,7 +15,7 @@ from research.types import Answer, Reply, ToolSpec
 def tool_rounds(
     run: Run,
     *,
-    rounds: Annotated[int, Range(1, 100), "Rounds with tools before the last call without them."] = 10,
+    rounds: Annotated[int, Range(1, 2048), "Rounds with tools before the last call without them."] = 10,
     max_tokens: Annotated[
         int, Range(1000, 1_000_000), "Prompt size in tokens; at three times as much the loop ends."
     ] = 32_000,

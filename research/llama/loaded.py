@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from research import decoding
 from research.errors import ConfigError, ProviderError
 from research.llama.header import read_header, spoiler
 from research.text import clip
@@ -97,7 +98,7 @@ class Loaded:
             while (piece := talk.pieces.get()) is not None:
                 if isinstance(piece, Exception):
                     raise ProviderError(f"llama.cpp refused the request: {clip(str(piece), 300)}") from piece
-                chunk = msgspec.json.decode(piece, type=Chunk)
+                chunk = decoding.decode(piece, Chunk)
                 if chunk.error is not None:
                     raise _failure(chunk.error)
                 yield chunk

@@ -19,8 +19,9 @@ import msgspec
 from msgspec import Meta, Struct
 from pydantic import SecretStr
 
+from research import decoding
 from research.errors import ConfigError
-from research.wire import disguises, hide_in_logs
+from research.redaction import disguises, hide_in_logs
 
 FILE = "mcp.json"
 
@@ -159,7 +160,7 @@ def _server(path: Path, name: str, entry: Any) -> Server:
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where}: a name is 1 to 31 letters, digits, - and single _, and does not end with _")
     try:
-        server = msgspec.convert(entry, Server)
+        server = decoding.convert(entry, Server)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {error}; accepted: {_ACCEPTED}") from error
     over_http = server.type not in (None, "stdio")

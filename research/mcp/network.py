@@ -10,8 +10,8 @@ import httpcore2
 import httpx2
 
 from research.addresses import VettedNetwork
+from research.connections import trusted
 from research.errors import ToolError
-from research.wire import trusted
 
 CONNECT_S = 15.0
 LARGEST = 20_000_000

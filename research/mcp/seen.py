@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from research import decoding
 from research.errors import ConfigError
 
 FILE = "mcp-seen.json"
@@ -71,7 +72,7 @@ class Seen:
         with FileLock(f"{self._path}.lock"):
             try:
                 before = self._path.read_bytes() if self._path.exists() else b"{}"
-                known = msgspec.json.decode(before, type=dict[str, dict[str, Known]])
+                known = decoding.decode(before, dict[str, dict[str, Known]])
             except (OSError, msgspec.MsgspecError) as error:
                 # Starting over would accept every change there is.
                 raise ConfigError(

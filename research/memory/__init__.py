@@ -1,7 +1,7 @@
 """What was learned once and is found again: findings, passages, reports and notes, across runs.
 
-`Memory` (research/memory/memory.py) keeps `Entry` values in a file of its own and finds them by words and by meaning.
-Nothing heavy is imported here.
+`Memory` (research/memory/memory.py) keeps `Entry` values on a `Shelf`, a file of its own or a schema of a
+Postgres, and finds them by words and by meaning.  Nothing heavy is imported here.
 """
 
 from __future__ import annotations

@@ -14,10 +14,12 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from research import decoding
 from research.errors import ConfigError, ToolError
 from research.memory import CAPACITY, NO_FILTERS, Added, Entry, Filters, Found, Imported, near
 from research.memory.ranking import diverse, fused
 from research.memory.shelf import Shelf
+from research.memory.sqlite import SqliteShelf
 from research.memory.vectors import Vectors
 from research.search.ranking import query_words
 from research.search.shelves import storable
@@ -53,16 +55,17 @@ class Placed(Struct, frozen=True):
 
 
 class Memory:
-    """The entries kept in one file, with their vectors in one matrix.
+    """The entries of one shelf, or kept in one file, with their vectors in one matrix.
 
     The encoder is asked for nothing until something is added or sought.  Safe for many threads and for several
-    processes at once.  Raises `ConfigError` when the file is no readable database.
+    processes at once.  Raises `ConfigError` when the file is no readable database, and from every method
+    `StoreUnavailable` when the disk is full or the database does not answer: nothing is lost then.
     """
 
-    def __init__(self, path: Path, embedder: Embedder, capacity: int = CAPACITY) -> None:
+    def __init__(self, place: Path | Shelf, embedder: Embedder, capacity: int = CAPACITY) -> None:
         self.capacity = capacity
-        """Entries kept; the oldest that is not pinned makes room for a new one."""
-        self._shelf = Shelf(path)
+        """Entries kept; the unpinned one that was learned or recalled longest ago makes room for a new one."""
+        self._shelf = SqliteShelf(place) if isinstance(place, Path) else place
         self._vectors = Vectors(self._shelf, embedder, capacity)
         self._lock = threading.RLock()
         self._beside = ThreadPoolExecutor(1, "memory-words")
@@ -96,26 +99,33 @@ class Memory:
         with self._lock:
             with self._shelf.writing():
                 self._vectors.same_encoder()  # another process may have been the first to write
-                there = self._shelf.by_id([entry.id for entry in chunk if entry.id])
+                there = set(self._shelf.by_id([entry.id for entry in chunk if entry.id]))
                 rivals = self._rivals(chunk, vectors)
                 likeness = vectors @ vectors.T
-                kept: dict[int, tuple[int, Entry]] = {}
+                new: dict[int, Entry] = {}
                 for place, entry in enumerate(chunk):
                     if entry.id in there:
                         added.append(Added(entry.id, new=False))
                         continue
-                    own = [kept[earlier] for earlier in kept if likeness[place, earlier] >= near.LEAST]
-                    twin = next((each for each in [*rivals[place], *own] if near.same(entry, each[1])), None)
-                    if twin is None:
+                    twin = next((each for each in rivals[place] if near.same(entry, each[1])), None)
+                    close = (earlier for earlier in new if likeness[place, earlier] >= near.LEAST)
+                    own = None if twin else next((each for each in close if near.same(entry, new[each])), None)
+                    if twin is not None:
+                        self._freshen(twin[0], entry, now)
+                        added.append(Added(twin[1].id, new=False))
+                    elif own is not None:
+                        new[own] = near.together(new[own], entry)
+                        added.append(Added(new[own].id, new=False))
+                    else:
                         made = msgspec.structs.replace(
                             entry, id=entry.id or secrets.token_hex(8), time=entry.time or now
                         )
-                        number = there[made.id] = self._shelf.insert(made, now)
-                        kept[place] = number, made
-                    else:
-                        self._freshen(*twin, entry, now)
-                    added.append(Added(made.id if twin is None else twin[1].id, new=twin is None))
-                self._shelf.put_vectors(self._vectors.embedder.id, {n: vectors[at] for at, (n, _) in kept.items()})
+                        new[place] = made
+                        there.add(made.id)
+                        added.append(Added(made.id, new=True))
+                numbers = self._shelf.insert([(entry, now) for entry in new.values()])
+                rows = {number: vectors[place].tobytes() for number, place in zip(numbers, new, strict=True)}
+                self._shelf.put_vectors(self._vectors.embedder.id, rows)
                 gone = self._shelf.evict(self.capacity)
             self._vectors.drop(gone)
         return added
@@ -130,14 +140,15 @@ class Memory:
         entries = self._shelf.entries([number for numbers in alike for number in numbers])
         return [[(number, entries[number]) for number in numbers if number in entries] for numbers in alike]
 
-    def _freshen(self, number: int, before: Entry, again: Entry, now: float) -> None:
+    def _freshen(self, number: int, again: Entry, now: float) -> None:
         """What an entry says was learned again, perhaps with other tags."""
-        tags = tuple(dict.fromkeys((*before.tags, *again.tags)))
-        if tags != before.tags:
-            self._shelf.update(number, msgspec.structs.replace(before, tags=tags))
+        before = self._shelf.entries([number])[number]
+        after = near.together(before, again)
+        if after.tags != before.tags:
+            self._shelf.update(number, after)
         if again.pinned:
             self._shelf.pin([before.id], True)
-        self._shelf.seen(number, now)
+        self._shelf.freshen([before.id], now)
 
     def edit(self, id_: str, *, text: str | None = None, tags: Sequence[str] | None = None) -> Entry:
         """Give an entry another text, which is then the user's own, or other tags.  Raises `ConfigError`."""
@@ -158,13 +169,18 @@ class Memory:
             number = self._number(id_)
             self._shelf.update(number, after)
             if vectors is not None:
-                self._shelf.put_vectors(self._vectors.embedder.id, {number: vectors[0]})
+                self._shelf.put_vectors(self._vectors.embedder.id, {number: vectors[0].tobytes()})
         return after
 
     def pin(self, ids: Sequence[str], pinned: bool = True) -> None:
         """Keep entries whatever else is added, or no longer."""
         with self._shelf.writing():
             self._shelf.pin(ids, pinned)
+
+    def freshen(self, ids: Sequence[str]) -> None:
+        """They were of use now: others make room before them.  Unknown ids are passed over."""
+        with self._shelf.writing():
+            self._shelf.freshen(ids, time.time())
 
     def forget(self, ids: Sequence[str]) -> int:
         """Take entries out of every list and search until `restore`, or for good by `purge`; returns how many."""
@@ -222,8 +238,7 @@ class Memory:
         words = query_words(query)
         if not words:
             raise ToolError(f"the query {query!r} has no words to search for")
-        self._vectors.same_encoder()
-        if not self._shelf.encoders():
+        if not self._vectors.same_encoder():
             return []  # nothing is kept: no reason to load the encoder
         depth = max(_DEPTH, 2 * limit)
         # While the query is encoded and compared, which does not hold the lock of the interpreter either.
@@ -292,7 +307,7 @@ class Memory:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
-                    entries.append(_checked(msgspec.json.decode(line, type=Entry)))
+                    entries.append(_checked(decoding.decode(line, Entry)))
                 except (msgspec.DecodeError, UnicodeDecodeError, ConfigError) as error:
                     raise ConfigError(f"line {number} is no entry of a memory: {error}") from error
         there = self._shelf.by_id([entry.id for entry in entries if entry.id])
@@ -332,7 +347,7 @@ class Memory:
             with self._shelf.writing():
                 now = self._shelf.entries(list(entries))  # one may have changed, or gone, while it was encoded
                 made = zip(entries.items(), vectors, strict=True)
-                self._shelf.put_vectors(name, {number: row for (number, e), row in made if now.get(number) == e})
+                self._shelf.put_vectors(name, {n: row.tobytes() for (n, e), row in made if now.get(n) == e})
             done += len(entries)
             if progress:
                 progress(done, max(done, total))
@@ -345,6 +360,8 @@ def _checked(entry: Entry) -> Entry:
     texts["text"] = texts["text"].strip()
     if not texts["text"]:
         raise ConfigError("an entry without text cannot be remembered; write what it says")
+    if "\0" in texts["id"]:
+        raise ConfigError("an entry's id holds the character NUL, and could not be found by it; leave it out")
     for name, text in texts.items():
         if len(text) > LONGEST:
             raise ConfigError(f"an entry's {name} has {len(text):,} characters; at most {LONGEST:,} are accepted")
@@ -352,5 +369,5 @@ def _checked(entry: Entry) -> Entry:
         raise ConfigError(f"an entry's time {entry.time:.6g} is no date")
     if not 0 <= entry.round <= _ROUNDS:
         raise ConfigError(f"an entry's round {entry.round:.6g}: 0 to {_ROUNDS:,} are accepted")
-    tags = dict.fromkeys(" ".join(storable(tag).split()) for tag in entry.tags)
+    tags = dict.fromkeys(" ".join(storable(tag).replace("\0", " ").split()) for tag in entry.tags)
     return msgspec.structs.replace(entry, **texts, tags=tuple(tag for tag in tags if tag))

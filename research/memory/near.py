@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from research.citations import check
 from research.memory import Entry
 from research.text import sentences
@@ -34,6 +36,12 @@ def same(one: Entry, other: Entry) -> bool:
         and _supported(lines[0], other.text)
         and _supported(lines[1], one.text)
     )
+
+
+def together(before: Entry, again: Entry) -> Entry:
+    """The earlier one of two that say the same, with the tags and the pin of both."""
+    tags = tuple(dict.fromkeys((*before.tags, *again.tags)))
+    return msgspec.structs.replace(before, tags=tags, pinned=before.pinned or again.pinned)
 
 
 def _words(text: str) -> list[str]:

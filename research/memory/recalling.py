@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from research.errors import ConfigError, ToolError
+from research.errors import ConfigError, StoreUnavailable, ToolError
 from research.guard import LIBRARY, MEMORY
 from research.memory import Entry, Found
 from research.memory.learning import plain
@@ -29,7 +29,7 @@ QUOTED, STATED = 1_200, 600
 _ADDRESS = 2_000
 """Characters of an address that can be cited: cut off it would be another one."""
 
-BROKEN = (ConfigError, sqlite3.Error, OSError, ValueError, RuntimeError)
+BROKEN = (ConfigError, StoreUnavailable, sqlite3.Error, OSError, ValueError, RuntimeError)
 """What a memory raises that is locked, full, damaged or of another encoder, or whose encoder fails: no run ends by it."""
 
 _MARK = re.compile(r"\s?\[\d+\]")

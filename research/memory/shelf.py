@@ -1,194 +1,104 @@
-"""Entries, their words and their vectors in one SQLite file, by sqlite-utils."""
+"""Where the entries of a memory lie, with their words and their vectors: a file, or a schema of a Postgres."""
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import accumulate
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Final, Protocol
 
-import msgspec
+from msgspec import Struct
 
-from research.database import WAIT_S, opened
 from research.errors import ConfigError
 from research.memory import NO_FILTERS, Entry, Filters
-from research.text import segment
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from sqlite_utils import Database
-    from sqlite_utils.migrations import Migrations
-
-_COLUMNS = "number, id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned"
-_LISTED = "(SELECT value FROM json_each(?))"
-"""A list as one parameter: of single ones SQLite takes only so many."""
-_FETCHED = 4_096
-"""Vectors read at a time."""
-_SCORED = 500
-_WEIGHED = 8_000
-"""Entries that a search by words scores, about, and occurrences of words that it goes through for it."""
-_BM25 = "bm25(words, 4, 4, 1, 4)"
+WEIGHTS: Final[Mapping[str, int]] = {"title": 4, "text": 4, "quote": 1, "tags": 4}
+"""What an occurrence of a word counts, by where it stands."""
+WEIGHED: Final = 8_000
+"""Occurrences of words that a search goes through for what it scores, about."""
+_SCORED: Final = 500
+"""Entries that a search by words scores, about."""
 
 
-class Shelf:
-    """Write-ahead log, every commit on disk before it is acknowledged; words are searched over a connection of their own.
+class Kept(Struct, frozen=True):
+    """An entry with everything that belongs to it."""
 
-    Entries have a `number`, never used twice, which their words and vectors share.  Safe for threads and processes.
-    Vectors belong to an encoder; their ids only grow, so that a reader knows what it has not seen yet.
+    number: int
+    entry: Entry
+    seen: float
+    """When it was last learned or recalled, seconds since the epoch."""
+    forgotten: float | None
+    """When it was forgotten, if it was."""
+    vectors: Mapping[str, bytes]
+    """By encoder."""
+
+
+class Shelf(Protocol):
+    """Entries have a `number`, never used twice, which their words and vectors share.  Safe for threads and processes.
+
+    Vectors belong to an encoder and are float32, little-endian; their ids only grow, in the order of the commits, so that
+    a reader knows what it has not seen yet.  Any method raises `StoreUnavailable` when the disk is full or the database
+    does not answer: nothing is lost then.  What changes entries, except `purge`, is called within `writing`.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
-        self._db = opened(path, _migrations())
-        self._searching = threading.Lock()
-        self._words = sqlite3.connect(path, check_same_thread=False, timeout=WAIT_S, isolation_level=None)
+    def close(self) -> None: ...
 
-    def close(self) -> None:
-        with self._lock, self._searching:
-            self._words.close()
-            self._db.conn.close()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction: all of it or nothing; other writers wait."""
-        with self._lock, self._db.conn:
-            self._db.conn.execute("BEGIN IMMEDIATE")
-            yield
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction: all of it or nothing; other writers wait.  When it ends it is on disk."""
 
     # Entries
 
-    def insert(self, entry: Entry, seen: float) -> int:
-        """Keep an entry, perhaps with the id of one that was forgotten; returns its number."""
-        self._db.conn.execute("DELETE FROM entries WHERE forgotten IS NOT NULL AND id = ?", [entry.id])
-        row = (
-            entry.id, entry.kind, entry.provenance, entry.text, entry.quote, entry.url, entry.title, entry.run,
-            entry.round, entry.time, _json(entry.tags), entry.pinned, seen,
-        )  # fmt: skip
-        cursor = self._db.conn.execute(
-            "INSERT INTO entries (id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned, seen) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
-        number = cursor.lastrowid or 0
-        self._index(number, entry)
-        return number
+    def insert(self, entries: Sequence[tuple[Entry, float]]) -> list[int]:
+        """Keep entries, each with when it was seen, perhaps with the id of one that was forgotten; returns their numbers."""
 
     def update(self, number: int, entry: Entry) -> None:
         """Put other words, tags or another provenance into an entry."""
-        change = (entry.text, entry.provenance, _json(entry.tags), number)
-        self._db.conn.execute("UPDATE entries SET text = ?, provenance = ?, tags = ? WHERE number = ?", change)
-        self._unindex([number])
-        self._index(number, entry)
 
-    def seen(self, number: int, when: float) -> None:
-        """What it says was learned again."""
-        self._db.conn.execute("UPDATE entries SET seen = ? WHERE number = ?", (when, number))
+    def freshen(self, ids: Sequence[str], when: float) -> None:
+        """They were learned again, or recalled."""
 
-    def pin(self, ids: Sequence[str], pinned: bool) -> None:
-        with self._lock:
-            self._db.conn.execute(f"UPDATE entries SET pinned = ? WHERE id IN {_LISTED}", (pinned, _json(ids)))
+    def pin(self, ids: Sequence[str], pinned: bool) -> None: ...
 
     def forget(self, ids: Sequence[str], when: float) -> list[int]:
         """Take entries out of every list and search, until `restore` or `purge`; returns their numbers."""
-        gone = [
-            number
-            for (number,) in self._db.conn.execute(
-                f"UPDATE entries SET forgotten = ? WHERE forgotten IS NULL AND id IN {_LISTED} RETURNING number",
-                (when, _json(ids)),
-            )
-        ]
-        self._unindex(gone)
-        return gone
 
     def restore(self, ids: Sequence[str]) -> None:
         """Take back a `forget`."""
-        back = f"""UPDATE entries SET forgotten = NULL
-            WHERE forgotten IS NOT NULL AND id IN {_LISTED} RETURNING number"""
-        numbers = [number for (number,) in self._db.conn.execute(back, [_json(ids)]).fetchall()]
-        for number, entry in self.entries(numbers).items():
-            self._index(number, entry)
-        # Under new ids, so that every process sees them again.
-        self._db.conn.executemany(
-            "REPLACE INTO vectors (entry, encoder, vector) SELECT entry, encoder, vector FROM vectors WHERE entry = ?",
-            [(number,) for number in numbers],
-        )
 
     def purge(self, before: float) -> int:
         """Remove for good what was forgotten before that time, seconds since the epoch; returns how many."""
-        with self._lock:
-            return self._db.conn.execute("DELETE FROM entries WHERE forgotten < ?", [before]).rowcount
 
     def evict(self, capacity: int) -> list[int]:
-        """Remove the oldest unpinned entries until there is room; returns their numbers.
+        """Remove the unpinned entries that were seen longest ago until there is room; returns their numbers.
 
         Raises `ConfigError` when pinned ones take all of it.
         """
-        excess = self.count() - capacity
-        if excess <= 0:
-            return []
-        if self.count(Filters(pinned=True)) >= capacity:
-            raise ConfigError(
-                f"the memory is full: it holds {capacity:,} entries and all are pinned; unpin or forget some, "
-                "or let it hold more"
-            )
-        oldest = "SELECT number FROM entries WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT ?"
-        gone = self._db.conn.execute(oldest, [excess]).fetchall()
-        self._db.conn.executemany("DELETE FROM entries WHERE number = ?", gone)
-        return [number for (number,) in gone]
 
     def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         """By number; those forgotten or gone are left out."""
-        found = f"SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND number IN {_LISTED}"
-        with self._lock:
-            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(found, [_json(numbers)])}
 
-    def by_id(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of those that are there."""
-        query = f"SELECT id, number FROM entries WHERE forgotten IS NULL AND id IN {_LISTED}"
-        with self._lock:
-            return dict(self._db.conn.execute(query, [_json(ids)]).fetchall())
+    def by_id(self, ids: Sequence[str], *, forgotten: bool = False) -> dict[str, int]:
+        """The numbers of those that are there; `forgotten`: of all that are kept."""
 
     def page(self, filters: Filters, limit: int, offset: int) -> list[tuple[int, Entry]]:
         """Newest first."""
-        where, parameters = _where(filters)
-        query = f"SELECT {_COLUMNS} FROM entries WHERE {where} ORDER BY time DESC, number DESC LIMIT ? OFFSET ?"
-        with self._lock:
-            rows = self._db.conn.execute(query, (*parameters, limit, offset)).fetchall()
-        return [(row[0], _entry(*row[1:])) for row in rows]
 
-    def numbers(self, filters: Filters = NO_FILTERS) -> list[int]:
-        where, parameters = _where(filters)
-        with self._lock:
-            return [n for (n,) in self._db.conn.execute(f"SELECT number FROM entries WHERE {where}", parameters)]
+    def numbers(self, filters: Filters = NO_FILTERS) -> list[int]: ...
 
     def of_sources(self, urls: Iterable[str]) -> list[int]:
         """Numbers of what comes from these sources; the empty url is what has none."""
-        query = f"SELECT number FROM entries WHERE forgotten IS NULL AND url IN {_LISTED}"
-        with self._lock:
-            return [number for (number,) in self._db.conn.execute(query, [_json(list(urls))])]
 
-    def count(self, filters: Filters = NO_FILTERS) -> int:
-        where, parameters = _where(filters)
-        with self._lock:
-            total: int = self._db.conn.execute(f"SELECT count(*) FROM entries WHERE {where}", parameters).fetchone()[0]
-        return total
+    def count(self, filters: Filters = NO_FILTERS) -> int: ...
 
     def tags(self) -> list[str]:
-        query = (
-            "SELECT DISTINCT value FROM entries, json_each(tags) WHERE forgotten IS NULL AND tags <> '[]' ORDER BY 1"
-        )
-        with self._lock:
-            return [tag for (tag,) in self._db.conn.execute(query)]
+        """Every tag there is, sorted."""
 
     def runs(self) -> list[str]:
-        query = "SELECT run FROM entries WHERE forgotten IS NULL AND run <> '' GROUP BY run ORDER BY max(time) DESC"
-        with self._lock:
-            return [run for (run,) in self._db.conn.execute(query)]
+        """Every run that something was learned in, the latest first."""
+
+    def kept(self, after: int, limit: int) -> list[Kept]:
+        """Some with a number above `after`, by number, forgotten ones too."""
 
     # Words
 
@@ -198,157 +108,36 @@ class Shelf:
         Where many entries hold one of the words, only those with one of the rarest are scored, and by few more words:
         what common words would decide is not worth the time.
         """
-        with self._searching:
-            if filters == NO_FILTERS:
-                rare, scored = self._rarest(words)
-                # FTS5 scores each row that both sides find by the words of both.
-                match = f"({_any(rare)}) AND ({_any(scored)})" if rare != scored else _any(rare)
-                query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
-                return [number for (number,) in self._words.execute(query, (match, limit))] if rare else []
-            where, parameters = _where(filters)
-            # The plus keeps SQLite from asking the index once for each entry, and `bm25` is asked for these alone.
-            query = f"""SELECT rowid FROM words WHERE words MATCH ?
-                AND +rowid IN (SELECT number FROM entries WHERE {where}) ORDER BY {_BM25} LIMIT ?"""
-            return [number for (number,) in self._words.execute(query, (_any(words), *parameters, limit))]
-
-    def _rarest(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Those that few entries hold, together at most `_SCORED` and at least one word, and with them `_WEIGHED`."""
-        counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        parameters = [each for word in words for each in (_any([word]), _WEIGHED + 1)]
-        counts = self._words.execute(" UNION ALL ".join([counted] * len(words)), parameters)
-        held = sorted((count, word) for word, (count,) in zip(words, counts, strict=True) if count)
-        sums = list(accumulate(count for count, _ in held))
-        rare, scored = (max(1, bisect_right(sums, most)) for most in (_SCORED, _WEIGHED))
-        ordered = [word for _, word in held]
-        return ordered[:rare], ordered[:scored]
-
-    def _index(self, number: int, entry: Entry) -> None:
-        row = (number, *map(segment, (entry.title, entry.text, entry.quote, " ".join(entry.tags))))
-        self._db.conn.execute("INSERT INTO words (rowid, title, text, quote, tags) VALUES (?, ?, ?, ?, ?)", row)
-
-    def _unindex(self, numbers: Iterable[int]) -> None:
-        self._db.conn.executemany("DELETE FROM words WHERE rowid = ?", [(number,) for number in numbers])
 
     # Vectors
 
     def encoders(self) -> list[str]:
         """The encoders that there are vectors of."""
-        query = "SELECT name FROM encoders WHERE EXISTS (SELECT 1 FROM vectors WHERE encoder = encoders.id)"
-        with self._lock:
-            return [name for (name,) in self._db.conn.execute(query)]
 
     def keep_encoder(self, name: str) -> None:
         """Drop the vectors of all others."""
-        self._db.conn.execute("DELETE FROM encoders WHERE name <> ?", [name])
 
-    def put_vectors(self, encoder: str, vectors: Mapping[int, NDArray[np.float32]]) -> None:
-        """By number, each of shape (dimension,), in the place of earlier ones of that encoder."""
-        execute = self._db.conn.execute
-        if not vectors:
-            return
-        dimension = len(next(iter(vectors.values())))
-        execute("INSERT OR IGNORE INTO encoders (name, dimension) VALUES (?, ?)", [encoder, dimension])
-        (key,) = execute("SELECT id FROM encoders WHERE name = ?", [encoder]).fetchone()
-        self._db.conn.executemany(
-            "REPLACE INTO vectors (entry, encoder, vector) VALUES (?, ?, ?)",
-            [(number, key, vector.tobytes()) for number, vector in vectors.items()],
-        )
+    def put_vectors(self, encoder: str, vectors: Mapping[int, bytes]) -> None:
+        """By number, in the place of earlier ones of that encoder."""
 
     def vectors(self, encoder: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
         """Id, number and vector of those with an id above `after`, by id, some thousand at a time."""
-        query = """SELECT vectors.id, entry, vector FROM vectors JOIN entries ON number = entry
-            WHERE vectors.id > ? AND encoder = (SELECT id FROM encoders WHERE name = ?) AND forgotten IS NULL
-            ORDER BY vectors.id"""
-        with self._lock:
-            cursor = self._db.conn.execute(query, (after, encoder))
-            while rows := cursor.fetchmany(_FETCHED):
-                yield rows
 
     def without_vector(self, encoder: str, limit: int) -> dict[int, Entry]:
         """By number, some that this encoder has not encoded yet."""
-        query = f"""SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM vectors
-            WHERE entry = number AND encoder = (SELECT id FROM encoders WHERE name = ?)) ORDER BY number LIMIT ?"""
-        with self._lock:
-            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(query, (encoder, limit))}
 
 
-def _where(filters: Filters) -> tuple[str, tuple[Any, ...]]:
-    conditions = ["forgotten IS NULL"]
-    parameters: list[Any] = []
-    wanted = {"kind": filters.kinds, "run": filters.runs, "provenance": filters.provenance}
-    for column, values in wanted.items():
-        if values:
-            conditions.append(f"{column} IN {_LISTED}")
-            parameters.append(_json(values))
-    if filters.tags:
-        conditions.append(f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})")
-        parameters.append(_json(filters.tags))
-    for sign, bound in ((">=", filters.since), ("<", filters.until)):
-        if bound is not None:
-            conditions.append(f"time {sign} ?")
-            parameters.append(bound)
-    if filters.pinned:
-        conditions.append("pinned")
-    return " AND ".join(conditions), tuple(parameters)
+def rarest(counts: Iterable[tuple[int, str]]) -> tuple[list[str], list[str]]:
+    """Of words, each with how many entries hold it: those to find entries by, and with them those to score these by."""
+    held = sorted((count, word) for count, word in counts if count)
+    sums = list(accumulate(count for count, _ in held))
+    rare, scored = (max(1, bisect_right(sums, most)) for most in (_SCORED, WEIGHED))
+    ordered = [word for _, word in held]
+    return ordered[:rare], ordered[:scored]
 
 
-def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
-    title, run, number, time, tags, pinned = rest
-    return Entry(
-        text, kind, id_, provenance, run, number, url, title, quote, time,
-        tuple(msgspec.json.decode(tags, type=list[str])), bool(pinned),
-    )  # fmt: skip
-
-
-def _any(words: Iterable[str]) -> str:
-    """What FTS5 finds any of the words by."""
-    return " OR ".join(f'"{word}"' for word in words)
-
-
-def _json(values: Sequence[Any]) -> str:
-    return msgspec.json.encode(values).decode()
-
-
-def _migrations() -> Migrations:
-    """Every change of the schema, in order; a new one is a new function at the end."""
-    from sqlite_utils.migrations import Migrations
-
-    migration = Migrations("memory")
-
-    @migration()
-    def entries_words_and_vectors(db: Database) -> None:
-        for statement in _FIRST:
-            db.execute(statement)
-
-    @migration()
-    def runs_by_the_time_they_taught(db: Database) -> None:
-        db.execute("DROP INDEX entries_run")
-        db.execute("CREATE INDEX entries_run ON entries (run, time, forgotten)")
-
-    return migration
-
-
-_FIRST = (
-    """CREATE TABLE entries (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, provenance TEXT NOT NULL,
-        text TEXT NOT NULL, quote TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, run TEXT NOT NULL,
-        round INTEGER NOT NULL, time REAL NOT NULL, tags TEXT NOT NULL, pinned INTEGER NOT NULL, seen REAL NOT NULL,
-        forgotten REAL)""",
-    "CREATE INDEX entries_time ON entries (time)",
-    "CREATE INDEX entries_run ON entries (run)",
-    "CREATE INDEX entries_url ON entries (url)",
-    # For the count and for the oldest: what is forgotten or pinned is not in the way.
-    "CREATE INDEX entries_seen ON entries (seen, pinned) WHERE forgotten IS NULL",
-    "CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL)",
-    """CREATE TABLE vectors (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
-        encoder INTEGER NOT NULL REFERENCES encoders ON DELETE CASCADE, vector BLOB NOT NULL)""",
-    "CREATE UNIQUE INDEX vectors_entry ON vectors (entry, encoder)",
-    "CREATE INDEX vectors_encoder ON vectors (encoder)",
-    """CREATE VIRTUAL TABLE words USING fts5 (
-        title, text, quote, tags, tokenize = 'porter unicode61 remove_diacritics 2')""",
-    "INSERT INTO words (words, rank) VALUES ('rank', 'bm25(4, 4, 1, 4)')",
-    """CREATE TRIGGER entries_gone AFTER DELETE ON entries BEGIN
-        DELETE FROM words WHERE rowid = old.number;
-    END""",
-)
+def full(capacity: int) -> ConfigError:
+    return ConfigError(
+        f"the memory is full: it holds {capacity:,} entries and all are pinned; unpin or forget some, "
+        "or let it hold more"
+    )

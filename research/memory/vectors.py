@@ -34,15 +34,20 @@ class Vectors:
 
     def other_encoder(self) -> str:
         """The encoder whose vectors are on the shelf, if it is not ours: those cannot be compared; else empty."""
-        return next((name for name in self._shelf.encoders() if name != self.embedder.id), "")
+        return self._other(self._shelf.encoders())
 
-    def same_encoder(self) -> None:
-        """Raises `ConfigError` that names both encoders when there are vectors of another one."""
-        if other := self.other_encoder():
+    def same_encoder(self) -> bool:
+        """Whether there are vectors at all.  Raises `ConfigError` that names both encoders when some are another's."""
+        there = self._shelf.encoders()
+        if other := self._other(there):
             raise ConfigError(
                 f"the memory was encoded by {other!r}, and the encoder is now {self.embedder.id!r}: their vectors "
                 "cannot be compared. Set WORKBENCH_EMBEDDER back, or encode the memory anew."
             )
+        return bool(there)
+
+    def _other(self, names: Sequence[str]) -> str:
+        return next((name for name in names if name != self.embedder.id), "")
 
     def encode(self, entries: Sequence[Entry]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(entries), dimension): of the text, under the title of its source if it has one."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from research import wire
+from research import fragments, wire
 from research.errors import ConfigError
 from research.registry import provider
 from research.served import ServedModel
@@ -239,8 +239,8 @@ class _Reply:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refused = False
-        self._calls: list[wire.Call] = []
-        self._open: dict[int | None, wire.Call] = {}
+        self._calls: list[fragments.Call] = []
+        self._open: dict[int | None, fragments.Call] = {}
         self._usage: Usage | None = None
 
     def take(self, chunk: _Chunk) -> Iterator[Delta]:
@@ -270,7 +270,7 @@ class _Reply:
         # Ollama has sent parallel calls all with index 0, or without an index: a new id, or a name, begins a new call.
         other = call is not None and call.id and fragment.id and fragment.id != call.id
         if call is None or other or (fragment.index is None and function.name and not fragment.id):
-            call = self._open[fragment.index] = wire.Call()
+            call = self._open[fragment.index] = fragments.Call()
             self._calls.append(call)
         call.id = call.id or fragment.id or ""
         call.name = call.name or function.name or ""
@@ -283,7 +283,7 @@ class _Reply:
         # OpenAI ends a refusal with `stop`: what stands there is its reason and no answer.
         reason = "content_filter" if self._refused else self.finish_reason
         text, reasoning = "".join(self._text), "".join(self._reasoning)
-        return wire.completion(text, self._calls, reasoning, reason, self._usage, position=position)
+        return fragments.completion(text, self._calls, reasoning, reason, self._usage, position=position)
 
 
 @provider("OpenAI-compatible")

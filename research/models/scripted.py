@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from research import decoding
 from research.errors import ConfigError, ProviderError
 from research.registry import provider
 from research.types import Completion, Delta, Model, Request, ToolCall, Usage
@@ -130,7 +131,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _line(place: str, text: str) -> ScriptLine:
     try:
-        return msgspec.json.decode(text, type=ScriptLine)
+        return decoding.decode(text, ScriptLine)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ConfigError(f"{place}: {error}; a line is a JSON object with {_accepted()}") from error
 

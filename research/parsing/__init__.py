@@ -3,6 +3,8 @@
     relaxed     JSON as models spell it
     arguments   arguments against a tool's schema (the toolbox uses the same function)
     calls       one call: name and arguments, or what is wrong with it
+    markup      running text cut into tags and code
+    blocks      what stands in a call tag, whole or broken
     tagged      `<think> <tool_call> <report> <answer>` in running text
     native      the provider's own tool calls
     plan        ReWOO's `#E1 = tool[input]`

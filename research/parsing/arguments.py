@@ -50,18 +50,21 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
             known[name] = _coerced(value, properties[name])
         elif rest:
             known[name] = _coerced(value, rest)
-    accepted = f"Accepted: {json.dumps(schema, ensure_ascii=False)}"
     _sendable(known, spec.name)
     problems = sorted(Draft202012Validator(schema).iter_errors(known), key=lambda error: list(map(str, error.path)))
     if problems:
         where = ".".join(str(part) for part in problems[0].path) or "arguments"
         code = "missing_arg" if any(problem.validator == "required" for problem in problems) else "bad_args"
-        raise ArgumentError(code, f"{spec.name}: {where}: {clip(problems[0].message, 300)}. {accepted}")
+        raise ArgumentError(code, f"{spec.name}: {where}: {clip(problems[0].message, 300)}. {_accepted(schema)}")
     if arguments and not known:
         # Without them the call would be another call than the one that was asked for.
         unknown = clip(", ".join(map(repr, arguments)), 200)
-        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {unknown}. {accepted}")
+        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {unknown}. {_accepted(schema)}")
     return known
+
+
+def _accepted(schema: dict[str, Any]) -> str:
+    return f"Accepted: {json.dumps(schema, ensure_ascii=False)}"
 
 
 def _sendable(arguments: dict[str, Any], name: str) -> None:

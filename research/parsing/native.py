@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.parsing.calls import FINAL, Found, Tools
-from research.parsing.reading import Reading, format_error, outside_report
+from research.parsing.reading import CUT, Reading, format_error, outside_report, plain
 from research.parsing.relaxed import Malformed, decode
-from research.parsing.tagged import CUT, plain, read_tagged
+from research.parsing.tagged import read_tagged
 
 # Calls that the server should have read and has not; publishing them as an answer would help nobody.
 _MARKUP = re.compile(r"<function=|<\|?/?tool_call|<action>|\[TOOL_CALLS\]|＜\s*/?(?:tool_call|action)|<\|python_tag\|>")

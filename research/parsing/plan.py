@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.parsing.calls import Tools
-from research.parsing.reading import PlanStep, Reading, format_error
-from research.parsing.tagged import CUT, plain
+from research.parsing.reading import CUT, PlanStep, Reading, format_error, plain
 
 _LINE = re.compile(
     r"^[ \t*_`>+\-•]*(?:\d{1,3}[.)][ \t*_`]*)?"

@@ -1,4 +1,4 @@
-"""What the parser gives back."""
+"""What the parser gives back, and what all of its forms have in common."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from msgspec import Struct
 from research.types import CallError
 
 Kind = Literal["tool_calls", "answer", "plan", "format_error"]
+
+CUT = ("length", "max_tokens", "content_filter")
+"""Reasons to finish that leave the reply incomplete."""
+
+_CONTROLS = dict.fromkeys(c for c in range(32) if c not in (9, 10))
 
 
 class FoundCall(Struct, frozen=True):
@@ -53,6 +58,11 @@ class Reading(Struct, frozen=True):
     """Of a format error, in one word."""
     message: str = ""
     """Of a format error, for the model."""
+
+
+def plain(text: str) -> str:
+    """Stripped, and without control characters that a terminal would obey."""
+    return text.translate(_CONTROLS).strip()
 
 
 _CLOSE = r"<\s{0,3}/\s{0,3}report\s{0,3}>"

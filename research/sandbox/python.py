@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from research import decoding
 from research.errors import ToolError
 from research.sandbox.apart import ProcessDied, run_apart
 from research.sandbox.job import (
@@ -77,7 +78,7 @@ def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: thread
             output_bytes=_ANSWER_BYTES,
             stop=stop,
         )
-        result = msgspec.json.decode(answer, type=Result)
+        result = decoding.decode(answer, Result)
     except TimeoutError:
         raise ToolError(out_of_time(timeout_s)) from None
     except ProcessDied as error:

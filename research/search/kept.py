@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from research import decoding
 from research.types import Passage
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, at REAL NOT NULL, passages BLOB NOT NULL)"
@@ -36,7 +37,7 @@ class Kept:
             return None
         age = self._now() - row[0]
         # From the future: the clock was moved, and nobody knows how old it is.
-        return (msgspec.json.decode(row[1], type=tuple[Passage, ...]), age) if 0 <= age <= self._max_age_s else None
+        return (decoding.decode(row[1], tuple[Passage, ...]), age) if 0 <= age <= self._max_age_s else None
 
     def put(self, key: str, passages: Sequence[Passage]) -> None:
         if not self._max_age_s:

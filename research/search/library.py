@@ -6,14 +6,10 @@ and take part as they come.  Safe for many threads and for several processes at 
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sqlite3
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -21,24 +17,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from research.errors import ConfigError, ToolError
-from research.search import factbook, overview, ranking, schema, shelves
+from research.search import indexing, overview, ranking, shelves
+from research.search.embedding import Embedding
 from research.search.factbook import Document
+from research.search.file import LibraryFile
+from research.search.indexing import FACTBOOK, FolderReport, Progress, quiet
 from research.search.overview import CollectionInfo, DocumentInfo, Spot
-from research.search.vectors import Vectors, encoded
+from research.search.vectors import Vectors
 from research.types import Embedder, Passage
-
-FACTBOOK = "factbook"
-"""The collection that `index_factbook` makes; every other one is a folder and has its absolute path for a name."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and what is at work."""
 
 _QUOTED = 5
 """Passages of a document among which its quote is sought."""
 _DEPTH = 50
 """Passages that each of the two rankings brings into the fusion."""
-_BATCH = 32
-"""Passages encoded between two commits."""
 
 
 class Hit(Struct, frozen=True):
@@ -55,19 +46,6 @@ class Hit(Struct, frozen=True):
     """Where it belongs."""
 
 
-class FolderReport(Struct, frozen=True):
-    """What `add_folder` found: numbers of files, and those that could not be read with the reason."""
-
-    indexed: int
-    unchanged: int
-    removed: int
-    unreadable: tuple[tuple[Path, str], ...] = ()
-
-
-def _quiet(done: int, total: int, what: str) -> None:
-    """No progress shown."""
-
-
 class Library:
     """The documents kept in `home/library.sqlite`.
 
@@ -76,26 +54,12 @@ class Library:
     """
 
     def __init__(self, home: Path, embedder: Embedder | None = None) -> None:
-        home.mkdir(parents=True, exist_ok=True)
-        self._path = home / "library.sqlite"
+        self._file = LibraryFile(home / "library.sqlite")
+        self.kept_aside = self._file.kept_aside
+        """Where a damaged file was moved."""
         self._embedder = embedder
         self._vectors = Vectors(embedder) if embedder else None
-        self._local = threading.local()
-        self._guard = threading.Lock()
-        self._embedding: threading.Thread | None = None
-        self._again = False
-        self._closing = threading.Event()
-        self.embedding_error = ""
-        """Why the encoder could make no vectors in the background."""
-        self.kept_aside: Path | None = None
-        """Where a damaged file was moved."""
-        try:
-            self._prepare()
-        except sqlite3.OperationalError:
-            raise  # busy, full or not permitted: nothing is wrong with the file
-        except sqlite3.DatabaseError:
-            self.kept_aside = self._move_aside()
-            self._prepare()
+        self._embedding = Embedding(self._file, embedder) if embedder else None
 
     # Search
 
@@ -112,7 +76,7 @@ class Library:
         words = ranking.query_words(query)
         if not words:
             raise ToolError(f"the query {query!r} has no words to search for")
-        connection = self._connection()
+        connection = self._file.connection()
         scope = ranking.scope(connection, collections)
         depth = max(_DEPTH, 5 * limit)
         worded = ranking.by_words(connection, words, scope, depth)
@@ -144,7 +108,7 @@ class Library:
 
     def open(self, url: str) -> Document:
         """The whole document.  Raises `ToolError` for an unknown url, naming the closest ones."""
-        connection = self._connection()
+        connection = self._file.connection()
         shown = "collection IN (SELECT id FROM collections WHERE forgotten IS NULL)"
         row = connection.execute(
             f"SELECT url, title, text, names FROM documents WHERE url = ? AND {shown}", [url]
@@ -159,27 +123,27 @@ class Library:
 
     def collections(self) -> list[CollectionInfo]:
         """By name; `vectors` counts those of the current encoder."""
-        return overview.collections(self._connection(), self._encoder)
+        return overview.collections(self._file.connection(), self._encoder)
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
         """A page of a collection's documents by title, those with `query` in their title or url."""
-        connection = self._connection()
+        connection = self._file.connection()
         (scope,) = shelves.ids(connection, [collection])
         return overview.documents(connection, scope, query, limit, offset)
 
     def collection_of(self, url: str) -> str:
         """The name of the collection that the document belongs to; empty for an unknown one."""
-        return overview.homes(self._connection(), [url]).get(url, "")
+        return overview.homes(self._file.connection(), [url]).get(url, "")
 
     def unreadable(self, collection: str) -> list[tuple[Path, str]]:
         """The files of a folder that could not be read when it was last looked through, with the reason."""
-        connection = self._connection()
+        connection = self._file.connection()
         (scope,) = shelves.ids(connection, [collection])
         return overview.unreadable(connection, scope)
 
     def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
         """The map of a collection: its documents, or a sample of them, as far as they have vectors."""
-        connection = self._connection()
+        connection = self._file.connection()
         (scope,) = shelves.ids(connection, [collection])
         return overview.spots(connection, scope, self._encoder, limit)
 
@@ -211,84 +175,18 @@ class Library:
 
     # Indexing
 
-    def index_factbook(self, progress: Progress = _quiet) -> int:
-        """Store the World Factbook unless this version of it is there; returns how many documents were written.
+    def index_factbook(self, progress: Progress = quiet) -> int:
+        """Store the World Factbook unless this version of it is there; returns how many documents were written."""
+        return indexing.add_factbook(self._file, progress)
 
-        One transaction: it is there as a whole or not at all.
-        """
-        version = factbook.version()
-        if shelves.version_of(self._connection(), FACTBOOK) == version:
-            return 0
-        progress(0, 1, "reading the World Factbook")
-        documents = list(factbook.documents())
-        with self._writing() as connection:
-            if shelves.version_of(connection, FACTBOOK) == version:
-                return 0  # another process was faster
-            collection = shelves.collection(connection, FACTBOOK)
-            known = shelves.known(connection, collection)
-            written = 0
-            for done, document in enumerate(documents, start=1):
-                digest = hashlib.sha256("\n".join((document.title, document.names, document.text)).encode())
-                if known.pop(document.url, (0, ""))[1] != digest.hexdigest():
-                    shelves.store(connection, collection, document, 0, digest.hexdigest())
-                    written += 1
-                if done % 100 == 0 or done == len(documents):
-                    progress(done, len(documents), document.title)
-            shelves.delete(connection, known)
-            connection.execute(
-                "UPDATE collections SET version = ?, indexed = ? WHERE id = ?", [version, time.time(), collection]
-            )
-        return written
-
-    def add_folder(self, path: Path, progress: Progress = _quiet) -> FolderReport:
+    def add_folder(self, path: Path, progress: Progress = quiet) -> FolderReport:
         """Index a folder's files, or what has changed in it since; hidden files and folders are left out.
 
         Raises `ConfigError` when there is no such folder or nothing in it can be read.
         """
-        from research.readers import SUFFIXES, UnreadableFile, read_file
+        return indexing.add_folder(self._file, path, progress)
 
-        folder = shelves.existing(path)
-        files, unreadable = shelves.files(folder, SUFFIXES)
-        connection = self._connection()
-        row = connection.execute("SELECT id FROM collections WHERE name = ?", [str(folder)]).fetchone()
-        known = shelves.known(connection, row[0]) if row else {}
-        indexed = unchanged = 0
-        for done, file in enumerate(files):
-            progress(done, len(files), file.name)
-            url = shelves.file_url(folder, file)
-            try:
-                mtime = file.stat().st_mtime_ns
-                before = known.get(url, (0, ""))
-                digest = before[1] if mtime == before[0] else shelves.digest(file)
-                text = None if digest == before[1] else read_file(file)
-            except UnreadableFile as error:
-                unreadable.append((file, error.reason))
-                continue
-            except OSError as error:
-                unreadable.append((file, error.strerror or str(error)))
-                continue
-            known.pop(url, None)
-            if text is None and mtime == before[0]:
-                unchanged += 1
-                continue
-            with self._writing():
-                if text is None:
-                    connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [mtime, url])
-                    unchanged += 1
-                else:
-                    names = " ".join(file.relative_to(folder).with_suffix("").parts)
-                    document = Document(url, *map(shelves.storable, (text.title, text.text, names)))
-                    shelves.store(connection, shelves.collection(connection, str(folder)), document, mtime, digest)
-                    indexed += 1
-        if not indexed and not unchanged and row is None:
-            reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
-            raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
-        with self._writing():
-            shelves.delete(connection, known)
-            overview.note_visit(connection, str(folder), time.time(), unreadable)
-        progress(len(files), len(files), folder.name)
-        failed = {shelves.file_url(folder, file) for file, _ in unreadable}
-        return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))
+    # Forgetting
 
     def forget(self, collection: str) -> None:
         """Take a collection out of every search and list; until `purge` it can be restored.  Its files stay.
@@ -297,146 +195,51 @@ class Library:
         """
         if collection == FACTBOOK:
             raise ConfigError("the World Factbook belongs to the workbench; only folders can be forgotten")
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             (scope,) = shelves.ids(connection, [collection])
             connection.execute("UPDATE collections SET forgotten = ? WHERE id = ?", [time.time(), scope])
 
     def restore(self, collection: str) -> None:
         """Take back a `forget`."""
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             connection.execute("UPDATE collections SET forgotten = NULL WHERE name = ?", [collection])
 
     def purge(self, before: float) -> int:
         """Remove with all that was made from it what was forgotten before that time; returns how many collections."""
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             return connection.execute("DELETE FROM collections WHERE forgotten < ?", [before]).rowcount
 
     def remove(self, collection: str) -> None:
         """Remove a collection at once, with all that was made from it.  Raises `ConfigError` when it is unknown."""
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             (scope,) = shelves.ids(connection, [collection])
             connection.execute("DELETE FROM collections WHERE id = ?", [scope])
 
     # Vectors
 
-    def embed_missing(self, progress: Progress = _quiet, stop: threading.Event | None = None) -> int:
+    def embed_missing(self, progress: Progress = quiet, stop: threading.Event | None = None) -> int:
         """Make the vectors that passages lack for the current encoder; returns how many were made.
 
-        Committed every few passages, so that `stop` or a crash loses little.  One caller works at a time, across
-        processes; others wait for their turn.  Raises `ConfigError` without an encoder.
+        One caller works at a time, across processes; others wait for their turn, or for `stop`.  Raises `ConfigError`
+        without an encoder.
         """
-        from filelock import FileLock, Timeout
-
-        if self._embedder is None:
-            raise ConfigError("no encoder is set: vectors cannot be made")
-        stop = stop or threading.Event()
-        turn = FileLock(self._path.with_name("library.embedding.lock"))
-        while not stop.is_set():
-            try:
-                turn.acquire(timeout=0.5)
-            except Timeout:
-                continue
-            try:
-                return self._embed(self._embedder, progress, stop)
-            finally:
-                turn.release()
-        return 0
+        return self._maker().make(progress, stop)
 
     def start_embedding(self) -> threading.Thread:
         """Run `embed_missing` in the background, at low priority, until nothing is missing or `close`."""
-        if self._embedder is None:
-            raise ConfigError("no encoder is set: vectors cannot be made")
-        with self._guard:
-            if self._embedding is not None and self._embedding.is_alive():
-                self._again = True
-            else:
-                self._again = False
-                self._embedding = threading.Thread(target=self._keep_embedding, name="embedding", daemon=True)
-                self._embedding.start()
-            return self._embedding
+        return self._maker().start()
+
+    @property
+    def embedding_error(self) -> str:
+        """Why the encoder could make no vectors in the background."""
+        return self._embedding.error if self._embedding else ""
 
     def close(self) -> None:
         """Stop background work and wait for it; what is done is kept."""
-        self._closing.set()
-        with self._guard:
-            thread = self._embedding
-        if thread is not None:
-            thread.join()
+        if self._embedding:
+            self._embedding.close()
 
-    def _keep_embedding(self) -> None:
-        if sys.platform == "linux":  # where each thread has a priority of its own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        while True:
-            try:
-                self.embed_missing(stop=self._closing)
-            except ConfigError as error:
-                self.embedding_error = str(error)
-            with self._guard:
-                if not self._again or self._closing.is_set():
-                    self._embedding = None
-                    return
-                self._again = False
-
-    def _embed(self, embedder: Embedder, progress: Progress, stop: threading.Event) -> int:
-        connection = self._connection()
-        missing = "NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?)"
-        total = connection.execute(f"SELECT count(*) FROM passages WHERE {missing}", [embedder.id]).fetchone()[0]
-        made = last = 0
-        while not stop.is_set():
-            batch = connection.execute(
-                f"""SELECT passages.id, title, passages.text FROM passages JOIN documents ON documents.id = document
-                WHERE passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
-                [last, embedder.id],
-            ).fetchall()
-            if not batch:
-                break
-            last = batch[-1][0]
-            vectors = encoded([title for _, title, _ in batch], [text for _, _, text in batch], embedder)
-            with self._writing():
-                connection.executemany(  # a passage may have gone while it was encoded
-                    "INSERT INTO vectors (passage, encoder, vector) SELECT id, ?, ? FROM passages WHERE id = ?",
-                    [
-                        (embedder.id, row.tobytes(), passage)
-                        for (passage, _, _), row in zip(batch, vectors, strict=True)
-                    ],
-                )
-            made += len(batch)
-            progress(made, max(made, total), batch[-1][1])
-        return made
-
-    # The file
-
-    def _connection(self) -> sqlite3.Connection:
-        """This thread's own."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            self._local.connection = connection = sqlite3.connect(self._path, timeout=60, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            # All of this can be made again from its sources: a power cut may take the last commits, never more.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-        return connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection()
-        with connection:  # commits, or rolls back
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-
-    def _prepare(self) -> None:
-        if not schema.is_current(self._connection()):
-            with self._writing() as connection:
-                schema.bring_up_to_date(connection)
-
-    def _move_aside(self) -> Path:
-        self._local.connection.close()
-        del self._local.connection
-        number = 1
-        while (aside := self._path.with_name(f"{self._path.name}.damaged-{number}")).exists():
-            number += 1
-        for suffix in ("-wal", "-shm", ""):
-            part = self._path.with_name(self._path.name + suffix)
-            if part.exists():
-                part.rename(aside.with_name(aside.name + suffix))
-        return aside
+    def _maker(self) -> Embedding:
+        if self._embedding is None:
+            raise ConfigError("no encoder is set: vectors cannot be made")
+        return self._embedding

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from research import cancel
-from research.errors import ConfigError, ToolError
+from research import cancel, decoding
+from research.connections import trusted
+from research.errors import ToolError
+from research.http import base_url, check_key, retry_after
+from research.redaction import disguises, hide_in_logs
 from research.search.pace import SYSTEM, Clock, Trouble, shared
 from research.text import clip
-from research.wire import base_url, disguises, hide_in_logs, retry_after, trusted
 
 if TYPE_CHECKING:
     import httpx2
@@ -71,8 +73,7 @@ class Remote:
         self.name = name
         self.key = key
         self.url = str(base_url(url, url_setting)).rstrip("/")
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError(f"{key_setting} contains white space or a character outside ASCII: copy it again")
+        check_key(key, key_setting)
         self._url_setting = url_setting
         self._key_setting = key_setting
         self._secret = disguises(key)
@@ -93,7 +94,7 @@ class Remote:
     ) -> T:
         """The answer as a `kind`.  Raises `ToolError`."""
         sending = {"params": params, "json": body, "headers": headers}
-        read: Callable[[bytes], T] = partial(msgspec.json.decode, type=kind)
+        read: Callable[[bytes], T] = partial(decoding.decode, kind=kind)
         return self._ask(read, method, path, "application/json", explain, sending)
 
     def xml(self, read: Callable[[bytes], T], path: str, params: Mapping[str, str | int]) -> T:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from pydantic import SecretStr
 
+from research import decoding
 from research.errors import ConfigError, ToolError
 from research.registry import searcher
 from research.search import csl
@@ -135,9 +136,7 @@ class Service:
             note = f"kept results cannot be read: {error}"
         fitting = tuple(passage for passage in self.fetch(ask) if passage and ask.admits(passage))[: ask.limit]
         # A server may echo the key anywhere.
-        passages = msgspec.json.decode(
-            self.remote.mask(msgspec.json.encode(fitting).decode()), type=tuple[Passage, ...]
-        )
+        passages = decoding.decode(self.remote.mask(msgspec.json.encode(fitting).decode()), tuple[Passage, ...])
         try:
             if self.kept:
                 self.kept.put(key, passages)

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from research.desk import Keeper
 from research.events import Event
 from research.recipe import Recipe
 from research.types import Outcome, Status
@@ -60,19 +61,40 @@ class RunRow(Struct, frozen=True):
 NO_FILTERS = Filters()
 
 
-class Store(Protocol):
-    """Append-only events of runs, and what is asked of them from outside.  Safe for threads and processes."""
+class Store(Keeper, Protocol):
+    """Append-only events of runs, and what is asked of them from outside.  Safe for threads and processes.
+
+    Any method raises `StoreUnavailable` when the disk is full or the database does not answer; nothing is lost then.
+    """
+
+    @property
+    def answers_since(self) -> float:
+        """When it answered again after it was away, by `time.monotonic`; -inf when it never was, as far as is known."""
+
+    def close(self) -> None:
+        """Let go of files and connections; what was appended is kept first."""
 
     def create(
-        self, run_id: str, question: str, recipe: Recipe, *, origin: Origin | None = None, created: float | None = None
+        self,
+        run_id: str,
+        question: str,
+        recipe: Recipe,
+        *,
+        origin: Origin | None = None,
+        created: float | None = None,
+        queued: bool = False,
+        events: Sequence[Event] = (),
     ) -> None:
-        """A new run without events.  Raises `ConfigError` when the id is taken."""
+        """A new run with its first events, all or nothing; `queued`: it waits for somebody to take it up.
+
+        Raises `ConfigError` when the id is taken.
+        """
 
     def append(self, events: Sequence[Event]) -> None:
         """Keep the events of one run; when this returns they survive a power loss.
 
         Characters of a reply being written (`Streamed`) may follow a moment later, in their order.  Raises `ConfigError`
-        when somebody else writes this run.
+        when somebody else writes this run.  After `StoreUnavailable` the same events can be appended again.
         """
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
@@ -109,4 +131,19 @@ class Store(Protocol):
         """Forget what was asked of a run: it is taken up again."""
 
     def beat(self, run_ids: Sequence[str]) -> None:
-        """Say that these runs are being worked on."""
+        """Say that these runs are being worked on; those that were queued are running now."""
+
+    def queue(self, run_id: str) -> None:
+        """A run that stands as running waits for somebody to take it up."""
+
+    def waiting(self, before: float) -> list[RunRow]:
+        """Runs that nobody works on and somebody should, the oldest first.
+
+        Those that stand as running or queued, with no beat since that time, seconds since the epoch.
+        """
+
+    def pace(self, key: str, per_minute: float) -> float:
+        """Take a turn at something that may be done so often, by all processes together.
+
+        Returns the seconds to wait before doing it; turns are evenly spaced.
+        """

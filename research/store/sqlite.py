@@ -5,150 +5,147 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from research.database import opened
+from research import decoding
+from research.database import Answers, damaged, opened
 from research.desk import Kind
-from research.errors import ConfigError
-from research.events import Event, Paused, Resumed, RunFinished, Streamed, UserReplied, WaitingForUser, decode, encode
+from research.errors import ConfigError, StoreUnavailable
+from research.events import Event, decode
 from research.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Origin, RunRow
+from research.store.commits import Batch, Commits, Kept, TakenError
+from research.store.rows import LAST, Thing, Whole, holding, only, tidy
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
 
-class _Batch:
-    """Events of one run on their way to the disk."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self.events = events
-        self.rows = [(event.run, event.seq, encode(event).decode()) for event in events]
-        self.run = events[0].run if events else ""
-        self.awaited = not all(isinstance(event, Streamed) for event in events)
-        """Whoever appends it waits until it is on disk.  Characters of a reply being written need no such promise."""
-        self.error: Exception | None = None
-
-
 class SqliteStore:
-    """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged.
-
-    Who gets to write commits for all that wait (group commit): a commit costs a write to the disk, however much is in it.
-    """
+    """One writer connection per process, write-ahead log, every commit on disk before it is acknowledged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._queue: deque[_Batch] = deque()
-        self._failed: dict[str, Exception] = {}
-        """Runs of which something that nobody waited for could not be kept: what is appended next learns of it."""
+        self._damaged: ConfigError | None = None
         self._db = opened(path, _migrations())
+        self._commits = Commits(self._commit, self._find)
+        self._answers = Answers()
+
+    @property
+    def answers_since(self) -> float:
+        return self._answers.since
 
     def close(self) -> None:
-        self._write()
+        self._commits.flush()
         with self._lock:
             self._db.conn.close()
 
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        """One thread at a time.
+
+        Raises `StoreUnavailable` where the file cannot be used just now, and `ConfigError` from the moment that it is
+        known to be damaged: it is left as it is.
+        """
+        with self._lock:
+            if self._damaged:
+                raise self._damaged
+            try:
+                yield
+                self._answers.heard()
+            except sqlite3.OperationalError as error:
+                self._answers.missed()
+                raise StoreUnavailable(f"{self.path}: {error}") from error
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    raise
+                self._damaged = damaged(self.path, error)
+                raise self._damaged from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction of a connection, which nobody else writes to."""
+        with self._using(), self._db.conn:
+            self._db.conn.execute("BEGIN IMMEDIATE")
+            yield self._db.conn
+
     def create(
-        self, run_id: str, question: str, recipe: Recipe, *, origin: Origin | None = None, created: float | None = None
+        self,
+        run_id: str,
+        question: str,
+        recipe: Recipe,
+        *,
+        origin: Origin | None = None,
+        created: float | None = None,
+        queued: bool = False,
+        events: Sequence[Event] = (),
     ) -> None:
         now = time.time() if created is None else created
         row = {
             "id": run_id, "question": question, "recipe": msgspec.json.encode(recipe).decode(),
-            "recipe_hash": recipe.hash, "status": "running", "outcome": None, "answer": "",
+            "recipe_hash": recipe.hash, "status": "queued" if queued else "running", "outcome": None, "answer": "",
             "created": now, "updated": now, "beat": now, "origin": origin.run if origin else "",
             "origin_how": origin.how if origin else "", "origin_round": origin.round if origin else 0,
         }  # fmt: skip
-        with self._lock:
+        with self._writing():
             try:
                 self._db.table("runs").insert(row)
-            except sqlite3.IntegrityError:
+                self._insert([Batch(events)])
+            except (sqlite3.IntegrityError, TakenError):
                 raise ConfigError(f"run {run_id!r} is there already, or was deleted a moment ago") from None
+            if queued:  # whatever its first events say
+                self.queue(run_id)
 
     def append(self, events: Sequence[Event]) -> None:
-        batch = _Batch(events)
-        self._queue.append(batch)
-        if batch.awaited:
-            self._write()
-        if batch.error:
-            raise batch.error
+        self._commits.append(events)
 
-    def _write(self) -> None:
-        """Commit all that waits; what another thread has committed meanwhile does not wait any more."""
-        with self._lock:
-            batches = [self._queue.popleft() for _ in range(len(self._queue))]
-            if not batches:
-                return
-            execute = self._db.conn.execute
-            try:
-                with self._db.conn:
-                    execute("BEGIN IMMEDIATE")
-                    for batch in batches:
-                        execute("SAVEPOINT batch")
-                        if error := self._failed.pop(batch.run, None) or self._inserted(batch):
-                            execute("ROLLBACK TO batch")
-                            self._fail(batch, error)
-                        execute("RELEASE batch")
-            except sqlite3.Error as error:  # nothing of it is kept, e.g. because the disk is full
-                for batch in batches:
-                    self._fail(batch, error)
+    def _commit(self, batches: Sequence[Batch]) -> None:
+        with self._writing():
+            self._insert(batches)
 
-    def _fail(self, batch: _Batch, error: Exception) -> None:
-        batch.error = error
-        if not batch.awaited:
-            self._failed[batch.run] = error
-
-    def _inserted(self, batch: _Batch) -> ConfigError | None:
-        """None when it was; else why it cannot be."""
-        execute = self._db.conn.execute
+    def _insert(self, batches: Sequence[Batch]) -> None:
+        """Within a transaction.  Raises `TakenError`."""
+        many = self._db.conn.executemany
+        rows = [(row.run, row.seq, row.body) for batch in batches for row in batch.rows]
         try:
-            self._db.conn.executemany("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", batch.rows)
+            many("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
         except sqlite3.IntegrityError:
-            return ConfigError(f"run {batch.run} is at work elsewhere: event {batch.rows[0][1]} is there already")
-        for event in batch.events:
-            change: tuple[str, str | None, str, float, str]
-            match event:
-                case RunFinished(status=status, outcome=outcome, answer=answer):
-                    change = (status, outcome, answer, event.time, event.run)
-                case WaitingForUser(prompt=prompt):
-                    change = ("waiting_input", "needs_input", prompt, event.time, event.run)
-                case Paused():
-                    change = ("paused", None, "", event.time, event.run)
-                case UserReplied() | Resumed():
-                    # What was asked of it before it rested is done with.
-                    execute("DELETE FROM controls WHERE run = ?", (event.run,))
-                    change = ("running", None, "", event.time, event.run)
-                case _:
-                    continue
-            execute("UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?", change)
-        return None
+            raise TakenError from None
+        many("DELETE FROM controls WHERE run = ?", [(batch.run,) for batch in batches if batch.taken_up])
+        changes = [(c.status, c.outcome, c.answer, c.updated, c.run) for batch in batches if (c := batch.change)]
+        many("UPDATE runs SET status = ?, outcome = ?, answer = ?, updated = ? WHERE id = ?", changes)
+
+    def _find(self, rows: Sequence[Kept]) -> list[str]:
+        query = "SELECT body FROM events WHERE run = ? AND seq = ?"
+        with self._using():
+            found = [self._db.conn.execute(query, (row.run, row.seq)).fetchone() for row in rows]
+        return [row[0] for row in found if row]
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
-        self._write()  # what nobody waited for is to be seen
+        self._commits.flush()  # what nobody waited for is to be seen
         query = "SELECT body FROM events WHERE run = ? AND seq > ? ORDER BY seq"
-        with self._lock:
+        with self._using():
             rows = self._db.conn.execute(query, (run_id, after)).fetchall()
         return [decode(body) for (body,) in rows]
 
     def run(self, run_id: str) -> RunRow:
-        pattern = run_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        rows = self._rows("id LIKE ? ESCAPE '\\' ORDER BY id = ? DESC LIMIT 2", (pattern, run_id))
-        if not rows or not run_id:
-            raise ConfigError(f"unknown run {run_id!r}; `python -m research runs` lists the saved ones")
-        if len(rows) > 1 and rows[0].id != run_id:
-            raise ConfigError(f"run {run_id!r} is not unique: {rows[0].id} and {rows[1].id} begin so; give more of it")
-        return rows[0]
+        return only(run_id, self._rows("id >= ? AND id < ? ORDER BY id LIMIT 2", (run_id, run_id + LAST)))
 
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
-        words = f"%{query}%"
-        conditions: list[str] = ["(question LIKE ? OR answer LIKE ?)"]
-        parameters: list[Any] = [words, words]
+        conditions: list[str] = []
+        parameters: list[Any] = []
+        if query:
+            conditions.append("(question LIKE ? ESCAPE '\\' OR answer LIKE ? ESCAPE '\\')")
+            parameters += [holding(query)] * 2
         defaults = Recipe()
         wanted = {
             "COALESCE(outcome, 'running')": filters.outcomes,
@@ -169,19 +166,18 @@ class SqliteStore:
         if filters.origin:
             conditions.append("origin = ?")
             parameters.append(filters.origin)
-        where = " AND ".join(conditions) + " ORDER BY created DESC, id DESC LIMIT ? OFFSET ?"
+        where = " AND ".join(conditions or ["true"]) + " ORDER BY created DESC, id DESC LIMIT ? OFFSET ?"
         return self._rows(where, (*parameters, limit, offset))
 
     def tag(self, run_id: str, tags: Sequence[str]) -> None:
-        wanted = dict.fromkeys(tag for each in tags if (tag := " ".join(each.split())))
-        with self._lock, self._db.conn:
-            self._db.conn.execute("BEGIN IMMEDIATE")
-            self._db.conn.execute("DELETE FROM tags WHERE run = ?", (run_id,))
-            self._db.conn.executemany("INSERT INTO tags (run, tag) VALUES (?, ?)", [(run_id, tag) for tag in wanted])
+        wanted = tidy(tags)
+        with self._writing() as connection:
+            connection.execute("DELETE FROM tags WHERE run = ?", (run_id,))
+            connection.executemany("INSERT INTO tags (run, tag) VALUES (?, ?)", [(run_id, tag) for tag in wanted])
 
     def tags(self) -> list[str]:
         query = "SELECT DISTINCT tag FROM tags JOIN runs ON runs.id = tags.run WHERE deleted IS NULL ORDER BY tag"
-        with self._lock:
+        with self._using():
             return [tag for (tag,) in self._db.conn.execute(query)]
 
     def delete(self, run_ids: Sequence[str]) -> None:
@@ -191,58 +187,100 @@ class SqliteStore:
         self._set_deleted(run_ids, None)
 
     def _set_deleted(self, run_ids: Sequence[str], when: float | None) -> None:
-        with self._lock:
+        with self._using():
             self._db.conn.execute(f"UPDATE runs SET deleted = ? WHERE id IN ({_marks(run_ids)})", (when, *run_ids))
 
     def purge(self, before: float) -> int:
-        self._write()
-        with self._lock, self._db.conn:
-            self._db.conn.execute("BEGIN IMMEDIATE")
-            gone = self._db.conn.execute("SELECT id FROM runs WHERE deleted < ?", (before,)).fetchall()
+        self._commits.flush()
+        with self._writing() as connection:
+            gone = connection.execute("SELECT id FROM runs WHERE deleted < ?", (before,)).fetchall()
             for table, column in (("events", "run"), ("controls", "run"), ("tags", "run"), ("runs", "id")):
-                self._db.conn.executemany(f"DELETE FROM {table} WHERE {column} = ?", gone)
+                connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", gone)
             return len(gone)
 
     def ask_for(self, run_id: str, control: Control) -> None:
-        with self._lock:
+        with self._using():
             self._db["controls"].insert({"run": run_id, "control": control, "time": time.time()})  # type: ignore[union-attr]
 
     def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
         # In the order they were asked: the last request wins.
         query = f"SELECT run, control FROM controls WHERE run IN ({_marks(run_ids)}) ORDER BY rowid"
-        with self._lock:
+        with self._using():
             return dict(self._db.conn.execute(query, run_ids).fetchall())
 
     def withdraw(self, run_id: str) -> None:
-        with self._lock:
+        with self._using():
             self._db.table("controls").delete_where("run = ?", [run_id])
 
     def beat(self, run_ids: Sequence[str]) -> None:
-        self._write()  # for who watches from another process
-        with self._lock:
-            self._db.conn.execute(f"UPDATE runs SET beat = ? WHERE id IN ({_marks(run_ids)})", (time.time(), *run_ids))
+        self._commits.flush()  # for who watches from another process
+        running = "status = CASE status WHEN 'queued' THEN 'running' ELSE status END"
+        query = f"UPDATE runs SET beat = ?, {running} WHERE id IN ({_marks(run_ids)})"
+        with self._using():
+            self._db.conn.execute(query, (time.time(), *run_ids))
+
+    def queue(self, run_id: str) -> None:
+        with self._using():
+            self._db.conn.execute("UPDATE runs SET status = 'queued' WHERE id = ? AND status = 'running'", (run_id,))
+
+    def waiting(self, before: float) -> list[RunRow]:
+        return self._rows("status IN ('queued', 'running') AND beat < ? ORDER BY beat, id", (before,))
+
+    def pace(self, key: str, per_minute: float) -> float:
+        # A virtual scheduler (generic cell rate algorithm without a burst): each turn is one interval after the last.
+        turn = """INSERT INTO turns (key, next) VALUES (?, ?) ON CONFLICT (key)
+            DO UPDATE SET next = max(next + ?, excluded.next) RETURNING next"""
+        now, interval = time.time(), 60 / per_minute
+        with self._using():
+            mine: float
+            (mine,) = self._db.conn.execute(turn, (key, now, interval)).fetchone()
+        return max(0.0, mine - now)
 
     def keep(self, kind: Kind, key: str, body: bytes) -> None:
         row = {"kind": kind, "key": key, "body": body.decode(), "time": time.time()}
-        with self._lock:
+        with self._using():
             self._db.table("kept").upsert(row, pk=("kind", "key"))
 
     def kept(self, kind: Kind, prefix: str = "") -> list[bytes]:
-        query = "SELECT body FROM kept WHERE kind = ? AND substr(key, 1, ?) = ? ORDER BY time DESC, key"
-        with self._lock:
-            return [body.encode() for (body,) in self._db.conn.execute(query, (kind, len(prefix), prefix))]
+        # A range of the primary key.  Texts are compared byte by byte, and no text holds the byte FF.
+        query = "SELECT body FROM kept WHERE kind = ? AND key >= ? AND key < CAST(? AS TEXT) ORDER BY time DESC, key"
+        with self._using():
+            rows = self._db.conn.execute(query, (kind, prefix, prefix.encode() + b"\xff")).fetchall()
+        return [body.encode() for (body,) in rows]
 
     def drop(self, kind: Kind, key: str) -> None:
-        with self._lock:
+        with self._using():
             self._db.conn.execute("DELETE FROM kept WHERE kind = ? AND key = ?", (kind, key))
 
-    def _rows(self, where: str, parameters: tuple[Any, ...]) -> list[RunRow]:
+    def ids(self) -> list[str]:
+        """Of every run, deleted or not, the oldest first."""
+        with self._using():
+            return [run for (run,) in self._db.conn.execute("SELECT id FROM runs ORDER BY created, id")]
+
+    def whole(self, run_id: str) -> Whole | None:
+        """Everything of one run, deleted or not; None where there is none of exactly that id."""
+        self._commits.flush()
+        rows = self._rows("id = ?", (run_id,), "true")
+        execute, own = self._db.conn.execute, (run_id,)
+        with self._using():
+            deleted = execute("SELECT deleted FROM runs WHERE id = ?", own).fetchone()
+            events = execute("SELECT seq, body FROM events WHERE run = ? ORDER BY seq", own).fetchall()
+            controls = execute("SELECT control, time FROM controls WHERE run = ? ORDER BY rowid", own).fetchall()
+        return Whole(rows[0], deleted[0], tuple(events), tuple(controls)) if rows and deleted else None
+
+    def things(self) -> list[Thing]:
+        """Everything that is kept beside runs."""
+        with self._using():
+            rows = self._db.conn.execute("SELECT kind, key, body, time FROM kept ORDER BY kind, key").fetchall()
+        return [Thing(kind, key, body.encode(), when) for kind, key, body, when in rows]
+
+    def _rows(self, where: str, parameters: tuple[Any, ...], listed: str = "deleted IS NULL") -> list[RunRow]:
         query = (
             "SELECT id, question, recipe, status, outcome, created, updated, beat, answer, origin, origin_how, "
-            "origin_round, (SELECT json_group_array(tag) FROM tags WHERE tags.run = runs.id) "
-            f"FROM runs WHERE deleted IS NULL AND {where}"
+            "origin_round, (SELECT json_group_array(tag) FROM (SELECT tag FROM tags WHERE tags.run = runs.id ORDER BY tag)) "
+            f"FROM runs WHERE {listed} AND {where}"
         )
-        with self._lock:
+        with self._using():
             rows = self._db.conn.execute(query, parameters).fetchall()
         return [self._row(*row) for row in rows]
 
@@ -250,8 +288,8 @@ class SqliteStore:
     def _row(id_: str, question: str, recipe: str, *rest: Any) -> RunRow:
         status, outcome, created, updated, beat, answer, run, how, number, tags = rest
         return RunRow(
-            id_, question, msgspec.json.decode(recipe, type=Recipe), status, outcome, created, updated, beat, answer,
-            Origin(run, how, number) if run else None, tuple(msgspec.json.decode(tags, type=list[str])),
+            id_, question, decoding.decode(recipe, Recipe), status, outcome, created, updated, beat, answer,
+            Origin(run, how, number) if run else None, tuple(decoding.decode(tags, list[str])),
         )  # fmt: skip
 
 
@@ -294,5 +332,13 @@ def _migrations() -> Migrations:
     @migration()
     def things_kept_beside_runs(db: Database) -> None:
         db.create_table("kept", {"kind": str, "key": str, "body": str, "time": float}, pk=("kind", "key"))
+
+    @migration()
+    def turns_of_what_is_paced(db: Database) -> None:
+        db.create_table("turns", {"key": str, "next": float}, pk="key")
+
+    @migration()
+    def runs_that_have_not_ended(db: Database) -> None:
+        db.execute("CREATE INDEX idx_runs_open ON runs (beat) WHERE status IN ('queued', 'running')")
 
     return migration

@@ -67,6 +67,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
 
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
+        monkeypatch.setattr("research.engine.LOST_AFTER_S", 1e9)  # runs that stand as lost are looked at here
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:
@@ -77,5 +78,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
 
     yield start
     with suppress(ConfigError):
-        open_home._open()[0].library.close()
+        bench, _ = open_home._open()
+        bench.engine.close()
+        bench.library.close()
     st.cache_resource.clear()

@@ -160,7 +160,7 @@ def test_what_two_reports_have_apart_is_drawn_when_it_is_opened(visit: Visit, an
     saved(answered, OTHER, bench.recipe(model=script(tmp_path / "s.jsonl", answer)))
     app = visit(answered, "compare", id=of_saved(bench, [OTHER, RUN]).id)
     assert "in both" not in texts(app)
-    app.session_state["compare-apart"] = True
+    app.session_state["compare-apart-0"] = True
     app.run()
     assert not app.exception
     assert "It has a coast" in texts(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,9 @@ def test_what_is_made_is_the_run(answered: Path, monkeypatch: pytest.MonkeyPatch
     st.cache_resource.clear()
     bench = open_home.bench()
     view = fold(bench.store.events(bench.store.runs()[0].id))
-    made = downloads._made(bench, view, "pdf")
+    events = partial(bench.store.events, view.run)
+    made = downloads._made(events, view, "pdf")
     assert "3.732 trillion" in "".join(each.extract_text() for each in PdfReader(io.BytesIO(made)).pages)
-    assert downloads._made(bench, view, "jsonl").count(b"\n") == len(bench.store.events(view.run))
+    assert downloads._made(events, view, "jsonl").count(b"\n") == len(bench.store.events(view.run))
     bench.library.close()
     st.cache_resource.clear()

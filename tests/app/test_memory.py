@@ -257,3 +257,15 @@ def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Pa
     assert any(each.new for each in added)
     assert not any(each.new for each in bench.memory.add(remember(view))), "a second time nothing is new"
     assert "3.732" in bench.memory.search("French GDP in 2024")[0].entry.text
+
+
+def test_two_runs_of_one_question_are_told_apart_in_the_filter(visit: Visit, home: Path) -> None:
+    own = Workbench(load(home=home))
+    for run in ("261121-100000-aaaa", "261121-100001-bbbb"):
+        own.store.create(run, "How large is Mongolia?", own.recipe())
+        own.memory.add([Entry(f"It is large, says {run}.", "finding", run=run, url=f"https://example.org/{run}")])
+    own.memory.close()
+    own.store.close()
+    app = visit(home, "memory")
+    names = next(each.options for each in app.multiselect if each.label == "Run")
+    assert len(names) == len(set(names)) == 2

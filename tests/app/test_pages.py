@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts import home as open_home
 from research.__main__ import EXAMPLE
+from research.engine import TAKE_UPS
+from research.events import Resumed
 from research.settings import load
+from research.store.sqlite import SqliteStore
 from research.workbench import Workbench
 
 RUN = "261121-120000-abcd"
@@ -37,7 +41,7 @@ def test_ask_begins_with_an_example_and_one_button(visit: Visit, home: Path) -> 
 def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None:
     app = visit(home)
     rounds = app.number_input(key="framework.react.rounds")
-    assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 100, "Rounds before the forced answer.")
+    assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 2048, "Rounds before the forced answer.")
     app.radio(key="context-react").set_value("window").run()
     assert app.number_input(key="context-react.window.k").value == 5
 
@@ -140,14 +144,33 @@ def test_an_unknown_run_is_said(visit: Visit, home: Path) -> None:
     assert "unknown run 'nope'" in app.error[0].value.replace("\\", "")
 
 
-def test_a_run_whose_process_has_gone_is_interrupted(visit: Visit, answered: Path) -> None:
+def test_a_run_that_ends_its_process_each_time_is_interrupted(
+    visit: Visit, answered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(answered / "workbench.sqlite")
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
+    last = store.events(RUN)[-1].seq
+    store.append([Resumed(run=RUN, seq=last + n, by_itself=True) for n in range(1, TAKE_UPS + 1)])
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
+    app = visit(answered)
+    monkeypatch.setattr("research.engine.LOST_AFTER_S", 0.0)
+    assert open_home.bench().engine.take_up_lost() == []
+    app.query_params["run"] = RUN
+    app.run()
+    assert "**Interrupted**" in texts(app)
+    assert not any(button.label == "Stop" for button in app.button)
+    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["Interrupted"]
+
+
+def test_a_run_whose_process_has_gone_is_about_to_go_on(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
         connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
     app = visit(answered, run=RUN)
-    assert "**Interrupted**" in texts(app)
-    assert not any(button.label == "Stop" for button in app.button)
-    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["Interrupted"]
+    assert "**Interrupted**" not in texts(app)
+    assert any(button.label == "Stop" for button in app.button)
 
 
 def test_runs_teaches_when_there_are_none(visit: Visit, home: Path) -> None:

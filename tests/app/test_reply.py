@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from research.settings import load
 from research.workbench import Workbench
+from tests.workers import until
 
 
 def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest], home: Path) -> None:
@@ -22,8 +22,7 @@ def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest],
     assert any("What should I look up" in text.value for text in app.markdown)
     app.text_input(key="reply-text").set_value("the population of France")
     next(button for button in app.button if button.label == "Reply and go on").click().run()
-    deadline = time.monotonic() + 30
-    while (row := bench.store.run(events.run_id)).status == "running":
-        assert time.monotonic() < deadline
+    until(lambda: bench.store.run(events.run_id).status not in ("waiting_input", "running"))
+    row = bench.store.run(events.run_id)
     assert (row.status, row.outcome) == ("completed", "answered")
     assert "68,512,806" in row.answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from research.view import fold
 from research.workbench import Workbench
 from tests.app.test_pages import RUN, press, texts
 from tests.long_run import LongRun
+from tests.workers import until
 
 Visit = Callable[..., AppTest]
 LONG = "261121-120000-long"
@@ -34,9 +34,7 @@ def bench(home: Path) -> Workbench:
 
 def waited(store: Store, run_id: str) -> None:
     """Until a run in another workbench over the same home has come to rest."""
-    deadline = time.monotonic() + 60
-    while store.run(run_id).status == "running":
-        assert time.monotonic() < deadline
+    until(lambda: store.run(run_id).status != "running")
 
 
 def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
@@ -129,7 +127,8 @@ def test_a_question_after_the_report_opens_the_run_that_answers_it(visit: Visit,
 
 def test_a_fork_begins_at_the_round_that_is_shown(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, round="1")
-    press(app, "Fork from this round")
+    press(app, "Fork from this round …")
+    press(app, "Fork and go on")
     assert not app.exception
     row = bench(answered).store.run(app.query_params["run"])
     assert row.origin is not None

@@ -14,6 +14,7 @@ from research import keys
 from research.settings import SAVED_FILE, load
 from tests.app.conftest import APP
 from tests.fake_openai import FakeOpenAI
+from tests.workers import until
 
 KEY = "sk-canary-0123456789"
 Visit = Callable[..., AppTest]
@@ -32,11 +33,8 @@ def row(app: AppTest, name: str) -> str:
 
 def tried(app: AppTest) -> AppTest:
     """Timers do not fire here: drawn anew until nothing is being asked."""
-    for _ in range(500):
-        if "Asking" not in said(app):
-            return app
-        app.run()
-    raise AssertionError("still asking")
+    until(lambda: "Asking" not in said(app) or "Asking" not in said(app.run()))
+    return app
 
 
 def test_a_first_visit_says_what_works_and_what_a_key_adds(visit: Visit, home: Path) -> None:

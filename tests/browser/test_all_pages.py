@@ -5,16 +5,15 @@ The pictures stay in `tests/output/pages/` for whoever wants to look.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from research.desk import Comparison
-from tests.browser.conftest import OUTPUT, App, watched
+from tests.browser.conftest import OUTPUT, App, settle, watched
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +24,7 @@ QUESTIONS = {
 SHOWN = {
     "ask": "", "answer": "?run={run}", "compare": "compare", "comparison": "compare?id={comparison}", "runs": "runs",
     "run": "runs?run={run}&round=1", "memory": "memory", "library": "library",
-    "document": "library?doc=library://factbook/france/economy", "settings": "settings",
+    "document": "library?doc=library://factbook/france/economy", "settings": "settings", "metrics": "metrics", "evaluate": "evaluate",
 }  # fmt: skip
 """What is looked at, and where it is."""
 SIZES = {"wide-light": (1440, "light"), "narrow-dark": (390, "dark")}
@@ -66,12 +65,6 @@ def test_a_page_is_sound_in_every_dress(
             assert faults(page) == []
             overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert overflow <= 0, f"the page is {overflow} px wider than the window"
-
-
-def settle(page: Page) -> None:
-    """Until the script has run and nothing moves."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
-    page.wait_for_load_state("networkidle")
 
 
 def faults(page: Page) -> list[Any]:

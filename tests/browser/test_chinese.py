@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pages.locale.update import FILE
 from research.__main__ import EXAMPLE
-from tests.browser.conftest import OUTPUT, App, watched
+from tests.browser.conftest import OUTPUT, App, settle, watched
 
 pytestmark = pytest.mark.browser
 Words = Callable[[str], str]
@@ -55,14 +55,17 @@ def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page,
     page.get_by_role("link", name=zh("Compare"), exact=True).click()
     page.get_by_role("button", name=zh("Start all")).click()
     heads = page.locator(".st-key-compare-heads")
-    expect(heads.get_by_text(zh("Answered"))).to_have_count(2, timeout=60_000)
+    expect(heads.get_by_text(zh("Answered"))).to_have_count(2)
     page.screenshot(path=OUTPUT / "chinese-comparison.png", full_page=True)
     with page.expect_download():
         page.get_by_role("button", name=zh("Export Markdown")).click()
 
     page.get_by_role("link", name=zh("Library"), exact=True).click()
-    page.get_by_role("searchbox", name=zh("Search the library")).fill("France real GDP")
-    page.keyboard.press("Enter")
+    box = page.get_by_role("searchbox", name=zh("Search the library"))
+    expect(box).to_be_visible()
+    settle(page)
+    box.fill("France real GDP")
+    box.press("Enter")
     expect(page.get_by_text("France · Economy").first).to_be_visible(timeout=60_000)
     page.get_by_role("link", name=zh("Settings"), exact=True).click()
     expect(page.get_by_text(zh("Key missing")).first).to_be_visible()

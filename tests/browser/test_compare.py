@@ -22,7 +22,7 @@ def test_two_recipes_are_compared_judged_and_exported(page: Page, context: Brows
     key = parse_qs(urlsplit(page.url).query)["id"][0]
     heads = page.locator(".st-key-compare-heads")
     expect(heads).to_contain_text("1 · ReAct / Full history")
-    expect(heads.get_by_text("Answered")).to_have_count(2, timeout=60_000)
+    expect(heads.get_by_text("Answered")).to_have_count(2)
     for place in (1, 2):
         expect(page.locator(f".st-key-compare-run-{place}-report")).to_contain_text("$3.732 trillion")
     first = page.locator(".st-key-compare-steps tbody tr").first

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from research.types import Citation
-from tests.browser.conftest import App
+from tests.browser.conftest import App, opened
 from tests.long_run import LongRun
 
 pytestmark = pytest.mark.browser
@@ -67,5 +67,4 @@ def test_a_hostile_report_is_drawn_harmlessly(page: Page, app: App) -> None:
         assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000, name
         assert page.evaluate("window.hit") is None
         # Still a page that answers: a round opens.
-        page.locator(".st-key-rounds").get_by_text("Read chapter 2 of").first.click()
-        expect(page.get_by_text("search was asked with")).to_be_visible()
+        opened(page.locator(".st-key-rounds"), "Read chapter 2 of", "search was asked with")

@@ -8,23 +8,24 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OUTPUT, App
+from tests.browser.conftest import OUTPUT, App, pick_row, settle
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, fresh: App, tmp_path: Path) -> None:
+def test_the_library_is_browsed_filled_forgotten_and_taken_back(fresh: App, page: Page, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")
     page.goto(f"{fresh.url}/library?collection=factbook&title=France · Eco")
     expect(page.get_by_text("Select a row to read the document.")).to_be_visible()
-    page.get_by_test_id("stDataFrame").click(position={"x": 200, "y": 52})
+    pick_row(page, r"[?&]doc=")
     expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
     page.get_by_role("button", name="Back to the library").click()
     page.wait_for_url(re.compile(r"collection=factbook"))
 
     page.goto(f"{fresh.url}/library")
+    settle(page)
     page.get_by_role("textbox", name="Folder on this computer").fill(str(papers))
     page.get_by_role("button", name="Add folder").click()
     expect(page.get_by_text("papers: 1 file read")).to_be_visible()
@@ -35,8 +36,10 @@ def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, fres
     page.get_by_role("button", name="Undo").click()
     expect(row).to_be_visible()
 
-    page.get_by_role("searchbox", name="Search the library").fill("moon basalt")
-    page.keyboard.press("Enter")
+    settle(page)
+    box = page.get_by_role("searchbox", name="Search the library")
+    box.fill("moon basalt")
+    box.press("Enter")
     expect(page.get_by_text("The moon is made of basalt.")).to_be_visible()
     page.wait_for_url(re.compile("q=moon"))
     OUTPUT.mkdir(exist_ok=True)
@@ -46,6 +49,6 @@ def test_the_library_is_browsed_filled_forgotten_and_taken_back(page: Page, fres
         for name, path in {"list": "/library?collection=factbook", "search": "/library?q=moon+basalt"}.items():
             page.goto(fresh.url + path)
             expect(page.get_by_text("basalt." if name == "search" else "Select a row").first).to_be_visible()
-            expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+            settle(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.screenshot(path=OUTPUT / f"library-{name}-{width}-{scheme}.png")

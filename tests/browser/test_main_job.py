@@ -10,11 +10,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.__main__ import EXAMPLE
-from tests.browser.conftest import OUTPUT, ROOT, App, served, watched
+from tests.browser.conftest import OUTPUT, ROOT, App, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
 
@@ -29,26 +28,18 @@ def ask(page: Page, app: App, question: str = EXAMPLE, model: str = "") -> str:
     page.goto(app.url)
     box = page.get_by_role("textbox", name="Question")
     expect(box).to_have_value(EXAMPLE)
-    if question != EXAMPLE:
-        box.fill(question)
+    settle(page)
     if model:
         page.get_by_text("Options", exact=True).click()
         page.get_by_role("combobox", name="Model").fill(model)
         page.get_by_role("combobox", name="Model").press("Enter")
+        # As long as the box holds the example, each answer of the server puts it there again, over what is typed.
+        expect(page.get_by_text(f"{Path(model).name} · tools:")).to_be_visible()
+        settle(page)
+    if question != EXAMPLE:
+        box.fill(question)
     page.get_by_role("button", name="Start").click()
     return run_of(page)
-
-
-def opened(part: Locator, label: str, inside: str) -> None:
-    """Open what the label heads; a click while the page is still being drawn is lost, as a person would notice."""
-    for _ in range(4):
-        part.get_by_text(label).first.click()
-        try:
-            expect(part.get_by_text(inside).first).to_be_visible(timeout=5_000)
-        except AssertionError:
-            continue
-        return
-    expect(part.get_by_text(inside).first).to_be_visible()
 
 
 def answered(page: Page) -> None:
@@ -123,7 +114,7 @@ def test_the_number_in_the_text_leads_to_its_source(read: Page, finished: str) -
     number = read.locator(".st-key-report").get_by_role("link", name=re.compile(r"^\[\d+\]$")).first
     name = number.inner_text()
     number.click()
-    assert urlsplit(read.url).fragment == f"source-{name.strip('[]')}"
+    expect(read).to_have_url(re.compile(rf"#source-{name.strip('[]')}$"))
     expect(read.get_by_role("heading", name=f"{name} France · Economy")).to_be_in_viewport()
     assert run_of(read) == finished
 
@@ -144,18 +135,12 @@ def test_the_report_downloads_as_markdown(read: Page, finished: str) -> None:
 def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished: str) -> None:
     page.goto(app.url)
     page.get_by_role("link", name="Runs").click()
-    page.get_by_placeholder("Search questions and answers").fill("France")
-    table = page.get_by_test_id("stDataFrame")
-    table.wait_for()
+    box = page.get_by_placeholder("Search questions and answers")
+    expect(box).to_be_visible()
+    settle(page)
+    box.fill("France")
     page.wait_for_url(re.compile("q=France"))
-    for _ in range(4):  # a click while the table is being drawn anew is lost, as a person would notice
-        expect(table).to_have_count(1)  # another search is another table, and the last one goes a moment later
-        table.click(position={"x": 16, "y": 52})
-        try:
-            page.wait_for_url(re.compile(r"[?&]run="), timeout=5_000)
-            break
-        except PlaywrightTimeout:
-            continue
+    pick_row(page, r"[?&]run=", x=16)
     assert run_of(page) == finished
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
@@ -199,9 +184,8 @@ def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tm
     for path in (f"/?run={run}", f"/runs?run={run}"):
         page.goto(app.url + path)
         answered(page)
-        page.locator(".st-key-rounds").get_by_text("a^2").first.click()
         drawn = page.locator(".st-key-run")
-        expect(drawn.get_by_text("search was asked with")).to_be_visible()
+        opened(page.locator(".st-key-rounds"), "a^2", "search was asked with")
         for selector in ("img", ".katex", "del", "svg.flowchart", ".st-key-report .stMarkdownColoredBackground"):
             expect(drawn.locator(selector)).to_have_count(0)
         report = page.locator(".st-key-report")
@@ -226,8 +210,7 @@ def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: 
     for name, path in paths.items():
         page.goto(app.url + path)
         expect(page.get_by_text(shown[name]).first).to_be_visible()
-        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-        page.wait_for_load_state("networkidle")
+        settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         page.screenshot(path=OUTPUT / f"{name}-{width}-{scheme}.png")
     if os.environ.get("UPDATE_SCREENSHOTS") == "1" and (width, scheme) == (1440, "light"):
@@ -241,5 +224,5 @@ def test_the_first_visitor_of_a_server_may_come_by_a_link(page: Page, app: App, 
         expect(page.get_by_text("Round 2 of")).to_be_visible(timeout=20_000)
         expect(page.get_by_role("link", name="Library")).to_be_visible()
         # The page goes before its server does: what it still wanted to load is no error of it.
-        page.wait_for_load_state("networkidle")
+        settle(page)
         page.goto("about:blank")

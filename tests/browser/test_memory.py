@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from research.memory import Entry
-from tests.browser.conftest import OUTPUT, App
+from tests.browser.conftest import OUTPUT, App, settle
+
+pytestmark = pytest.mark.browser
 
 NOTE = "The staple food of Ethiopia is injera, made from teff flour."
 OTHERS = (
@@ -33,19 +36,22 @@ def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App,
     memory.add(Entry(text) for text in OTHERS)
 
     page.goto(f"{fresh.url}/memory")
-    page.get_by_placeholder("Search by meaning or by words").fill("what do people eat in Addis Ababa")
-    page.keyboard.press("Enter")
+    settle(page)
+    box = page.get_by_placeholder("Search by meaning or by words")
+    box.fill("what do people eat in Addis Ababa")
+    box.press("Enter")
     expect(page.locator(".st-key-memory-list").get_by_role("progressbar").first).to_be_visible()
     first = page.locator(".st-key-memory-list").get_by_role("link").first
     expect(first).to_contain_text("injera")
-    assert "q=what" in page.url
+    expect(page).to_have_url(re.compile("q=what"))
 
     points = page.locator(".st-key-memory-map .mark-symbol.role-mark path")
     expect(points).to_have_count(4)
     page.screenshot(path=OUTPUT / "memory-search.png", full_page=True)
+    settle(page)
     points.nth(3).click()  # drawn newest first: the note is the oldest
     expect(opened.get_by_text(NOTE)).to_be_visible()
-    assert "entry=" in page.url
+    expect(page).to_have_url(re.compile("entry="))
 
     opened.get_by_role("button", name="Edit").click()
     page.get_by_label("Text", exact=True).fill("Injera is eaten with stew.")
@@ -65,33 +71,47 @@ def choose(page: Page, label: str, value: str) -> None:
     """An option of a select box, as a person chooses it."""
     box = page.get_by_role("combobox", name=label)
     option = page.get_by_role("option", name=value, exact=True)
-    for _ in range(4):  # a list that opens while the page is still being drawn closes again, as a person would notice
-        box.click()
+    for _ in range(20):  # a list that opens while the page still scrolls closes again, as a person would notice
+        if box.get_attribute("aria-expanded") == "false":
+            box.click()
         try:
-            option.click(timeout=5_000)
+            option.click(timeout=2_000)
         except PlaywrightTimeout:
             continue
         return
     option.click()
 
 
-def asked(page: Page, app: App, question: str, *choices: tuple[str, str]) -> None:
+def asked(page: Page, app: App, question: str, label: str, value: str, said: str) -> None:
+    """Ask with one choice of the options, once the page has `said` it.
+
+    Until then an answer of the server is on its way that puts the example into the box again.
+    """
     page.goto(app.url)
+    settle(page)
     page.get_by_text("Options", exact=True).click()
-    for label, value in choices:
-        choose(page, label, value)
+    choose(page, label, value)
+    expect(page.get_by_text(said)).to_be_visible()
+    settle(page)
     page.get_by_role("textbox", name="Question").fill(question)
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
 
 
 def test_a_run_leaves_its_findings_and_a_related_one_recalls_them(app: App, page: Page) -> None:
-    asked(page, app, "What was the real GDP of Kenya in 2024?", ("Keep in memory", "Findings"))
+    asked(page, app, "What was the real GDP of Kenya in 2024?", "Keep in memory", "Findings", "keeps findings")
     kept = page.get_by_role("link", name=re.compile(r"Kept in memory: \d+ new findings?"))
     expect(kept).to_be_visible()
     expect(page.get_by_role("button", name="Keep in memory")).to_have_count(0)
 
-    asked(page, app, "What real GDP did Kenya have in 2024?", ("Recall from memory", "up to 5 entries"))
+    asked(
+        page,
+        app,
+        "What real GDP did Kenya have in 2024?",
+        "Recall from memory",
+        "up to 5 entries",
+        "recalls up to 5 entries",
+    )
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text(re.compile(r"^Recalled from memory: "))).to_be_visible()
     chip = page.locator(".st-key-report").get_by_test_id("stPopover").first
@@ -103,6 +123,6 @@ def test_a_run_leaves_its_findings_and_a_related_one_recalls_them(app: App, page
     body.get_by_role("link", name="From memory: open the entry").click()
     opened = page.locator(".st-key-memory-opened")
     expect(opened.get_by_text("Learned while answering: What was the real GDP of Kenya in 2024?")).to_be_visible()
-    assert "entry=" in page.url
+    expect(page).to_have_url(re.compile("entry="))
     opened.get_by_role("link", name=re.compile("Run, round")).click()
     expect(page.get_by_role("heading", name="What was the real GDP of Kenya in 2024?")).to_be_visible()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from research import importing
 from research.recipe import Recipe
 from research.store import Origin
-from tests.browser.conftest import OUTPUT, App, served
+from tests.browser.conftest import OUTPUT, App, pick_row, served, settle
 from tests.unit.test_importing import life
 
 pytestmark = pytest.mark.browser
@@ -44,9 +44,7 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
         page.get_by_role("button", name="Show all runs").click()
         expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
 
-        table = page.get_by_test_id("stDataFrame")
-        table.click(position={"x": 200, "y": 52})  # a cell of the first row
-        page.wait_for_url(re.compile(SECOND))
+        pick_row(page, SECOND)
         expect(page.get_by_text("Family of this run · 2 runs")).to_be_visible()
         with page.expect_download() as download:
             page.locator(".st-key-runs-export").get_by_role("button").click()
@@ -72,7 +70,7 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{app.url}/runs")
             expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
-            expect(page.get_by_test_id("stSkeleton").locator("visible=true")).to_have_count(0)
+            settle(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.screenshot(path=OUTPUT / f"runs-list-{width}-{scheme}.png")
         page.locator(".st-key-runs-narrow").get_by_role("button").first.click()

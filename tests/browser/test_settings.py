@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
+from research.redaction import disguises
 from research.settings import SAVED_FILE
-from research.wire import disguises
 from tests.browser.conftest import served
 from tests.fake_openai import FakeOpenAI, FakeReply
 

@@ -116,7 +116,7 @@ class TestReplies:
             next(stream)
             stream.close()  # type: ignore[attr-defined]
             gate.set()
-            assert server.hung_up.wait(10)
+            assert server.hung_up.wait(60)
 
     @pytest.mark.parametrize(
         ("reason", "ours"),

@@ -38,6 +38,20 @@ def test_one_connection_serves_many_requests(kind: type[FakeOpenAI]) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
+def test_runs_share_the_connections_of_a_service(kind: type[FakeOpenAI]) -> None:
+    with kind([FakeReply("Paris"), FakeReply("Nice")]) as server:
+        assert [said(model_of(server)) for _ in range(2)] == ["Paris", "Nice"]
+        assert len(server.connections) == 1
+
+
+def test_whoever_has_another_key_has_connections_of_his_own() -> None:
+    with FakeOpenAI([FakeReply("Paris"), FakeReply("Nice")]) as server:
+        for key in ("one", "two"):
+            said(OpenAIModel("fake", api_key=key, base_url=server.base_url))
+        assert len(server.connections) == 2
+
+
+@pytest.mark.parametrize("kind", SERVERS)
 def test_a_server_that_keeps_a_complete_reply_open_is_not_waited_for(kind: type[FakeOpenAI]) -> None:
     held = threading.Event()
     with kind([FakeReply("Paris", held=held), FakeReply("Lyon", held=held), FakeReply("Nice", held=held)]) as server:

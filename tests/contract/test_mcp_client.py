@@ -31,6 +31,7 @@ from research.settings import load
 from research.toolbox import Toolbox
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 from research.workbench import Workbench
+from tests.calls import used
 from tests.mcp_example import PNG
 
 ROOT = Path(__file__).parents[2]
@@ -335,11 +336,11 @@ def test_an_error_of_a_tool_goes_to_the_model_bounded_and_masked(start: Start) -
 
 def test_a_failure_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
     toolbox = Toolbox(start(ex=example(), gone={"command": sys.executable, "args": ["-c", "x"]}).tools(["ex"]))
-    result = toolbox.run(ToolCall("1", "ex__pose", {}))
+    result = used(toolbox, ToolCall("1", "ex__pose", {}))
     assert result.private
     assert not result.ok
     assert [line for line in result.text.splitlines()[1:] if not line.startswith("> ")] == []
-    broken = toolbox.run(ToolCall("2", "ex__crash", {}))
+    broken = used(toolbox, ToolCall("2", "ex__crash", {}))
     assert broken.private
     assert "fatal" in broken.text
 
@@ -452,7 +453,7 @@ def test_a_server_that_keeps_dying_is_not_started_for_ever(start: Start, tmp_pat
 
 def test_calls_run_side_by_side(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    tools = tools_of(start(ex=example("--log", str(log), timeout_s=20)))
+    tools = tools_of(start(ex=example("--log", str(log), timeout_s=300)))
     results: dict[str, str] = {}
     slow = threading.Thread(target=lambda: pytest.raises(ToolError, tools["slow"]))
     slow.start()
@@ -710,8 +711,8 @@ def test_arguments_are_checked_against_the_servers_schema(start: Start) -> None:
     from research.toolbox import Toolbox
 
     box = Toolbox(start(ex=example()).tools(["ex"]))
-    assert box.run(ToolCall("1", "ex__add", {"a": "2", "b": 3})).passages[0].quote == "5"
-    assert not box.run(ToolCall("2", "ex__add", {"b": 3})).ok
+    assert used(box, ToolCall("1", "ex__add", {"a": "2", "b": 3})).passages[0].quote == "5"
+    assert not used(box, ToolCall("2", "ex__add", {"b": 3})).ok
 
 
 def depth(value: Any) -> int:
@@ -721,7 +722,7 @@ def depth(value: Any) -> int:
 
 def wait_for(log: Path, words: str) -> None:
     """Until the log of a server holds the words."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not (log.exists() and words in log.read_text("utf-8")):
         assert time.monotonic() < deadline, f"{words!r} never happened"
         time.sleep(0.01)

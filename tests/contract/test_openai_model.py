@@ -80,7 +80,7 @@ class TestReplies:
             next(stream)
             stream.close()  # type: ignore[attr-defined]
             gate.set()
-            assert server.hung_up.wait(10)
+            assert server.hung_up.wait(60)
 
     @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
     def test_reasoning_under_either_name(self, name: str) -> None:
@@ -508,7 +508,7 @@ class TestRefusals:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
             with pytest.raises(ProviderError) as caught:
                 play(OpenAIModel("fake", base_url=url, api_key=""))
-        assert not caught.value.retryable
+        assert caught.value.retryable, "it may be started in a moment"
         assert url in str(caught.value)
         assert "server runs" in str(caught.value)
 

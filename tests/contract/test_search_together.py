@@ -71,7 +71,7 @@ def test_when_all_fail_each_says_why(open_service: Open) -> None:
 
 
 def test_services_are_asked_at_the_same_time(open_service: Open) -> None:
-    both = threading.Barrier(2, timeout=10)  # breaks unless two wait in it
+    both = threading.Barrier(2, timeout=60)  # breaks unless two wait in it
 
     def reply(hits: Reply) -> Callable[[Any], Reply]:
         def wait(asked: Any) -> Reply:

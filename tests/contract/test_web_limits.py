@@ -144,7 +144,7 @@ def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
     class Bed(FakeClock):
         def sleep(self, seconds: float) -> None:
             asleep.set()
-            wake.wait(10)
+            wake.wait(60)
             super().sleep(seconds)
 
     pace = Pace("tavily", 5.0, Bed())
@@ -160,7 +160,7 @@ def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
 
     def first(seconds: float) -> None:
         other.start()
-        assert asleep.wait(10)
+        assert asleep.wait(60)
         raise Trouble("tavily gets too many requests", retry=True, after_s=300)
 
     with pytest.raises(ToolError, match="left alone for 300 s"):

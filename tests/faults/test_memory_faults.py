@@ -10,17 +10,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 import research
 from research import database
 from research import events as e
+from research.errors import StoreUnavailable
 from research.events import Event
 from research.memory import Entry
 from research.memory.memory import Memory
+from research.memory.postgres import PostgresShelf
 from research.view import RunView, fold
 from research.workbench import TOOLS, Workbench
 from tests.player import QUESTION
+from tests.shelves import PLACES, places, shelf
 from tests.word_encoder import WordEncoder
 
 if TYPE_CHECKING:
@@ -30,21 +34,36 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
-from pathlib import Path
 from research.memory import Entry
 from research.memory.memory import Memory
+from tests.shelves import shelf
 from tests.word_encoder import WordEncoder
-kept = Memory(Path(sys.argv[1]), WordEncoder(), 100_000)
+kept = Memory(shelf(sys.argv[1]), WordEncoder(), 100_000)
 for n in range(1_000_000):
     kept.add([Entry(f"{sys.argv[2]} wrote line {n}, part {part}", id=f"{sys.argv[2]}-{n}-{part}") for part in range(3)])
     print(n, flush=True)
 """
 
 
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    yield from places(request, tmp_path)
+
+
 @pytest.fixture
 def desk(bench: Workbench) -> Iterator[Workbench]:
     """A home with the Factbook, a memory of words, and one thing that is remembered."""
     bench.embedder = WordEncoder()
+    bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
+    yield bench
+    bench.memory.close()
+
+
+@pytest.fixture
+def anywhere(bench: Workbench, place: str) -> Iterator[Workbench]:
+    """The same with the memory in either place."""
+    bench.embedder = WordEncoder()
+    bench.memory = Memory(shelf(place), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     yield bench
     bench.memory.close()
@@ -90,12 +109,11 @@ def test_a_file_that_is_no_database_is_left_as_it_is(desk: Workbench) -> None:
     assert path.read_bytes() == b"my shopping list\n" * 500
 
 
-def test_vectors_of_another_encoder_are_not_mixed(desk: Workbench) -> None:
-    other = again(desk)
-    other.embedder = WordEncoder(32)
-    said(asked(other)[1], "'words:64', and the encoder is now 'words:32'")
-    assert [entry.id for entry in other.memory.entries()] == ["note"]
-    other.memory.close()
+def test_vectors_of_another_encoder_are_not_mixed(anywhere: Workbench, place: str) -> None:
+    anywhere.memory.close()
+    anywhere.memory = Memory(shelf(place), WordEncoder(32))
+    said(asked(anywhere)[1], "'words:64', and the encoder is now 'words:32'")
+    assert [entry.id for entry in anywhere.memory.entries()] == ["note"]
 
 
 class Failing(WordEncoder):
@@ -109,18 +127,20 @@ class Failing(WordEncoder):
         raise self._error("out of memory on the device")
 
 
-def test_an_encoder_that_fails_costs_what_would_be_remembered_and_not_the_answer(desk: Workbench) -> None:
-    other = again(desk)
-    other.memory = Memory(other.settings.home / "memory.sqlite", Failing(RuntimeError))
+def test_an_encoder_that_fails_costs_what_would_be_remembered_and_not_the_answer(
+    anywhere: Workbench, place: str
+) -> None:
+    other = anywhere
+    other.memory.close()
+    other.memory = Memory(shelf(place), Failing(RuntimeError))
     said(asked(other)[1], "out of memory on the device")
     other.memory.close()
-    other.memory = Memory(other.settings.home / "memory.sqlite", Failing(KeyError))
+    other.memory = Memory(shelf(place), Failing(KeyError))
     view = research.run(QUESTION, workbench=other, remember="everything")
     assert (view.status, view.error, view.remembered) == ("completed", "", None)
     assert any("Nothing was kept in the memory: KeyError" in note for each in view.rounds for note in each.notes)
     view = research.run(QUESTION, workbench=other, recall=5)
     assert (view.status, view.error[:8]) == ("failed", "KeyError"), "nobody expects this; the run ends all the same"
-    other.memory.close()
 
 
 def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
@@ -136,11 +156,46 @@ def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
         assert "auditor" in view.recalled.text, "it can be read"
         assert view.remembered is None
         assert any(
-            "Nothing was kept in the memory: database is locked" in note for each in view.rounds for note in each.notes
+            "Nothing was kept in the memory: memory.sqlite: database is locked" in note
+            for each in view.rounds
+            for note in each.notes
         )
     assert other.memory.count() == 1
     assert asked(other)[1].remembered is not None
     other.memory.close()
+
+
+def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goes_on(
+    bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "WAIT_S", 0.2)
+    bench.embedder = WordEncoder()
+    bench.memory = Memory(PostgresShelf(database_url, "workbench"), bench.embedder)
+    bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
+    with psycopg.connect(database_url) as holder:
+        holder.execute("SELECT pg_advisory_lock(hashtextextended('memory workbench', 0))")
+        _, view = asked(bench)
+        assert view.recalled is not None
+        assert "auditor" in view.recalled.text, "it can be read"
+        assert view.remembered is None
+        assert any(
+            "Nothing was kept in the memory: the database" in note for each in view.rounds for note in each.notes
+        )
+    assert bench.memory.count() == 1
+    assert asked(bench)[1].remembered is not None
+    database.hang_up(database_url)
+
+
+def test_a_postgres_that_does_not_answer_ends_no_run(
+    bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "ANSWER_S", 0.2)
+    bench.embedder = WordEncoder()
+    bench.memory = Memory(PostgresShelf(database_url, "workbench"), bench.embedder)
+    bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
+    database.pool(database_url).close()
+    said(asked(bench)[1], "DATABASE_URL does not answer")
+    database.hang_up(database_url)
 
 
 def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
@@ -148,14 +203,16 @@ def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
     connection = desk.memory._shelf._db.conn
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(StoreUnavailable, match="full"):
         for n in range(1_000):
             desk.memory.add([Entry(f"n{n} was noted")])
     before = desk.memory.entries(limit=1_000)
     _, view = asked(desk, "everything")
     assert view.remembered is None
     assert any(
-        "Nothing was kept in the memory: database or disk is full" in n for each in view.rounds for n in each.notes
+        "Nothing was kept in the memory: memory.sqlite: database or disk is full" in n
+        for each in view.rounds
+        for n in each.notes
     )
     assert desk.memory.entries(limit=1_000) == before
     connection.execute("PRAGMA max_page_count = 1000000")
@@ -163,14 +220,17 @@ def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
     assert desk.memory.count() > len(before)
 
 
-def test_a_memory_that_turns_unreadable_while_it_is_open(desk: Workbench) -> None:
+def test_a_memory_that_turns_unreadable_while_it_is_open(anywhere: Workbench, place: str) -> None:
     """Its vectors are of another length than they were: what cannot be computed with is an error like any other."""
-    desk.memory._shelf._db.conn.execute("UPDATE vectors SET vector = x'0102'")
-    other = again(desk)
-    _, view = asked(other)
+    kept = shelf(place)
+    with kept.writing():
+        kept.put_vectors("words:64", dict.fromkeys(kept.numbers(), b"\x01\x02"))
+    kept.close()
+    anywhere.memory.close()
+    anywhere.memory = Memory(shelf(place), WordEncoder())
+    _, view = asked(anywhere)
     assert view.recalled is not None
     assert not view.recalled.ok
-    other.memory.close()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.85])
@@ -189,13 +249,12 @@ def test_a_damaged_file_ends_no_run(desk: Workbench, share: float) -> None:
     assert [type(event) for event in events].count(e.RunFinished) == 1
 
 
-def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(tmp_path: Path) -> None:
+def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(place: str) -> None:
     """A batch in flight is there as a whole or not at all."""
-    path = tmp_path / "memory.sqlite"
     told: dict[str, int] = {}
     for kill, after in enumerate((1, 2, 7, 19)):
         name = f"writer{kill}"
-        command = [sys.executable, "-c", WRITER, str(path), name]
+        command = [sys.executable, "-c", WRITER, place, name]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         for line in process.stdout:
@@ -204,11 +263,12 @@ def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(t
                 process.kill()  # what it still says was done before
         assert process.wait() == -9
         process.stdout.close()
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            orphans = "SELECT count(*) FROM entries WHERE number NOT IN (SELECT entry FROM vectors)"
-            assert connection.execute(orphans).fetchone() == (0,)
-        with closing(Memory(path, WordEncoder(), 100_000)) as kept:
+        if not place.startswith("postgresql:"):
+            with closing(sqlite3.connect(place)) as connection:
+                assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        opened = shelf(place)
+        assert all(each.vectors for each in opened.kept(0, 100_000))
+        with closing(Memory(opened, WordEncoder(), 100_000)) as kept:
             there = {entry.id for entry in kept.entries(limit=100_000)}
             for writer, batches in told.items():
                 own = {id_ for id_ in there if id_.startswith(f"{writer}-")}

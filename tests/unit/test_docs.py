@@ -1,73 +1,56 @@
-"""What the documents say is so: the example runs, the options exist, the picture shows the layers."""
+"""What the documents say is so: options and costs are those of the code, commands parse, links, anchors and pictures are there."""
 
 from __future__ import annotations
 
-import json
-import os
+import argparse
 import re
-import subprocess
-import sys
+import shlex
+from collections import Counter
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from research import registry
-from research.cells import table
+from research.__main__ import _parser
+from research.cells import FRAMEWORKS, table
+from research.estimate import estimate
 from research.registry import Entry
+from research.types import Outcome
+from research.workbench import Workbench
 from tests.unit.test_imports import LAYERS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-JAPAN = "What is the population of Japan?"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+EACH = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
-def example() -> str:
-    (code,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "adding-a-framework.md").read_text("utf-8"), re.M | re.S)
-    return code
+@cache
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
-def run_example(folder: Path, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a process that finds the example among the frameworks."""
-    (folder / "iter_retgen.py").write_text(example(), encoding="utf-8")
-    code = (
-        "import sys, research.frameworks\n"
-        f"research.frameworks.__path__.append({str(folder)!r})\n"
-        "from research.__main__ import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, "run", JAPAN, "--framework", "iter_retgen", "--json", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)
+def prose(path: Path) -> str:
+    """The page without its blocks of code."""
+    return re.sub(r"^(```+).*?^\1", "", read(path), flags=re.M | re.S)
 
 
-def test_the_example_is_short() -> None:
-    lines = [line for line in example().splitlines() if line.strip()]
-    assert len(lines) <= 20
+def blocks(path: Path, *languages: str) -> list[str]:
+    """Its blocks of code in these languages."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```", read(path), re.M | re.S)
+    return [code for language, code in found if language in languages]
 
 
-def test_the_example_runs_with_a_scripted_model(home: Path, tmp_path: Path) -> None:
-    drafts = ["Many people live there [1].", "Japan has 123,201,945 people [1]."]
-    lines = [json.dumps({"text": f"<answer>{draft}</answer>"}) for draft in drafts]
-    (tmp_path / "script.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    done = run_example(tmp_path, home, "--model", f"scripted:{tmp_path / 'script.jsonl'}")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["outcome"], found["answer"]) == ("answered", drafts[1])
-    assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (2, 2)
-    assert f"search {JAPAN} Many people live there" in done.stderr, "the second search holds the first draft"
+def section(name: str, title: str) -> str:
+    """What stands below a heading of the third level."""
+    (found,) = re.findall(rf"^### {re.escape(title)}\n(.*?)(?=^##|\Z)", read(DOCS / name), re.M | re.S)
+    return str(found)
 
 
-@pytest.mark.parametrize("context", ["full", "window", "resum", "evolving"])
-def test_the_example_answers_offline_under_every_strategy(home: Path, tmp_path: Path, context: str) -> None:
-    done = run_example(tmp_path, home, "--context", context)
-    assert done.returncode == 0, done.stderr
-    assert "123,201,945" in json.loads(done.stdout)["answer"]
-
-
-def test_the_options_of_the_example_are_checked(home: Path, tmp_path: Path) -> None:
-    done = run_example(tmp_path, home, "--set", "framework.rounds=11")
-    assert done.returncode == 2
-    assert "a whole number from 1 to 10 is accepted" in done.stderr
+# -- frameworks, strategies, concepts, layers -------------------------------------------------------------------------
 
 
 def written(value: object) -> str:
@@ -77,28 +60,172 @@ def written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-@pytest.mark.parametrize("entry", [*registry.framework.all(), *registry.context.all()], ids=lambda entry: entry.id)
-def test_every_option_is_in_the_document_with_its_default(entry: Entry[object]) -> None:
-    text = (DOCS / "frameworks.md").read_text("utf-8")
-    (section,) = re.findall(rf"^### `{entry.id}`: {re.escape(entry.title)}\n(.*?)(?=^##|\Z)", text, re.M | re.S)
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|", section, re.M)
-    assert rows == [(option.name, written(option.default), option.accepts) for option in entry.options]
+CHOICES = [
+    *(("frameworks.md", entry) for entry in registry.framework.all()),
+    *(("contexts.md", entry) for entry in registry.context.all()),
+]
+
+
+@pytest.mark.parametrize("name, entry", CHOICES, ids=[entry.id for _, entry in CHOICES])
+def test_every_option_is_in_the_document_with_its_default_and_its_meaning(name: str, entry: Entry[object]) -> None:
+    told = section(name, f"`{entry.id}`: {entry.title}")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", told, re.M)
+    assert rows == [(each.name, written(each.default), each.accepts, each.help) for each in entry.options]
+    assert len(re.findall(r"^```mermaid$", told, re.M)) == 1, "one picture each"
 
 
 def test_the_document_holds_the_table_of_cells() -> None:
-    assert table() in (DOCS / "frameworks.md").read_text("utf-8"), "paste research.cells.table()"
+    assert table() in read(DOCS / "frameworks.md"), "paste research.cells.table()"
+
+
+@pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if name != "rewoo"])
+def test_the_requests_of_a_framework_are_those_that_the_page_estimates(bench: Workbench, framework: str) -> None:
+    calls = estimate(bench.recipe(framework=framework), "What?", models=bench.model).calls
+    told = section("frameworks.md", f"`{framework}`: {registry.framework.get(framework).title}")
+    assert f"**Requests**: {calls.low:.0f} to {calls.high:.0f}" in told
+
+
+def test_the_concepts_name_every_outcome() -> None:
+    rows = re.findall(r"^\| (`[\w`, ]+`) \| ", read(DOCS / "concepts.md"), re.M)
+    assert Counter(re.findall(r"\w+", " ".join(rows))) == Counter(get_args(Outcome))
 
 
 def test_the_picture_shows_the_layers_that_are_checked() -> None:
-    text = (DOCS / "architecture.md").read_text("utf-8")
-    drawn = re.findall(r'L\d\["([\w, ]+)"\]', text)
+    drawn = re.findall(r'L\d\["([\w, ]+)"\]', read(DOCS / "architecture.md"))
     assert [set(names.split(", ")) for names in reversed(drawn)] == LAYERS
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda path: path.name)
-def test_links_and_modules_exist(path: Path) -> None:
-    text = path.read_text("utf-8")
-    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
-        assert (path.parent / link).exists(), link
-    for module in re.findall(r"python -m (bench\.\w+)", text):
-        assert (ROOT / module.replace(".", "/")).with_suffix(".py").exists(), module
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+class RefusedCallError(Exception):
+    """The parser does not take a command."""
+
+
+def words(line: str) -> list[str] | None:
+    """The arguments of `python -m research` in a line of a shell, or none."""
+    found = shlex.split(line.replace("…", "X"), comments=True)
+    start = next((n for n in range(len(found)) if found[n : n + 3] == ["python", "-m", "research"]), None)
+    return None if start is None else list(takewhile(lambda word: word not in ("<", "|", "&"), found[start + 3 :]))
+
+
+def refuse(self: argparse.ArgumentParser, message: str) -> None:
+    raise RefusedCallError(message)
+
+
+@pytest.fixture
+def parser(monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentParser:
+    monkeypatch.setattr("research.__main__._Parser.error", refuse)
+    return _parser()
+
+
+@EACH
+def test_the_commands_of_a_page_parse(path: Path, parser: argparse.ArgumentParser) -> None:
+    lines = [line for block in blocks(path, "sh", "") for line in block.splitlines()]
+    given = [found for line in lines if (found := words(line)) is not None]
+    assert len(given) == sum("python -m research" in line for line in lines), "each can be read"
+    for found in given:
+        parser.parse_args(found)
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of its commands, by name."""
+    return {name: each for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+            for name, each in action.choices.items()}  # fmt: skip
+
+
+def options(parser: argparse.ArgumentParser, given: list[str]) -> set[str]:
+    """The options of the command that begins so; of all where that is left open."""
+    found = set(parser._option_string_actions)
+    below = subcommands(parser)
+    if below and given and re.match(r"[a-z]", given[0]):
+        assert given[0] in below, f"there is no command {given[0]!r}"
+        return found | options(below[given[0]], given[1:])
+    return found.union(*(options(each, []) for each in below.values()))
+
+
+@EACH
+def test_what_a_sentence_says_of_commands_is_there(path: Path, parser: argparse.ArgumentParser) -> None:
+    for span in re.findall(r"`([^`\n]+)`", prose(path)):
+        given = words(span) if "python -m" in span else None
+        first, *rest = span.split()
+        if given is None and (first.startswith("--") or (first in subcommands(parser) and rest)):
+            given = shlex.split(span)
+        if given is not None:
+            assert {each for each in given if each.startswith("--")} <= options(parser, given), span
+
+
+@EACH
+def test_what_make_is_told_is_in_its_file(path: Path) -> None:
+    made = set(re.findall(r"^(\w+):", read(ROOT / "Makefile"), re.M))
+    assert set(re.findall(r"(?:^|`)make (\w+)", read(path), re.M)) <= made
+
+
+@cache
+def settings() -> set[str]:
+    """Names in capitals that stand in the package, and in what it is deployed with."""
+    sources = [*(ROOT / "research").rglob("*.py"), DOCS / "deploy" / "compose.yaml"]
+    return {name for each in sources for name in re.findall(r"[A-Z][A-Z_]+", read(each))}
+
+
+@EACH
+def test_settings_are_there(path: Path) -> None:
+    own = re.findall(r"[A-Z][A-Z_]+", "".join(blocks(path, "python")))
+    named = set(re.findall(r"`(WORKBENCH_[A-Z_]+|[A-Z]+(?:_[A-Z]+)*_(?:API_KEY|URL))\b", prose(path)))
+    assert named <= settings() | set(own)
+
+
+# -- links and pictures -----------------------------------------------------------------------------------------------
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page as GitHub makes them: small letters, without punctuation, a hyphen for each space."""
+    found: Counter[str] = Counter()
+    names = set()
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", prose(path), re.M):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        names.add(f"{slug}-{found[slug]}" if found[slug] else slug)
+        found[slug] += 1
+    return names
+
+
+@EACH
+def test_links_and_anchors_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
+        if re.match(r"https?:|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_pictures_are_shown_and_every_file_of_them_is() -> None:
+    shown = {
+        (path.parent / link).resolve()
+        for path in PAGES
+        for link in re.findall(r"!\[[^\]]+\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"", read(path))
+        for link in link
+        if link
+    }
+    assert shown == {each.resolve() for each in (DOCS / "images").iterdir()}
+
+
+@EACH
+def test_diagrams_are_closed(path: Path) -> None:
+    for drawn in blocks(path, "mermaid"):
+        assert re.match(r"(flowchart (LR|TD)|sequenceDiagram)\n", drawn)
+        for line in drawn.splitlines():
+            bare = re.sub(r'"[^"]*"', "", line)
+            assert '"' not in bare, line
+            assert Counter(re.sub(r"[^\[({]", "", bare)) == Counter(
+                re.sub(r"[^\])}]", "", bare).translate(str.maketrans("])}", "[({"))
+            ), line  # fmt: skip
+
+
+def test_the_index_names_every_page() -> None:
+    named = set(re.findall(r"\]\((?!https?:|\.\.)([^)#]+)", read(DOCS / "README.md")))
+    assert named == {each.name for each in DOCS.glob("*.md") if each.name != "README.md"} | {"decisions/README.md"}

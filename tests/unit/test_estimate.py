@@ -86,7 +86,8 @@ def holds(found: Estimate, view: RunView) -> list[str]:
 @pytest.mark.parametrize(("framework", "context"), CELLS)
 def test_offline_runs_lie_in_their_estimate(place: Path, framework: str, context: str) -> None:
     bench = Workbench(load(home=place))
-    for question in QUESTIONS:
+    # Chinese has tokens of another length; that meets each framework and each strategy once.
+    for question in QUESTIONS if (framework, context) in SOME else QUESTIONS[:1]:
         recipe = bench.recipe(framework=framework, context=context, model="extractive")
         found = estimate(recipe, question, models=bench.model)
         view = research.run(question, workbench=bench, model="extractive", framework=framework, context=context)

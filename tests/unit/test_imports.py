@@ -12,16 +12,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LAYERS = [
-    {"errors", "types", "text", "cells", "cancel", "wire"},
+    {"errors", "types", "text", "cells", "cancel", "crew", "connections", "decoding", "http",
+     "redaction", "fragments", "wire"},
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
      "addresses", "served", "keys"},
-    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk", "database"},
-    {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory"},
-    {"exports", "progress", "metrics", "acting", "asking", "remembering", "run", "shared", "ending", "estimate", "comparing", "changes"},
-    {"frameworks", "contexts", "tools", "extractive", "engine", "mcp", "llama"},
+    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk", "database", "users"},
+    {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory", "sharing"},
+    {"exports", "progress", "metrics", "acting", "asking", "remembering", "driving", "run", "shared", "ending", "estimate", "comparing", "changes",
+     "logs", "tracing", "pacing"},
+    {"frameworks", "contexts", "tools", "extractive", "engine", "queue", "mcp", "llama"},
     {"models"},
-    {"workbench", "presets", "importing"},
-    {"doctor", "space", "__init__"},
+    {"workbench", "presets", "importing", "moving", "evaluation"},
+    {"doctor", "space", "health", "__init__"},
     {"cli", "__main__"},
 ]  # fmt: skip
 """Lower layers first; a module imports from its own layer and below."""

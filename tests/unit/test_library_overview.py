@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from research.errors import ConfigError, ToolError
 from research.search import schema
-from research.search.library import FACTBOOK, Library
+from research.search.indexing import FACTBOOK
+from research.search.library import Library
 
 
 class Letters:

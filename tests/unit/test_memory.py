@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from research.memory import Entry, Filters
 from research.memory.memory import LONGEST, Memory
 from research.memory.plane import plane
 from research.types import Embedder
+from tests.shelves import PLACES, places, shelf
 from tests.word_encoder import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -28,13 +30,18 @@ def universal() -> Embedder:
     return embedders.create("universal")
 
 
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    yield from places(request, tmp_path)
+
+
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Open]:
+def memory(place: str) -> Iterator[Open]:
     """Opens the memory of this test, again and again if need be."""
     opened: list[Memory] = []
 
     def make(embedder: Embedder | None = None, capacity: int = 1_000) -> Memory:
-        opened.append(Memory(tmp_path / "memory.sqlite", embedder or WordEncoder(), capacity))
+        opened.append(Memory(shelf(place), embedder or WordEncoder(), capacity))
         return opened[-1]
 
     yield make
@@ -163,6 +170,30 @@ def test_the_oldest_that_is_not_pinned_makes_room(memory: Open) -> None:
     assert kept.count() == kept.count(Filters(pinned=True)) == 3
 
 
+def test_what_was_of_use_makes_room_last(memory: Open) -> None:
+    kept, elsewhere = memory(capacity=3), memory(capacity=3)
+    one, two, _ = (kept.add([Entry(f"entry {word}")])[0] for word in ("one", "two", "three"))
+    before = kept.entries()
+    kept.search("entry one")
+    elsewhere.freshen([one.id, "unknown"])
+    assert kept.entries() == before, "what an entry says of itself stays"
+    kept.add([Entry("entry four")])
+    assert sorted(texts(kept.entries())) == ["entry four", "entry one", "entry three"]
+    elsewhere.freshen([])
+    kept.forget([one.id])
+    elsewhere.freshen([one.id])
+    assert kept.count() == 2, "what is forgotten stays forgotten"
+
+
+def test_what_is_learned_several_times_at_once_has_the_tags_of_all(memory: Open) -> None:
+    kept = memory()
+    first, again, third = kept.add(Entry("one thing", tags=(tag,), pinned=tag == "b") for tag in "abc")
+    assert (first.new, again.id, third.id) == (True, first.id, first.id)
+    assert (kept.get(first.id).tags, kept.get(first.id).pinned) == (("a", "b", "c"), True)
+    kept.add(Entry("one thing", tags=(tag,)) for tag in "de")
+    assert kept.get(first.id).tags == ("a", "b", "c", "d", "e")
+
+
 def test_forgotten_is_neither_listed_nor_found_until_it_is_restored(memory: Open) -> None:
     kept, elsewhere = memory(), memory()
     one, two = kept.add([Entry("the first thing"), Entry("the second thing")])
@@ -273,7 +304,21 @@ def test_a_query_without_words_is_refused_and_an_empty_memory_loads_no_encoder(m
         kept.search(" ?! ")
 
 
-@pytest.mark.parametrize("query", ['"', "NEAR(a b)", "text:x", "a* OR -b", "'; DROP TABLE entries; --", "（？）甲"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "NEAR(a b)",
+        "text:x",
+        "a* OR -b",
+        "'; DROP TABLE entries; --",
+        "（？）甲",
+        "a & !b | (c",
+        "\\ \\' ''",
+        "x:*A <-> y",
+        "%s {s}",
+    ],
+)
 def test_a_query_is_never_code(memory: Open, query: str) -> None:
     kept = memory()
     kept.add([Entry("a plain text 甲")])
@@ -286,8 +331,64 @@ def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
         with pytest.raises(ConfigError):
             kept.add([Entry("good"), Entry(bad)])
     assert kept.count() == 0
-    kept.add([Entry("a lone \ud800 surrogate and a \0 zero", tags=("\udfff",))])
+    kept.add([Entry("a lone \ud800 surrogate", tags=("\udfff",))])
     assert kept.search("lone surrogate")[0].entry.tags == ("?",)
+
+
+ODD = "\1 and \1" + "0 and \\0 and 'it''s' and \x7f\ufdd0 {s} %s"
+
+
+def test_any_character_comes_back_as_it_went_in(memory: Open) -> None:
+    torn = f"\0{ODD}\0\0"
+    odd = Entry(torn, "note", ODD, "user", ODD, 0, ODD, torn, torn, 5.0, (ODD, f"二{ODD}"))
+    kept = memory()
+    kept.add([odd])
+    assert memory().entries(Filters(runs=(ODD,), tags=(ODD,))) == [kept.get(ODD)] == [odd]
+    assert (kept.tags(), kept.runs()) == (list(odd.tags), [ODD])
+    assert kept.add([msgspec.structs.replace(odd, id="other")])[0].id == ODD, "its source is known again"
+    assert kept.search(ODD)[0].by_words == 1
+    kept.load(kept.export())
+    assert kept.forget([f"{ODD}\0", "\ud800"]) == 0
+    assert kept.forget([ODD]) == 1
+
+
+def test_an_id_that_could_not_be_looked_up_is_refused_by_name(memory: Open) -> None:
+    kept = memory()
+    with pytest.raises(ConfigError, match="an entry's id holds the character NUL"):
+        kept.add([Entry("good"), Entry("bad", id="a\0")])
+    assert kept.count() == 0
+    kept.add([Entry("good", id="a", run="r", url="u", tags=("a\0b",))])
+    kept.add([Entry("other", run="r\0", url="u\0")])
+    assert [(entry.run, entry.url) for entry in memory().entries()] == [("r\0", "u\0"), ("r", "u")]
+    assert kept.tags() == ["a b"], "NUL in a tag is a blank like any other"
+    assert [entry.run for entry in kept.entries(Filters(runs=("r\0s", "\ud800")))] == []
+    assert kept.forget(["a\0", "a\0b"]) == 0
+
+
+@pytest.mark.parametrize("word", ["\ud800", "\0", "x" * 3_000, "字" * 3_000])
+def test_an_id_that_is_not_there_is_unknown_whatever_it_is(memory: Open, word: str) -> None:
+    with pytest.raises(ConfigError, match="unknown entry"):
+        memory().get(word)
+
+
+def test_the_longest_entry_is_kept_whole_and_found(memory: Open) -> None:
+    kept = memory()
+    random = np.random.default_rng(1)
+    words = " ".join(f"{n:x}" for n in random.integers(2**40, 2**44, 9_000))[:LONGEST]
+    signs = "".join(map(chr, random.integers(0x12000, 0x12380, LONGEST)))  # cuneiform; no word of three comes twice
+    texts = ([each[n : n + 3] for n in range(0, LONGEST, 4)] for each in (signs, signs[::-1], signs[1:]))
+    hard, harder, hardest = map(" ".join, texts)
+    odd = "x" * 5_000 + " " + "y" * 9_000
+    entries = [
+        Entry(words, "report", words[::-1], "model", words, 1, words[1:], words, words[2:], 5.0, ("okapi",)),
+        Entry(hard, "report", "b", url="u", title=harder, quote=hardest, time=4.0, tags=("quagga", odd)),
+    ]
+    kept.add(entries)
+    assert memory().entries() == entries
+    assert [each.entry.id for each in kept.search(words[:11]) if each.by_words] == [entries[0].id]
+    assert [each.entry.id for each in kept.search("okapi") if each.by_words] == [entries[0].id]
+    assert [each.entry.id for each in kept.search("quagga") if each.by_words] == ["b"]
+    assert entries[1] in [each.entry for each in kept.search(hard[:3]) if each.by_words]
 
 
 def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memory: Open) -> None:
@@ -394,27 +495,27 @@ def test_threads_add_and_search_together(memory: Open) -> None:
 
 WRITER = """
 import sys
-from pathlib import Path
 from research.memory import Entry
 from research.memory.memory import Memory
+from tests.shelves import shelf
 from tests.word_encoder import WordEncoder
-kept = Memory(Path(sys.argv[1]), WordEncoder(), 100_000)
+kept = Memory(shelf(sys.argv[1]), WordEncoder(), 100_000)
 for n in range(int(sys.argv[3])):
     kept.add([Entry(f"{sys.argv[2]} wrote line {n}", url=f"{sys.argv[2]}/{n}")])
     print(n, flush=True)
 """
 
 
-def writer(path: Path, name: str, lines: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(path), name, str(lines)]
+def writer(place: str, name: str, lines: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, place, name, str(lines)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, tmp_path: Path) -> None:
+def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, place: str) -> None:
     kept = memory(capacity=100_000)
     kept.add([Entry("here before")])
     assert len(kept.search("line")) == 1
-    writers = [writer(tmp_path / "memory.sqlite", name, 25) for name in ("alpha", "beta")]
+    writers = [writer(place, name, 25) for name in ("alpha", "beta")]
     assert [each.wait() for each in writers] == [0, 0]
     for each in writers:
         assert each.stdout is not None
@@ -424,10 +525,8 @@ def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, tmp_path: 
         assert kept.search(f"{name} wrote line 24", 1)[0].entry.url == f"{name}/24"
 
 
-def test_killed_while_adding_the_memory_opens_and_lacks_at_most_the_entry_in_flight(
-    memory: Open, tmp_path: Path
-) -> None:
-    process = writer(tmp_path / "memory.sqlite", "gamma", 1_000_000)
+def test_killed_while_adding_the_memory_opens_and_lacks_at_most_the_entry_in_flight(memory: Open, place: str) -> None:
+    process = writer(place, "gamma", 1_000_000)
     assert process.stdout is not None
     acknowledged = 0
     for line in process.stdout:

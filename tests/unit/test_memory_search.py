@@ -7,25 +7,30 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from research.database import hang_up
 from research.memory import Entry, Filters
 from research.memory.matrix import Matrix
 from research.memory.memory import Memory
 from research.memory.ranking import diverse, fused, held
 from research.text import content_tokens
+from tests.shelves import PLACES, shelf
 from tests.word_encoder import WordEncoder
 
 COMMON = 1_200
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+@pytest.fixture(scope="module", params=PLACES)
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Many entries with two common words, some with a rarer one, and last one with all of them."""
-    memory = Memory(tmp_path_factory.mktemp("memory") / "memory.sqlite", WordEncoder(16), 10_000)
+    path = tmp_path_factory.mktemp("memory") / "memory.sqlite"
+    place = str(path) if request.param == "file" else request.getfixturevalue("postgres_url")
+    memory = Memory(shelf(place, "test_memory_search"), WordEncoder(16), 10_000)
     texts = [f"harvest yield field{n}" for n in range(COMMON)]
     texts += [f"zebra grass plain{n}" for n in range(60)]
     memory.add(Entry(text, run="r", url=str(n)) for n, text in enumerate([*texts, "zebra harvest yield", "okapi"]))
     yield memory
     memory.close()
+    hang_up(place)
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(runs=("r",))])

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
+from itertools import pairwise
 
+import msgspec
 import pytest
 
 import research
-from research.metrics import measure
+from research.metrics import Figures, Ledger, ToolFigures, by_cell, by_day, by_tool, figures, measure, times, together
+from research.view import fold
 from research.workbench import Workbench
 
 LOOK = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
+MORE = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan coastline"}}</tool_call>'
 MISS = '<think>x</think><tool_call>{"name": "visit", "arguments": {"url": "library://no", "goal": "x"}}</tool_call>'
+ASK = '<think>x</think><tool_call>{"name": "ask_user", "arguments": {"question": "Which?"}}</tool_call>'
 ANSWER = "<answer>123,201,945 [1]</answer>"
+
+
+def of(**changes: object) -> Figures:
+    plain = Figures(
+        rounds=1, calls=0, failed=0, seconds=1.0, run="r", started=0.0, framework="react", context="full", model="m",
+        outcome="answered", replies=(), tools={}, prompt_tokens=0, completion_tokens=0, cost_usd=0.0,
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
 
 
 def test_rounds_failures_and_times(bench: Workbench, script: Callable[..., str]) -> None:
@@ -22,8 +36,124 @@ def test_rounds_failures_and_times(bench: Workbench, script: Callable[..., str])
     assert found is not None
     assert (found.runs, found.average_rounds, found.multi_round_share) == (2, 1.5, 0.5)
     assert found.tool_failure_rate == pytest.approx(1 / 3)
-    assert found.seconds_p50 <= found.seconds_p95
+    assert 0 < found.seconds_p50 <= found.seconds_p90 <= found.seconds_p95 <= found.seconds_p99
+    assert found.model_calls == 5
+    assert found.prompt_tokens == once.prompt_tokens + twice.prompt_tokens > 0
 
 
 def test_nothing_to_measure() -> None:
     assert measure([]) is None
+    assert (by_tool([]), by_day([]), by_cell([])) == ([], [], [])
+    assert times([]).count == 0
+
+
+def test_percentiles_lie_between_values_by_proportion() -> None:
+    found = times([4.0, 1.0, 3.0, 2.0, 5.0])
+    assert (found.count, found.p50, found.p90) == (5, 3.0, pytest.approx(4.6))
+    assert times([7.0]).p99 == 7.0
+
+
+def test_cost_that_is_not_known_is_counted_apart() -> None:
+    found = together([of(cost_usd=0.5), of(cost_usd=None), of(cost_usd=0.25)])
+    assert found is not None
+    assert (found.cost_usd, found.unknown_costs) == (0.75, 1)
+
+
+def test_each_tool_and_an_answer_from_the_cache_is_no_time(bench: Workbench, script: Callable[..., str]) -> None:
+    view = research.run("Q", workbench=bench, model=script(LOOK, LOOK, MISS, ANSWER))
+    found = figures(view)
+    assert found is not None
+    search, visit = by_tool([found])
+    assert (search.name, search.calls, search.failed, search.times.count) == ("search", 2, 0, 1)
+    assert (visit.name, visit.calls, visit.failed) == ("visit", 1, 1)
+
+
+def test_tools_of_several_runs_are_added_up() -> None:
+    first = of(tools={"a": ToolFigures(2, 1, (1.0, 3.0))})
+    second = of(tools={"a": ToolFigures(1, 0, (5.0,)), "b": ToolFigures(9, 9, ())})
+    b, a = by_tool([first, second])
+    assert (a.calls, a.failed, a.times.p50) == (3, 1, 3.0)
+    assert (b.calls, b.times.count) == (9, 0)
+
+
+def test_days_are_those_of_the_zone() -> None:
+    late = datetime.datetime(2026, 3, 1, 23, 30, tzinfo=datetime.UTC).timestamp()
+    runs = [of(started=late, prompt_tokens=1), of(started=late + 3_600, prompt_tokens=2, cost_usd=None)]
+    assert [(each.day.day, each.prompt_tokens) for each in by_day(runs, datetime.UTC)] == [(1, 1), (2, 2)]
+    east = datetime.timezone(datetime.timedelta(hours=8))
+    assert [(each.day.day, each.runs, each.unknown_costs) for each in by_day(runs, east)] == [(2, 2, 1)]
+
+
+def test_outcomes_by_framework_with_context() -> None:
+    runs = [of(), of(outcome="failed"), of(context="window"), of(framework="rewoo")]
+    found = by_cell(runs)
+    assert [(each.framework, each.context, each.metrics.runs) for each in found] == [
+        ("react", "full", 2), ("react", "window", 1), ("rewoo", "full", 1),
+    ]  # fmt: skip
+    assert dict(found[0].outcomes) == {"answered": 1, "failed": 1}
+
+
+def test_a_ledger_reads_each_ended_run_once(bench: Workbench, script: Callable[..., str]) -> None:
+    class Counting:
+        """The store, and how often it was asked for the events of a run."""
+
+        def __init__(self) -> None:
+            self.read: list[str] = []
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(bench.store, name)
+
+        def events(self, run_id: str, after: int = -1) -> object:
+            self.read.append(run_id)
+            return bench.store.events(run_id, after)
+
+    store, ledger = Counting(), Ledger()
+    first = research.run("Q", workbench=bench, model=script(LOOK, ANSWER)).run
+    assert ledger.catch_up(store, bench.store.runs(), 60) == 0  # type: ignore[arg-type]
+    second = research.run("Q", workbench=bench, model=script(LOOK, MORE, ANSWER)).run
+    rows = bench.store.runs()
+    assert ledger.catch_up(store, rows, 0) == 1  # type: ignore[arg-type]
+    assert [each.run for each in ledger.of(rows)] == [first]
+    assert ledger.catch_up(store, rows, 60) == 0  # type: ignore[arg-type]
+    assert ledger.catch_up(store, rows, 60) == 0  # type: ignore[arg-type]
+    assert store.read == [first, second]
+    assert [(each.run, each.rounds) for each in ledger.of(rows)] == [(second, 2), (first, 1)]
+    assert [each.run for each in ledger.of(rows[1:])] == [first]
+
+
+def test_a_run_that_has_not_ended_is_not_measured(bench: Workbench, script: Callable[..., str]) -> None:
+    events = bench.engine.follow("Q", bench.recipe(model=script(LOOK, ANSWER)))
+    half = [next(events) for _ in range(4)]
+    ledger, rows = Ledger(), bench.store.runs()
+    assert ledger.catch_up(bench.store, rows, 60) == 0
+    assert ledger.of(rows) == []
+    assert figures(fold(half)) is None
+    for _ in events:
+        pass
+    rows = bench.store.runs()
+    ledger.catch_up(bench.store, rows, 60)
+    assert [each.outcome for each in ledger.of(rows)] == ["answered"]
+
+
+def test_what_a_fork_took_over_is_not_paid_twice(bench: Workbench, script: Callable[..., str]) -> None:
+    origin = research.run("Q", workbench=bench, model=script(LOOK, MORE, ANSWER)).run
+    deeper = bench.engine.fork(origin, 1)
+    assert bench.engine.wait(deeper, 60)
+    deepest = bench.engine.fork(deeper, 2)
+    assert bench.engine.wait(deepest, 60)
+    rows, ledger = bench.store.runs(), Ledger()
+    ledger.catch_up(bench.store, rows, 60)
+    found = {each.run: each for each in ledger.of(rows)}
+    assert [found[run].rounds for run in (origin, deeper, deepest)] == [2, 2, 2]
+    assert [found[run].calls for run in (origin, deeper, deepest)] == [2, 1, 0]
+    assert [len(found[run].replies) for run in (origin, deeper, deepest)] == [3, 2, 1]
+    tokens = [found[run].prompt_tokens for run in (origin, deeper, deepest)]
+    assert all(more > less > 0 for more, less in pairwise(tokens))
+    assert found[deeper].started == pytest.approx(bench.store.run(deeper).created)
+
+
+def test_a_thousand_runs_are_put_together() -> None:
+    runs = [of(run=str(n), tools={"a": ToolFigures(3, 0, (0.1,) * 3)}, replies=(0.2,) * 10) for n in range(1_000)]
+    found = together(runs)
+    assert found is not None
+    assert (found.model_calls, by_tool(runs)[0].calls) == (10_000, 3_000)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import research
 from bench.factbook import judge
-from research.extractive.question import parse
+from research.extractive.evidence import Fact
+from research.extractive.fitting import MATCH, fit
+from research.extractive.lexicon import concepts
+from research.extractive.question import Target, parse
 from research.workbench import Workbench
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "factbook_dev.jsonl"
@@ -45,3 +50,51 @@ def test_both_halves_of_a_question_are_asked(question: str) -> None:
 @pytest.mark.parametrize("verb", ["Write an overview of", "Prepare a brief on", "Summarise", "Assess", "Compare"])
 def test_a_verb_that_begins_a_request_is_no_name(verb: str) -> None:
     assert parse(f"{verb} the economy of Kenya and Ghana").names == ("Kenya", "Ghana")
+
+
+PARTS = [
+    ("What share of Norway's electricity comes from hydropower?", "89.1%"),
+    ("What percentage of Kenya's population lives in cities?", "29.5%"),
+    ("What proportion of Chad's GDP comes from agriculture?", "32.2%"),
+    ("What is the population of France and what share of its land is arable?", "68,512,806"),
+    ("智利耕地占比是多少？", "1.9%"),
+]
+
+
+@pytest.mark.parametrize(("question", "figure"), PARTS)
+def test_a_share_is_answered_with_a_part_of_the_whole(bench: Workbench, question: str, figure: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "answered"
+    assert figure in view.answer
+    assert "%" in view.answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What share of Norway's population owns a boat?",
+        "What percentage of Kenya's exports is sold online?",
+        "What fraction of Chile's area is owned by foreigners?",
+        "What proportion of Japan's imports arrives by air?",
+    ],
+)
+def test_the_whole_is_no_answer_to_a_question_for_a_part(bench: Workbench, question: str) -> None:
+    assert research.run(question, workbench=bench).outcome == "no_evidence"
+
+
+def test_shares_differ_by_percentage_points(bench: Workbench) -> None:
+    view = research.run("Which has a larger share of hydropower, Norway or Iceland?", workbench=bench)
+    assert "**19 percentage points**" in view.answer
+    assert {citation.status for citation in view.citations} == {"supported"}
+
+
+def test_reference_names_of_measures_are_those_of_the_reference(bench: Workbench) -> None:
+    bench.library.index_factbook()
+    with closing(sqlite3.connect(bench.settings.home / "library.sqlite")) as database:
+        lines = {line for (text,) in database.execute("SELECT text FROM passages") for line in text.splitlines()}
+    labels = {fact.label for line in lines if (fact := Fact(0, "", "", line)).label}
+    facts = [Fact(0, "", "", f"{label}: 1") for label in labels]
+    unknown = {
+        concept.label for concept in concepts() if not any(fit(fact, Target(concept.label)) >= MATCH for fact in facts)
+    }
+    assert unknown == set()

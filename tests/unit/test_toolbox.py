@@ -8,6 +8,7 @@ import pytest
 from research.errors import Stopped, ToolError
 from research.toolbox import Toolbox
 from research.types import Passage, ToolCall, ToolOutput, ToolSpec
+from tests.calls import used
 
 CALL = ToolCall("1", "look", {})
 
@@ -28,7 +29,7 @@ def test_what_is_private_stays_private_also_from_the_cache() -> None:
     output = ToolOutput("a", (Passage("u", "t", "q"),), private=True, images=(b"png",))
     toolbox = Toolbox([look := Look(lambda: output)])
     for cached in (False, True):
-        result = toolbox.run(CALL)
+        result = used(toolbox, CALL)
         assert (result.text, result.passages, result.private, result.images) == ("a", output.passages, True, (b"png",))
         assert result.cached is cached
     assert look.calls == 1
@@ -39,13 +40,13 @@ def test_a_refused_call_is_not_made() -> None:
         raise ToolError(f"no {call.name} today")
 
     toolbox = Toolbox([look := Look(lambda: ToolOutput("a"))])
-    result = toolbox.run(CALL, check=refuse)
+    result = used(toolbox, CALL, check=refuse)
     assert (result.ok, result.text, look.calls) == (False, "no look today", 0)
 
 
 def test_a_tool_that_is_too_slow_is_given_up() -> None:
     over = threading.Event()
-    result = Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]).run(CALL)
+    result = used(Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]), CALL)
     over.set()
     assert (result.ok, result.text) == (False, "look did not answer within 0.1 s. Try something else.")
 
@@ -59,7 +60,7 @@ def test_a_stop_gives_up_a_call_at_work() -> None:
         return ToolOutput()
 
     with pytest.raises(Stopped):
-        Toolbox([Look(work)], stop).run(CALL)
+        used(Toolbox([Look(work)], stop), CALL)
     over.set()
 
 
@@ -68,4 +69,4 @@ def test_a_tools_own_timeout_error_is_its_own() -> None:
         raise TimeoutError("mine")
 
     with pytest.raises(TimeoutError, match="mine"):
-        Toolbox([Look(fail)]).run(CALL)
+        used(Toolbox([Look(fail)]), CALL)

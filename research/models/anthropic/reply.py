@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from research import wire
+from research import fragments
 from research.models.anthropic.request import THINKING, Block
 from research.types import Completion, Delta, Usage
 
@@ -56,7 +56,7 @@ class Reply:
     def __init__(self) -> None:
         self.stop_reason = ""
         self._blocks: dict[int, Block] = {}
-        self._calls: dict[int, wire.Call] = {}
+        self._calls: dict[int, fragments.Call] = {}
         self._usage: dict[str, int] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
@@ -76,7 +76,7 @@ class Reply:
         if block.get("type") == "tool_use":
             given = block.get("input")  # some servers send the whole of it here
             arguments = msgspec.json.encode(given).decode() if given else ""
-            self._calls[index] = wire.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
+            self._calls[index] = fragments.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
         elif block.get("type") in ("text", "thinking") and block.get(block["type"]):
             yield Delta(block[block["type"]], kind="text" if block["type"] == "text" else "reasoning")
 
@@ -103,7 +103,7 @@ class Reply:
         # Text before the last thought stays among them, so that each goes back in its place.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []
-        return wire.completion(
+        return fragments.completion(
             text,
             calls,
             reasoning,

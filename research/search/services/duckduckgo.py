@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
+from research.http import retry_after
 from research.registry import searcher
 from research.search import csl, web
 from research.search.kept import Kept
@@ -18,7 +19,6 @@ from research.search.pace import SYSTEM, Clock, Trouble
 from research.search.remote import MAX_BYTES, WAIT_S, Remote
 from research.settings import Settings
 from research.types import Passage
-from research.wire import retry_after
 
 if TYPE_CHECKING:
     from ddgs.engines.duckduckgo import Duckduckgo

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from research.http import retry_after
 from research.registry import searcher
 from research.search import csl, web
 from research.search.pace import Trouble
 from research.search.remote import Refusal
 from research.settings import Settings
 from research.types import Passage
-from research.wire import retry_after
 
 _FIELDS = (
     "id,doi,display_name,publication_date,publication_year,type,cited_by_count,authorships,primary_location,biblio,"

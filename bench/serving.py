@@ -1,0 +1,56 @@
+"""The app in a process of its own, over a home whose library is indexed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@contextmanager
+def served(home: Path, address: str = "_stcore/health") -> Iterator[tuple[str, int]]:
+    """The app over that home, as soon as it answers at the address: its own address and the id of its process.
+
+    Raises `RuntimeError` when it ends before that; it has said why on stderr.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"],
+        cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    url = f"http://localhost:{port}"
+    try:
+        while not _answers(f"{url}/{address}"):
+            if server.poll() is not None:
+                raise RuntimeError(f"the app ended with {server.returncode}")
+            time.sleep(0.02)
+        yield url, server.pid
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(url, timeout=30).close()
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+    return True
+
+
+def prepare(home: Path, *options: str) -> None:
+    """Index the Factbook there, as the command line does.  Raises `CalledProcessError`."""
+    command = [sys.executable, "-m", "research", "library", "prepare", *options]
+    environment = {**os.environ, "WORKBENCH_HOME": str(home)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,0 +1,85 @@
+"""How well an answer agrees with the gold ones, by the definitions of the official scripts.
+
+- HotpotQA: `hotpot_evaluate_v1.py` of hotpotqa/hotpot (Yang et al. 2018, arXiv:1809.09600).
+- CMRC 2018: `cmrc2018_evaluate.py` of ymcui/cmrc2018, version 6 (Cui et al. 2019, arXiv:1810.07366).
+
+One step away from the latter: the official script first lets NLTK's Punkt model, which is downloaded, look for sentences
+within each Latin stretch; here a stretch is one sentence.  Both cut it into the same words unless a full stop stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+_VERDICTS: Final = ("yes", "no", "noanswer")
+_HAN = re.compile(r"[\u4e00-\u9fa5]")
+_MARKS: Final = frozenset("-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
+"""Punctuation of the CMRC script.  Its list also has `……`, two characters, which no single one equals."""
+
+
+def hotpot(answer: str, golds: Sequence[str]) -> tuple[float, float]:
+    """Exact match and F1, each 0 to 1, the best of all gold answers."""
+    return (
+        max(float(_normal(answer) == _normal(gold)) for gold in golds),
+        max(_word_f1(_normal(answer), _normal(gold)) for gold in golds),
+    )
+
+
+def cmrc(answer: str, golds: Sequence[str]) -> tuple[float, float]:
+    """Exact match and F1, each 0 to 1, the best of all gold answers."""
+    said = _cut(answer)
+    return (
+        max(float(_bare(answer) == _bare(gold)) for gold in golds),
+        max(_run_f1(said, _cut(gold)) for gold in golds),
+    )
+
+
+def _normal(text: str) -> str:
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _word_f1(answer: str, gold: str) -> float:
+    if answer != gold and (answer in _VERDICTS or gold in _VERDICTS):
+        return 0.0
+    said, wanted = answer.split(), gold.split()
+    return _f1((Counter(said) & Counter(wanted)).total(), len(said), len(wanted))
+
+
+def _bare(text: str) -> str:
+    return "".join(char for char in text.lower().strip() if char not in _MARKS)
+
+
+def _cut(text: str) -> list[str]:
+    """Chinese characters one by one, what stands between them in words; without punctuation of the script's list."""
+    from nltk.tokenize import NLTKWordTokenizer
+
+    pieces: list[str] = []
+    words = NLTKWordTokenizer()
+    for piece in re.split(f"({_HAN.pattern})", _bare(text)):
+        pieces += [piece] if _HAN.fullmatch(piece) else words.tokenize(piece)
+    return pieces
+
+
+def _run_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
+    """By the longest run of pieces that both have in common."""
+    longest, before = 0, [0] * (len(wanted) + 1)
+    for one in said:
+        row = [0] * (len(wanted) + 1)
+        for place, other in enumerate(wanted, 1):
+            if one == other:
+                row[place] = before[place - 1] + 1
+        longest, before = max(longest, *row), row
+    return _f1(longest, len(said), len(wanted))
+
+
+def _f1(same: int, said: int, wanted: int) -> float:
+    if not same:
+        return 0.0
+    precision, recall = same / said, same / wanted
+    return 2 * precision * recall / (precision + recall)

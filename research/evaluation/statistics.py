@@ -1,0 +1,124 @@
+"""Means with bootstrap intervals, and paired differences: how sure the figures of an evaluation are.
+
+Percentile bootstrap over questions (Efron and Tibshirani 1993, ch. 13), seeded, so that the same rows give the same
+figures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from research.evaluation.measures import MEASURES
+from research.evaluation.records import Row
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 2_000
+SEED = 20_240_607
+_AT_ONCE = 1_000_000
+"""Drawn values held at a time."""
+
+
+class Figure(Struct, frozen=True):
+    """A mean, or where it says so a median, with its 95 % interval."""
+
+    mean: float
+    interval: tuple[float, float] | None
+    """None of fewer than two values."""
+    n: int
+    """Values it is made of."""
+
+
+class Summary(Struct, frozen=True):
+    """A recipe's rows as figures; a measure that no row has is None."""
+
+    n: int
+    outcomes: dict[str, int]
+    figures: dict[str, Figure | None]
+    """Each of `MEASURES`, and of `COSTS`."""
+    estimated: bool
+    """Tokens were counted by us, at least in part."""
+
+
+class Difference(Struct, frozen=True):
+    """How much more the first recipe has than the second, question by question."""
+
+    first: str
+    second: str
+    figures: dict[str, Figure | None]
+
+
+COSTS: Final = ("prompt_tokens", "completion_tokens", "cost_usd", "seconds")
+
+
+def summary(rows: Sequence[Row]) -> Summary:
+    """The figures of one recipe.  `seconds_p50` and `seconds_p90` are percentiles; their `mean` is that percentile."""
+    figures = {name: mean(_values(rows, name)) for name in (*MEASURES, *COSTS)}
+    if any(row.cost_usd is None for row in rows):
+        figures["cost_usd"] = None  # the mean of those that are known would be too low
+    seconds = _values(rows, "seconds")
+    figures |= {f"seconds_p{share}": percentile(seconds, share) for share in (50, 90)}
+    outcomes = Counter(row.outcome for row in rows)
+    return Summary(len(rows), dict(outcomes.most_common()), figures, any(row.estimated for row in rows))
+
+
+def differences(rows: Mapping[str, Sequence[Row]]) -> list[Difference]:
+    """Of each pair of recipes, over the questions that both have been asked."""
+    found = []
+    for first, second in combinations(rows, 2):
+        other = {row.question: row for row in rows[second]}
+        pairs = [(row, other[row.question]) for row in rows[first] if row.question in other]
+        figures = {}
+        for name in (*MEASURES, *COSTS):
+            both = [(value(one, name), value(two, name)) for one, two in pairs]
+            figures[name] = mean([one - two for one, two in both if one is not None and two is not None])
+        found.append(Difference(first, second, figures))
+    return found
+
+
+def mean(values: Sequence[float]) -> Figure | None:
+    """None of no values."""
+    return _figure(values, lambda drawn: drawn.mean(axis=-1))
+
+
+def percentile(values: Sequence[float], share: float) -> Figure | None:
+    """The value that `share` per cent of them do not exceed."""
+    import numpy as np
+
+    return _figure(values, lambda drawn: np.percentile(drawn, share, axis=-1))
+
+
+def value(row: Row, name: str) -> float | None:
+    """One measure or cost of a row."""
+    found: Any = getattr(row.scores, name) if name in MEASURES else getattr(row, name)
+    return None if found is None else float(found)
+
+
+def _values(rows: Sequence[Row], name: str) -> list[float]:
+    return [found for row in rows if (found := value(row, name)) is not None]
+
+
+def _figure(values: Sequence[float], statistic: Callable[[NDArray[np.float64]], Any]) -> Figure | None:
+    import numpy as np
+
+    if not values:
+        return None
+    seen = np.asarray(values, dtype=np.float64)
+    if len(seen) == 1:
+        return Figure(float(seen[0]), None, 1)
+    draw = np.random.default_rng(SEED)
+    drawn: list[NDArray[np.float64]] = []
+    left = RESAMPLES
+    while left:
+        some = min(left, max(1, _AT_ONCE // len(seen)))
+        drawn.append(np.atleast_1d(statistic(seen[draw.integers(0, len(seen), (some, len(seen)))])))
+        left -= some
+    low, high = np.percentile(np.concatenate(drawn), (2.5, 97.5))
+    return Figure(float(statistic(seen)), (float(low), float(high)), len(seen))

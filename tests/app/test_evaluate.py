@@ -1,0 +1,378 @@
+"""The page "Evaluate": from nothing to figures, what is wrong said where it stands, and nothing lost by a closed page."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import evaluate_jobs
+from pages.parts import home as open_home
+from research.evaluation import Plan, Question, Records, Row, Scores, candidate
+from research.evaluation.running import begin, saved
+from research.events import RunStarted
+from research.settings import load
+from research.workbench import Workbench
+
+Visit = Callable[..., AppTest]
+HOSTILE = "![x](https://evil.example/x.png) :material/home: $x$"
+
+
+def texts(app: AppTest) -> str:
+    """Everything that is drawn as Markdown."""
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def unescaped(text: str) -> str:
+    """As a reader sees it."""
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def errors(app: AppTest) -> str:
+    return unescaped("\n".join(element.value for element in app.error))
+
+
+def own_file(app: AppTest, path: object, documents: object = "") -> AppTest:
+    """Choose a file by its path."""
+    app.selectbox(key="evaluate-dataset").select("own").run()
+    app.segmented_control(key="evaluate-way").set_value("path").run()
+    app.text_input(key="evaluate-documents-path").set_value(str(documents))
+    return app.text_input(key="evaluate-path").set_value(str(path)).run()
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """Two questions of one's own."""
+    path = tmp_path / "france.jsonl"
+    lines = [
+        {"id": "a", "question": "What is the length of the coastline of France?", "answer": "4,853 km"},
+        {"id": "b", "question": HOSTILE, "answer": "nothing", "kind": "odd"},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def kept(
+    home: Path, recipes: dict[str, str], name: str = "mine", part: str = "dev", question: str = "What is {n}?"
+) -> list[str]:
+    """An evaluation with one row for each sign: `1` right, `0` wrong, `-` not asked yet.  Returns the runs' ids."""
+    bench = Workbench(load(home=home))
+    most = max(map(len, recipes.values()))
+    questions = [Question(f"{part}-{n}", question.format(n=n), (f"gold {n}",), kind="one") for n in range(most)]
+    plan = Plan(name, tuple(questions), tuple(candidate(bench, text) for text in recipes))
+    records = Records(bench.store, name)
+    begin(records, plan)
+    runs = []
+    for place, (each, signs) in enumerate(zip(plan.candidates, recipes.values(), strict=True), 1):
+        for asked, sign in zip(questions, signs, strict=True):
+            if sign != "-":
+                runs.append(f"261121-1200{place:02}-{len(runs):04x}")
+                records.keep(
+                    Row(name, each.key, asked.id, asked.digest, runs[-1], "answered", f"said {asked.id} {HOSTILE}",
+                        Scores(right=float(sign)), 1_000 * place, 10, cost_usd=0.0, seconds=1.0)
+                )  # fmt: skip
+    bench.store.close()
+    return runs
+
+
+def at_its_end(app: AppTest, name: str) -> AppTest:
+    """The page once the evaluation has ended."""
+    job = evaluate_jobs.of(open_home._open()[0]).job(name)
+    assert job is not None
+    job.join(120)
+    assert not job.is_alive()
+    return app.run()
+
+
+# -- the form -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_home_offers_an_example_that_works_offline_and_says_what_it_takes(visit: Visit, home: Path) -> None:
+    app = visit(home, "evaluate")
+    assert not app.exception
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
+    assert app.multiselect(key="evaluate-models").value == ["extractive"]
+    assert "10 questions × 3 recipes = 30 runs" in texts(app) and "free" in texts(app)
+    assert "will be listed here" in texts(app)
+
+
+def test_ready_choices_fill_the_list(visit: Visit, home: Path) -> None:
+    app = press(visit(home, "evaluate"), "The whole matrix")
+    assert len(app.multiselect(key="evaluate-recipes").value) == 27
+    assert "10 questions × 27 recipes = 270 runs" in texts(app)
+    app = press(app, "Every strategy with ReAct")
+    assert {text.partition("/")[0] for text in app.multiselect(key="evaluate-recipes").value} == {"react"}
+
+
+def test_each_recipe_is_asked_with_each_model(visit: Visit, home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps({"text": "<answer>No.</answer>"}), encoding="utf-8")
+    app = visit(home, "evaluate")
+    app.session_state["evaluate-models"] = ["extractive", f"scripted:{script}"]
+    app.run()
+    assert "10 questions × 6 recipes = 60 runs" in texts(app)
+
+
+def test_the_part_for_the_end_comes_with_a_word_of_warning(visit: Visit, home: Path) -> None:
+    app = visit(home, "evaluate")
+    assert not app.warning
+    app.segmented_control(key="evaluate-split").set_value("held").run()
+    assert "not at its questions" in app.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, ["/nothing.jsonl", "cannot be read"]),
+        ("{", ["nothing.jsonl, line 1", "not JSON"]),
+        ('{"id": "a", "answer": "b"}', ["record 1", "has no question"]),
+        ("", ["holds no question"]),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(
+    visit: Visit, home: Path, tmp_path: Path, content: str | None, said: Sequence[str]
+) -> None:
+    path = tmp_path / "nothing.jsonl"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    app = own_file(visit(home, "evaluate"), path)
+    assert not app.exception
+    assert all(each in errors(app) for each in said), errors(app)
+    assert next(button for button in app.button if button.label == "Start").disabled
+
+
+@pytest.mark.parametrize(
+    ("recipes", "said"),
+    [
+        (["react:rounds=0/full"], "rounds"), (["nonsense/full"], "nonsense"), (["rewoo/evolving"], "ReWOO"),
+        (["react:rounds/full"], "NAME=VALUE"),
+    ],
+)  # fmt: skip
+def test_a_recipe_that_cannot_be_used_is_named_with_the_reason(
+    visit: Visit, home: Path, recipes: list[str], said: str
+) -> None:
+    app = visit(home, "evaluate")
+    app.session_state["evaluate-recipes"] = recipes
+    app.run()
+    assert not app.exception
+    assert said in errors(app) and recipes[0] in errors(app) and "--recipe" not in errors(app)
+    assert next(button for button in app.button if button.label == "Start").disabled
+
+
+def test_nothing_chosen_is_said_beside_the_list(visit: Visit, home: Path) -> None:
+    app = visit(home, "evaluate")
+    app.multiselect(key="evaluate-recipes").set_value([]).run()
+    assert "Choose at least one recipe." in texts(app)
+    assert next(button for button in app.button if button.label == "Start").disabled
+
+
+def test_a_cap_on_cost_that_cannot_be_kept_starts_nothing(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    app = visit(home, "evaluate")
+    app.session_state["evaluate-models"] = ["openai:unpriced-thing"]
+    app.session_state["evaluate-max-usd"] = 1.0
+    app.run()
+    assert "cost unknown" in texts(app)
+    press(app, "Start")
+    assert "the price of openai:unpriced-thing is unknown" in errors(app)
+    assert "evaluation" not in app.query_params
+    assert Workbench(load(home=home)).store.runs() == []
+
+
+def test_a_name_that_cannot_be_one_starts_nothing(visit: Visit, home: Path, asked: Path) -> None:
+    app = own_file(visit(home, "evaluate"), asked)
+    app.text_input(key="evaluate-name").set_value("a/b").run()
+    press(app, "Start")
+    assert "1 to 60 characters" in errors(app)
+
+
+# -- at work ------------------------------------------------------------------------------------------------------------
+
+
+def test_it_works_although_the_page_is_left_and_its_rows_open_their_runs(visit: Visit, home: Path, asked: Path) -> None:
+    app = own_file(visit(home, "evaluate"), asked)
+    app.multiselect(key="evaluate-recipes").set_value(["react/full", "rewoo/full"]).run()
+    assert "2 questions × 2 recipes = 4 runs" in texts(app)
+    press(app, "Start")
+    assert not app.exception and app.query_params["evaluation"] == "france"
+    at_its_end(app, "france")
+    assert not app.exception
+    assert "All 4 rows are measured" in texts(app)
+    assert "| 1 · ReAct / Full history |" in texts(app)
+    assert {each.run for each in rows(home, "france")} == {row.id for row in Workbench(load(home=home)).store.runs()}
+    app.query_params["question"] = "a"
+    app.run()
+    links = [element.proto for element in app.get("page_link")]
+    assert sum("run=" in link.query_string for link in links) == 2
+    assert "4,853 km" in texts(app)
+
+
+def rows(home: Path, name: str) -> list[Row]:
+    return list(Records(Workbench(load(home=home)).store, name).rows().values())
+
+
+def test_what_was_interrupted_goes_on_with_one_button_and_asks_nothing_twice(visit: Visit, home: Path) -> None:
+    before = kept(home, {"react/full": "1-", "react/window": "--"}, question="What is the area of France? {n}")
+    app = visit(home, "evaluate", evaluation="mine")
+    assert "1 of 4 rows are measured" in texts(app)
+    press(app, "Go on")
+    at_its_end(app, "mine")
+    assert not app.exception and "All 4 rows are measured" in texts(app)
+    done = rows(home, "mine")
+    assert len(done) == 4 and all(row.done for row in done) and before[0] in {row.run for row in done}
+    assert len(Workbench(load(home=home)).store.runs()) == 3, "the first was not asked again"
+
+
+def test_while_another_process_works_on_it_nobody_asks_the_same_twice(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "1-"})
+    bench = Workbench(load(home=home))
+    plan, now = saved(bench.store)[0].plan, time.time()
+    question, run = plan.questions[1], "261121-120000-abcd"
+    recipe = plan.candidates[0].recipe
+    started = RunStarted(run=run, seq=0, time=now, question=question.question, recipe=recipe)
+    bench.store.create(run, question.question, recipe, events=[started])
+    Records(bench.store, "mine").keep(Row("mine", plan.candidates[0].key, question.id, question.digest, run))
+    app = visit(home, "evaluate", evaluation="mine")
+    assert "1 of 2 rows are measured · runs are at work" in texts(app)
+    assert "Go on" not in [button.label for button in app.button]
+    bench.store.delete([run])
+    assert "Go on" in [button.label for button in app.run().button]
+    bench.store.close()
+
+
+def test_a_folder_that_is_gone_is_named_and_what_is_there_is_kept(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(home, {"react/full": "1-"})
+    folder = home / "gone"
+    store = Workbench(load(home=home)).store
+    body = Records(store, "mine").begun()
+    assert body is not None
+    plan = msgspec.json.decode(body)
+    plan["plan"]["corpus"] = {"folder": str(folder), "ids": {}}
+    Records(store, "mine").begin(msgspec.json.encode(plan))
+    store.close()
+    app = press(visit(home, "evaluate", evaluation="mine"), "Go on")
+    at_its_end(app, "mine")
+    assert str(folder) in errors(app)
+    assert "1 of 2 rows are measured" in texts(app)
+    assert "Go on" in [button.label for button in app.button]
+
+
+# -- results ------------------------------------------------------------------------------------------------------------
+
+
+def test_figures_differences_and_the_front_are_told_in_words(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "1" * 20, "react/window": "1" * 20, "rewoo/full": "0" * 12 + "1" * 8})
+    app = visit(home, "evaluate", evaluation="mine")
+    assert not app.exception
+    said = unescaped(texts(app))
+    assert "100 % :gray[:small[100–100]]" in said and "40 % :gray[:small[20–60]]" in said
+    assert "**1 · ReAct / Full history** answers 60 points more right than **3 · ReWOO / Full history**" in said
+    assert "a real difference on 20 questions" in said
+    assert (
+        "**1 · ReAct / Full history** and **2 · ReAct / Sliding window** cannot be told apart on 20 questions" in said
+    )
+    assert (
+        "On the Pareto front, where no other recipe brings as much for fewer tokens: 1 · ReAct / Full history (100 %)."
+        in said
+    )
+    matrix, scatter = (element.proto for element in app.get("vega_lite_chart"))
+    assert matrix.alt == "ReAct / Full history: 100 %; ReAct / Sliding window: 100 %; ReWOO / Full history: 40 %"
+    assert scatter.alt == "On the Pareto front: 1 · ReAct / Full history (100 %)"
+
+
+def test_an_oracle_is_marked_and_is_no_rival(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "10" * 5, "reflexion:evaluator=gold/full": "1" * 10})
+    app = visit(home, "evaluate", evaluation="mine")
+    said = unescaped(texts(app))
+    assert "2 · Reflexion, oracle / Full history" in said
+    assert "a bound for the others, and no rival of theirs" in said
+    assert "fewer tokens: 1 · ReAct / Full history (50 %)." in said
+
+
+def test_another_measure_is_shown_in_the_charts_and_the_differences(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "1" * 10, "rewoo/full": "1" * 10})
+    app = visit(home, "evaluate", evaluation="mine")
+    app.selectbox(key="evaluate-measure-mine").select("tokens").run()
+    assert not app.exception
+    said = unescaped(texts(app))
+    assert "of tokens less is better" in said
+    assert "**2 · ReWOO / Full history** takes 1.0k more than **1 · ReAct / Full history**" in said
+
+
+def test_questions_are_narrowed_down_and_opened(visit: Visit, home: Path) -> None:
+    runs = kept(home, {"react/full": "110", "rewoo/full": "100"}, question="Which {n}? " + HOSTILE)
+    app = visit(home, "evaluate", evaluation="mine")
+    assert not app.exception
+    assert "3 of 3 questions" in texts(app)
+    (table,) = app.dataframe
+    assert list(table.value["recipe-0"]) == ["right", "right", "wrong"]
+    app.segmented_control(key="evaluate-shown").set_value("apart").run()
+    assert "1 of 3 questions" in texts(app) and list(app.dataframe[0].value["question"])[0].startswith("Which 1?")
+    app.segmented_control(key="evaluate-shown").set_value("wrong").run()
+    assert list(app.dataframe[0].value["question"])[0].startswith("Which 2?")
+    app.segmented_control(key="evaluate-shown").set_value("all").run()
+    app.query_params["question"] = "dev-1"
+    app.run()
+    links = [element.proto for element in app.get("page_link")]
+    assert [link.query_string for link in links if "run=" in link.query_string] == [f"run={runs[1]}", f"run={runs[4]}"]
+    assert "gold 1" in texts(app) and "said dev-1" in texts(app)
+
+
+def test_what_models_and_files_say_is_drawn_as_it_is(visit: Visit, home: Path, asked: Path) -> None:
+    kept(home, {"react/full": "10"}, question="Which {n}? " + HOSTILE, name="n ![x](y) :red[z]")
+    app = visit(home, "evaluate", evaluation="n ![x](y) :red[z]", question="dev-0")
+    assert not app.exception
+    drawn = [texts(app), *(element.proto.label for element in app.get("page_link"))]
+    assert "said dev-0" in drawn[0]
+    assert not [
+        text for text in drawn if "![x](" in text or ":material/home:" in text or ":red[z]" in text or " $x$" in text
+    ]
+
+
+def test_the_questions_of_the_part_for_the_end_are_not_shown_by_themselves(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "10"}, part="held")
+    app = visit(home, "evaluate", evaluation="mine")
+    assert len(app.dataframe) == 0 and "What is 0?" not in texts(app)
+    app.toggle(key="evaluate-held").set_value(True).run()
+    assert len(app.dataframe) == 1
+
+
+# -- the list -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_deletion_is_taken_back_with_every_row(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "10"})
+    kept(home, {"react/full": "1-"}, name="other")
+    app = visit(home, "evaluate")
+    assert "1 row left" in texts(app) and "complete" in texts(app)
+    names = [button.label for button in app.button if (button.key or "").startswith("evaluate-open-")]
+    app.button(key=f"evaluate-delete-{names.index('mine')}").click().run()
+    assert [button.label for button in app.button if (button.key or "").startswith("evaluate-open-")] == ["other"]
+    assert rows(home, "mine") == []
+    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
+    assert said == "The evaluation was deleted."
+    restore()
+    assert len(rows(home, "mine")) == 2
+    press(app.run(), "mine")
+    assert app.query_params["evaluation"] == "mine" and "All 2 rows are measured" in texts(app)
+
+
+def test_an_unknown_name_says_so_and_leads_back(visit: Visit, home: Path) -> None:
+    app = visit(home, "evaluate", evaluation="gone")
+    assert "unknown evaluation 'gone'" in errors(app)
+    press(app, "All evaluations")
+    assert "evaluation" not in app.query_params and "will be listed here" in texts(app)

@@ -1,0 +1,112 @@
+"""The page "Metrics"."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import metrics_reading
+from research.events import RunFinished, RunStarted
+from research.metrics import together
+from research.recipe import Recipe
+from research.settings import load
+from research.store.sqlite import SqliteStore
+from research.workbench import Workbench
+from tests.long_run import LongRun, ending, of_round, stamp
+
+Visit = Callable[..., AppTest]
+
+
+def tiles(app: AppTest) -> dict[str, str]:
+    return {tile.label: tile.value for tile in app.metric}
+
+
+def links(app: AppTest) -> dict[str, str]:
+    found = [element.proto for element in app.get("page_link")]
+    return {proto.label: f"{proto.page}?{proto.query_string}" for proto in found}
+
+
+def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: float = 0.0) -> None:
+    """A run of two rounds that has ended."""
+    store, now = SqliteStore(home / "workbench.sqlite"), time.time() - age_s
+    recipe, end = Recipe(framework=framework), ending(2)
+    over = RunFinished(status=end.status, outcome=outcome, answer="a", report="r", seconds=end.seconds)  # type: ignore[arg-type]
+    made = [RunStarted(question=f"What of {run}?", recipe=recipe), *of_round(1), *of_round(2), over]
+    events = [stamp(event, run, seq, now) for seq, event in enumerate(made)]
+    store.create(run, f"What of {run}?", recipe, created=now, events=events)
+    store.close()
+
+
+def test_an_empty_home_says_what_will_be_here(visit: Visit, home: Path) -> None:
+    app = visit(home, "metrics", since="all")
+    assert not app.exception
+    assert [each.value for each in app.subheader] == ["Nothing to measure yet"]
+    assert "Ask the first question" in links(app)
+
+
+def test_the_numbers_are_those_of_the_command_line(visit: Visit, answered: Path) -> None:
+    app = visit(answered, "metrics", since="all")
+    assert not app.exception
+    bench = Workbench(load(home=answered))
+    rows = bench.store.runs()
+    book = metrics_reading.ledger(bench)
+    book.catch_up(bench.store, rows, 60)
+    found = together(book.of(rows))
+    assert found is not None
+    shown = tiles(app)
+    assert shown["Runs that ended"] == "1"
+    assert shown["Average rounds"] == f"{found.average_rounds:.1f}"
+    assert shown["Known cost"] == "\\$0.00"
+    bench.store.close()
+
+
+def test_filters_stand_in_the_address_and_lead_to_the_same_runs(visit: Visit, home: Path) -> None:
+    add(home, "261121-100000-aaaa", "react")
+    add(home, "261121-100000-bbbb", "iter_research", "failed")
+    add(home, "261121-100000-cccc", "iter_research", age_s=40 * 86_400)
+    app = visit(home, "metrics")
+    assert tiles(app)["Runs that ended"] == "2"
+    app = visit(home, "metrics", since="all", framework="iter_research")
+    assert tiles(app)["Runs that ended"] == "2"
+    assert app.multiselect[0].value == ["iter_research"]
+    failed = next(to for label, to in links(app).items() if label.startswith("Failed: 1"))
+    assert "outcome=failed" in failed and "framework=iter_research" in failed and "since" not in failed
+    app.multiselect[0].set_value([]).run()
+    assert tiles(app)["Runs that ended"] == "3"
+
+
+def test_a_filter_that_fits_nothing_says_so_and_can_be_taken_back(visit: Visit, home: Path) -> None:
+    add(home, "261121-100000-aaaa", "react", age_s=40 * 86_400)
+    app = visit(home, "metrics", since="week")
+    assert any("No run that fits" in each.value for each in app.markdown)
+    next(button for button in app.button if button.label == "Show all runs").click().run()
+    assert tiles(app)["Runs that ended"] == "1"
+
+
+def test_names_of_tools_models_and_questions_are_drawn_as_they_are(visit: Visit, home: Path) -> None:
+    hostile = "![x](https://evil.example/x.png) :material/home: $x$"
+    store = SqliteStore(home / "workbench.sqlite")
+    LongRun(store, "261121-100000-aaaa", question=hostile, recipe=Recipe(model=f"scripted:{hostile}")).rounds(1)
+    run = LongRun(
+        store, "261121-100000-bbbb", question=hostile, recipe=Recipe(framework=hostile, model=f"openai:{hostile}")
+    )
+    run.rounds(2)
+    run.finish()
+    store.close()
+    app = visit(home, "metrics", since="all")
+    assert not app.exception
+    drawn = [*links(app), *(each.value for each in app.markdown), *(each.value for each in app.caption)]
+    assert not [text for text in drawn if "![x](" in text]
+
+
+def test_two_users_never_share_a_ledger(tmp_path: Path) -> None:
+    one, other = "0" * 16, "1" * 16
+    benches = [Workbench(load(home=tmp_path, user=user)) for user in ("", one, other)]
+    books = [metrics_reading.ledger(bench) for bench in benches]
+    assert len({id(book) for book in books}) == 3
+    assert metrics_reading.ledger(Workbench(load(home=tmp_path, user=one))) is books[1]
+    for bench in benches:
+        bench.store.close()

@@ -1,0 +1,216 @@
+"""The queue as engines and workers use it, on a SQLite file and on a real Postgres."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+
+from research import queue
+from research.errors import ConfigError
+from research.events import Warned
+from research.pacing import Pacing, rates
+from research.queue import DbosQueue, enqueued
+from research.settings import Settings, load
+from research.store.sqlite import SqliteStore
+from research.workbench import Workbench
+from tests.fake_openai import FakeOpenAI
+from tests.player import QUESTION, Player
+from tests.workers import Listener, until
+
+KEYS = ("", "0123456789abcdef")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    if request.param == "postgres":
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database_url"))
+    return load(home=tmp_path / "home")
+
+
+@pytest.fixture
+def listener(settings: Settings) -> Iterator[Listener]:
+    """A process that takes turns, and holds each until it is told to let it go."""
+    with Listener(settings) as process:
+        yield process
+
+
+def test_before_any_worker_nothing_is_lost_and_nothing_is_made(settings: Settings) -> None:
+    DbosQueue(settings, "").put("one")
+    assert enqueued(settings) == set()
+    assert not (settings.root / "queue.sqlite").exists()
+
+
+def test_a_run_is_taken_once(settings: Settings, listener: Listener) -> None:
+    for user in KEYS:
+        DbosQueue(settings, user).put("one")
+    assert {listener.taken(), listener.taken()} == {(user, "one") for user in KEYS}
+    for user in KEYS:  # at work since a moment ago
+        DbosQueue(settings, user).put_lost("one")
+    assert enqueued(settings) == set()
+    DbosQueue(settings, "").put("two")
+    assert listener.taken() == ("", "two"), "nothing came before it"
+
+
+def test_what_waits_stays_there_once(tmp_path: Path, settings: Settings) -> None:
+    with Listener(settings, runs=1) as listener:
+        DbosQueue(settings, "").put("first")
+        assert listener.taken() == ("", "first")
+        threads = [threading.Thread(target=DbosQueue(settings, "").put, args=("one",)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        DbosQueue(settings, "").put("one:1")
+        assert enqueued(settings) == {("", "one"), ("", "one:1")}
+        listener.let_go()
+        assert listener.taken() == ("", "one")
+        listener.let_go()
+        assert listener.taken() == ("", "one:1"), "the other one stood there once"
+
+
+def test_a_run_that_rested_gets_another_turn(settings: Settings, listener: Listener) -> None:
+    for _ in range(3):
+        DbosQueue(settings, "").put("one")
+        assert listener.taken() == ("", "one")
+        listener.let_go()
+        assert listener.ended() == ("", "one")
+
+
+def test_a_turn_of_a_dead_worker_goes_to_another_and_does_not_count(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "TAKEN_S", 0.0)
+    settings = settings.model_copy(update={"runs_at_once": 1})
+    with Listener(settings) as dead:
+        DbosQueue(settings, "").put("one")
+        assert dead.taken() == ("", "one")
+    with Listener(settings) as alive:
+        DbosQueue(settings, "").put_lost("one")
+        assert alive.taken() == ("", "one"), "only one may be at work, and the dead one's is not"
+
+
+def test_no_more_than_the_limits_say(settings: Settings) -> None:
+    settings = settings.model_copy(update={"runs_at_once": 3, "runs_per_user": 2})
+    with Listener(settings) as one, Listener(settings) as other:
+        for user in KEYS:
+            for run in ("a", "b", "c"):
+                DbosQueue(settings, user).put(run)
+        at_work: list[tuple[str, str]] = []
+
+        def looked(count: int) -> bool:
+            """Whether so many are at work; never are there more than may be."""
+            at_work[:] = one.held() + other.held()
+            assert len(at_work) <= 3
+            assert max(sum(user == key for user, _ in at_work) for key in KEYS) <= 2
+            return len(at_work) == count
+
+        until(lambda: looked(3))
+        for _ in range(6):
+            until(lambda: not looked(0))
+            busy = one if one.held() else other
+            busy.let_go()
+            busy.ended()
+        until(lambda: looked(0))
+
+
+def test_turns_that_are_over_are_forgotten(
+    settings: Settings, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DbosQueue(settings, "").put("one")
+    DbosQueue(settings, "").put("two")
+    assert {listener.taken()[1], listener.taken()[1]} == {"one", "two"}
+    listener.let_go()
+    gone = listener.ended()[1]
+    client = queue._client(settings)
+    assert client is not None
+
+    def turns() -> list[tuple[str, str]]:
+        return sorted((each.workflow_id, each.status) for each in client.list_workflows())
+
+    until(lambda: (f":{gone}:1", "SUCCESS") in turns())
+    queue.forget_ended(settings)
+    assert len(turns()) == 2, "it was over a moment ago"
+    monkeypatch.setattr(queue, "KEPT_S", -2.0)
+    queue.forget_ended(settings)
+    assert [status for _, status in turns()] == ["PENDING"]
+
+
+def test_nothing_in_the_queue_is_pickled(settings: Settings, listener: Listener) -> None:
+    DbosQueue(settings, KEYS[1]).put("one")
+    listener.taken()
+    client = queue._client(settings)
+    assert client is not None
+    [turn] = client.list_workflows()
+    assert turn.input == {"args": (KEYS[1], "one"), "kwargs": {}}
+    schema = "" if settings.database_url is None else f"{queue.SCHEMA}."
+    with client._sys_db.engine.connect() as connection:
+        written = connection.execute(text(f"SELECT serialization FROM {schema}workflow_status")).scalars().all()
+    assert written == ["portable_json"]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://someone:s3cret@127.0.0.1:1/none", "DATABASE_URL: no connection to 127.0.0.1"),
+        ("postgresql//someone:s3cret@127.0.0.1/none", "DATABASE_URL is no address"),
+    ],
+)
+def test_a_database_that_is_not_there_is_said_so_without_its_password(tmp_path: Path, url: str, said: str) -> None:
+    settings = load(home=tmp_path).model_copy(update={"database_url": SecretStr(url)})
+    with pytest.raises(ConfigError, match=said) as caught:
+        queue.listen(settings, 1, lambda user, run: None)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_file_that_is_no_queue_is_left_as_it_is(tmp_path: Path) -> None:
+    settings = load(home=tmp_path)
+    (settings.root / "queue.sqlite").write_text("something else " * 100)
+    with pytest.raises(ConfigError, match="move it away"):
+        queue.listen(settings, 1, lambda user, run: None)
+    assert (settings.root / "queue.sqlite").read_text() == "something else " * 100
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("", {}), ("openai=60", {"openai": 60}), (" openai = 0.5 , anthropic=30,", {"openai": 0.5, "anthropic": 30})],
+)
+def test_rates_are_read(text: str, found: dict[str, float]) -> None:
+    assert rates(text) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["openai", "openai=", "openai=0", "openai=-1", "openai=nan", "openai=inf", "opnai=3", "openai=1,openai=2"]
+)
+def test_a_rate_that_cannot_be_kept_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="WORKBENCH_RATE_LIMITS"):
+        rates(text)
+
+
+def test_processes_share_their_turns_at_a_kind_of_model(tmp_path: Path) -> None:
+    one, other = (SqliteStore(tmp_path / "runs.sqlite") for _ in range(2))
+    limits = rates("openai=60")
+    pacings = [Pacing(limits, lambda: one), Pacing(limits, lambda: other)]
+    waits = [pacing(model) for model in ("openai:a", "openai:b") for pacing in pacings]
+    assert [round(wait) for wait in waits] == [0, 1, 2, 3]
+    assert Pacing(limits, lambda: one)("anthropic:a") == 0.0
+
+
+def test_a_request_waits_for_its_turn_says_so_once_and_can_be_stopped(bench: Workbench) -> None:
+    with FakeOpenAI(Player("native", laps=3)) as server:
+        bench.settings.openai_base_url = server.base_url
+        bench.settings.rate_limits = "openai=1"
+        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]))
+        until(lambda: any(isinstance(event, Warned) for event in bench.store.events(run_id)))
+        bench.engine.stop(run_id)
+        assert bench.engine.wait(run_id, 30)
+        assert len(server.requests) == 1
+    told = bench.store.events(run_id)
+    assert [event.text for event in told if isinstance(event, Warned)] == [
+        "Requests to openai are limited here: each waits for its turn."
+    ]
+    assert bench.store.run(run_id).status == "stopped"

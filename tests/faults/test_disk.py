@@ -1,0 +1,160 @@
+"""A full disk holds a run and loses nothing of it; a damaged file is named and left as it is."""
+
+from __future__ import annotations
+
+import logging
+import random
+import resource
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from research import events as e
+from research.errors import StoreUnavailable
+from research.settings import load
+from research.view import fold
+from research.workbench import Workbench
+from tests.command import Cli
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.faults.kills import Bench, Provider
+from tests.faults.test_by_itself import until
+from tests.faults.test_waiting import command, environment
+from tests.player import QUESTION, Player
+
+LAPS = 3
+
+
+def whole(events: list[e.Event]) -> None:
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert fold(events).outcome == "answered"
+    used = [event.observation.call_id for event in events if isinstance(event, e.ToolFinished)]
+    assert ([event.ask for event in events if isinstance(event, e.Replied)], len(used)) == ([1, 2, 3, 4], LAPS)
+
+
+def test_a_command_that_cannot_write_says_so_and_waits(home: Path) -> None:
+    """No file of the process may grow any more, as with a full disk or a quota; later it may again."""
+    process: subprocess.Popen[str] | None = None
+    begun = threading.Event()
+    player = Player("native", LAPS)
+
+    def full_at_the_second(body: Body) -> FakeReply:
+        reply = player(body)
+        if len(player.purposes) == 2:
+            assert begun.wait(30) and process is not None
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        return reply
+
+    with FakeOpenAI(full_at_the_second) as server:
+        process = subprocess.Popen(
+            command(home, "run", QUESTION, "--model", "openai:fake"),
+            env=environment(server.base_url), cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        begun.set()
+        assert process.stderr is not None
+        # Reading ends with the process: that it goes on is seen from its end.
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "waits until it can be saved" in line:
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        process.communicate(timeout=60)
+    store = Workbench(load(home=home)).store
+    assert (process.returncode, len(server.requests)) == (0, LAPS + 1), said
+    assert any(str(home / "workbench.sqlite") in line for line in said if "waits until it can be saved" in line), said
+    whole(store.events(store.runs()[0].id))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 4 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no disk can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_run_waits_for_space_and_the_app_lives_on(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ballast = small_disk / "ballast"
+
+    class Filling(Provider):
+        """Fills the disk while a tool is at work."""
+
+        def listed(self, query: str) -> object:
+            told = super().listed(query)
+            if self.looked_up == 2:
+                fill(ballast)
+            return told
+
+    player = Player("native", LAPS)
+    with Filling(player) as provider, caplog.at_level(logging.WARNING):
+        bench = Bench(small_disk, provider.base_url)
+        recipe = bench.recipe(model="openai:fake", tools=["search"])
+        run_id = bench.engine.start(QUESTION, recipe)
+        until(lambda: bool(bench.engine.held(run_id)))
+        assert str(small_disk) in bench.engine.held(run_id)
+        # What can be read is read, and what cannot be begun says why.
+        before = bench.store.events(run_id)
+        assert bench.store.run(run_id).status == "running"
+        with pytest.raises(StoreUnavailable, match="workbench.sqlite"):
+            for _ in range(50):  # the log may still hold a little
+                bench.store.keep("opinion", "x", b"x" * 4096)
+        asked = provider.asked_for
+        ballast.unlink()
+        assert bench.engine.wait(run_id, 60)
+        assert bench.engine.held(run_id) == ""
+        events = bench.store.events(run_id)
+        bench.store.close()
+    assert events[: len(before)] == before
+    assert asked == 2, "the run held"
+    assert (provider.asked_for, provider.looked_up) == (LAPS + 1, LAPS)
+    assert "waits until it can be saved" in caplog.text
+    whole(events)
+
+
+def fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file:
+        size = 1 << 16
+        while size:
+            try:
+                while file.write(b"\0" * size) == size:
+                    pass
+            except OSError:
+                pass
+            size //= 2
+
+
+def damaged(path: Path, how: str) -> bytes:
+    """A file of runs that somebody has damaged."""
+    bench = Workbench(load(home=path.parent))
+    for n in range(40):
+        bench.store.create(f"run-{n}", "q" * 2000, bench.recipe())
+    bench.store.close()
+    assert not path.with_name(f"{path.name}-wal").exists()
+    data = bytearray(path.read_bytes())
+    noise = random.Random(how)
+    match how:
+        case "not a database":
+            data = bytearray(noise.randbytes(len(data)))
+        case "cut short":
+            del data[len(data) // 3 :]
+        case "pages overwritten":
+            data[4096:] = noise.randbytes(len(data) - 4096)
+    path.write_bytes(data)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("how", ["not a database", "cut short", "pages overwritten"])
+def test_a_damaged_file_is_named_and_kept(cli: Cli, home: Path, how: str) -> None:
+    path = home / "workbench.sqlite"
+    for each in home.glob("workbench.sqlite*"):
+        each.unlink()
+    data = damaged(path, how)
+    done = cli("runs")
+    assert (done.status, str(path) in done.err, "Move it away" in done.err) == (2, True, True), done.err
+    assert path.read_bytes() == data

@@ -1,0 +1,194 @@
+"""Whoever stops, finishes and takes up a run at the same moment: it has one end.  And a clock that is set back."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from research import events as e
+from research.errors import ConfigError
+from research.journal import Journal
+from research.view import fold
+from tests.fake_openai import Body, FakeReply
+from tests.faults.kills import Bench, Point, Provider, Warm, warmed
+from tests.faults.test_by_itself import RUN, Place
+from tests.player import QUESTION, Player, lap_of
+from tests.workers import until
+
+TIMES = int(os.environ.get("WORKBENCH_FAULTS", "30"))
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with warmed() as parent:
+        yield parent
+
+
+def at_once(*deeds: Callable[[], object]) -> list[str]:
+    """Do all of this in threads that begin together; returns what was refused."""
+    together, refused = threading.Barrier(len(deeds)), list[str]()
+
+    def do(deed: Callable[[], object]) -> None:
+        together.wait(30)
+        try:
+            deed()
+        except ConfigError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=do, args=(deed,)) for deed in deeds]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+        assert not each.is_alive()
+    return refused
+
+
+def one_end(events: list[e.Event]) -> None:
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert [type(event) for event in events].count(e.RunFinished) == 1
+    assert isinstance(events[-1], e.RunFinished)
+
+
+def test_a_run_that_is_stopped_while_it_ends(tmp_path: Path) -> None:
+    """By its own engine and by others, in the moment that its last reply arrives; and somebody wants to go on with it."""
+
+    def once(number: int) -> None:
+        gate, player = threading.Event(), Player("native", 1)
+        delay = random.Random(number).uniform(0, 0.05)
+
+        def play(body: Body) -> FakeReply:
+            if lap_of(body) == 1:
+                gate.wait(30)
+            return player(body)
+
+        with Provider(play) as provider:
+            mine, other = Bench(tmp_path, provider.base_url), Bench(tmp_path, provider.base_url)
+            run_id = mine.engine.start(QUESTION, mine.recipe(model="openai:fake", tools=["search"]))
+
+            def stop(bench: Bench) -> None:
+                time.sleep(delay)
+                bench.engine.stop(run_id)
+
+            deeds = [gate.set, lambda: stop(mine), lambda: stop(other), lambda: other.engine.go_on(run_id)]
+            at_once(*deeds)
+            assert mine.engine.wait(run_id, 60)
+            assert other.engine.wait(run_id, 60)
+            one_end(mine.store.events(run_id))
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(once, range(TIMES)))
+
+
+def test_a_dead_run_that_all_reach_for(tmp_path: Path, warm: Warm) -> None:
+    """Two processes and two threads take it up, and two threads stop it: it is stopped, whoever has it."""
+
+    def once(number: int) -> None:
+        place = Place(tmp_path / str(number), warm)
+        place.killed(Point("stream", 2, 5))
+        with Provider(place.player) as provider:
+            benches = [Bench(place.home, provider.base_url) for _ in range(4)]
+            lives = [place.begin(provider, "resume") for _ in range(2)]
+            at_once(
+                *(partial(bench.engine.go_on, RUN) for bench in benches[:2]),
+                *(partial(bench.engine.stop, RUN) for bench in benches[2:]),
+            )
+            for life in lives:
+                life.over()
+            assert all(bench.engine.wait(RUN, 60) for bench in benches)
+        one_end(place.events)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(once, range(max(4, TIMES // 8))))
+
+
+def test_who_stops_a_run_that_is_taken_up_meanwhile_is_heard(tmp_path: Path, warm: Warm) -> None:
+    """Both have seen it dead; the other one was first, and its taking up withdrew what had been asked before."""
+    place = Place(tmp_path / "home", warm)
+    place.killed(Point("stream", 2, 5))
+    gate = threading.Event()
+
+    def play(body: Body) -> FakeReply:
+        assert gate.wait(30)
+        return place.player(body)
+
+    with Provider(play) as provider:
+        first, second = Bench(place.home, provider.base_url), Bench(place.home, provider.base_url)
+        build = second.shared
+
+        def late(*args: object) -> object:
+            first.engine.go_on(RUN)
+            return build(*args)
+
+        second.engine._shared_for = late  # type: ignore[assignment]
+        second.engine.stop(RUN)
+        until(lambda: first.engine._active[RUN].stop.is_set())  # and acts after the call in flight
+        gate.set()
+        assert first.engine.wait(RUN, 60)
+    one_end(place.events)
+    assert place.bench.store.run(RUN).status == "stopped"
+
+
+def test_branches_of_a_run_that_was_taken_over_stop(tmp_path: Path) -> None:
+    """Whoever was taken for dead finishes what is in flight, and asks nothing more."""
+    player, taken, lock = Player("native", laps=12), list[int](), threading.Lock()
+
+    def play(body: Body) -> FakeReply:
+        with lock:
+            while lap_of(body) == 2 and not taken:
+                seq = len(other.store.events(RUN))
+                try:
+                    other.store.append([e.Resumed(run=RUN, seq=seq, time=time.time())])
+                    taken.append(len(player.purposes))
+                except ConfigError:
+                    pass  # it was quicker with its next event
+        return player(body)
+
+    with Provider(play) as provider:
+        bench, other = Bench(tmp_path, provider.base_url), Bench(tmp_path, provider.base_url)
+        recipe = bench.recipe(framework="parallel", model="openai:fake", tools=["search"])
+        bench.engine.start(QUESTION, recipe, RUN)
+        assert bench.engine.wait(RUN, 60)
+    assert provider.asked_for <= taken[0] + 2 * 3
+    assert isinstance(bench.store.events(RUN)[-1], e.Resumed)
+
+
+def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an hour, in the middle of a run that then rests and is taken up."""
+    real, back = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() - back[0])
+    player = Player("native", laps=3)
+
+    def play(body: Body) -> FakeReply:
+        back[0] += 3600 * (lap_of(body) == 1)
+        if lap_of(body) == 2 and not bench.store.controls([RUN]):
+            bench.engine.pause(RUN)
+        return player(body)
+
+    with Provider(play) as provider:
+        bench = Bench(tmp_path, provider.base_url)
+        bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), RUN)
+        assert bench.engine.wait(RUN, 60)
+        assert bench.store.run(RUN).status == "paused"
+        back[0] += 3600
+        bench.engine.go_on(RUN)
+        assert bench.engine.wait(RUN, 60)
+        events = bench.store.events(RUN)
+    one_end(events)
+    assert [event.time for event in events] != sorted(event.time for event in events)
+    view = fold(events)
+    assert view.outcome == "answered"
+    assert 0 <= view.seconds < 60
+    assert 0 <= view.elapsed(time.time()) < 60
+    assert 0 <= Journal(events).seconds < 60
+    assert all(since <= until_ for since, until_ in view.rests)
+    assert all(event.seconds >= 0 for event in events if isinstance(event, e.Replied | e.RunFinished))
+    assert all(event.observation.seconds >= 0 for event in events if isinstance(event, e.ToolFinished))

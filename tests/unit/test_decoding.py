@@ -1,0 +1,59 @@
+"""Structs are read from JSON by many threads at once, from the first moment of a process on."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from research import decoding
+from research.types import Passage
+
+ROOT = Path(__file__).parents[2]
+ALONE = {"decoding.py", "sandbox/child.py", "sandbox/monty.py"}
+"""Where it is done, and processes of one thread."""
+
+AT_ONCE = """
+import sys, threading
+from research.decoding import decode
+from research.models.openai import _Chunk
+
+sys.setswitchinterval(1e-6)
+begin = threading.Barrier(8)
+line = '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "search"}}]}}], "usage": {"prompt_tokens": 3}}'
+
+def read():
+    begin.wait()
+    for _ in range(50):
+        assert decode(line, _Chunk).choices[0].delta.tool_calls[0].function.name == "search"
+
+threads = [threading.Thread(target=read) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_the_first_replies_of_a_process_may_come_at_once() -> None:
+    for _ in range(12):
+        subprocess.run([sys.executable, "-c", AT_ONCE], cwd=ROOT, check=True, timeout=60)
+
+
+def test_nothing_decodes_a_struct_past_it() -> None:
+    past = re.compile(r"msgspec\.convert\(|msgspec\.json\.decode\([^()]*(?:\([^()]*\)[^()]*)*type=")
+    found = [
+        str(path.relative_to(ROOT / "research"))
+        for path in (ROOT / "research").rglob("*.py")
+        if past.search(path.read_text(encoding="utf-8"))
+    ]
+    assert set(found) <= ALONE
+
+
+def test_what_does_not_fit_is_an_error() -> None:
+    assert decoding.decode(b'[{"url": "u", "title": "t", "quote": "q"}]', tuple[Passage, ...])[0].quote == "q"
+    with pytest.raises(ValueError, match="missing required field"):
+        decoding.decode("{}", Passage)
+    with pytest.raises(ValueError, match="Expected `str`"):
+        decoding.convert({"url": 1, "title": "", "quote": ""}, Passage)

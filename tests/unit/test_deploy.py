@@ -1,0 +1,104 @@
+"""What `docs/deploy/` says, as far as that can be known without building it: names, commands, files, and what waits for what."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from streamlit import config
+
+from pages.parts.routes import routes
+from research.__main__ import _parser
+from research.database import _check
+from research.settings import FIELDS, Settings
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "deploy"
+COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
+OURS = ["app", "worker"]
+STEPS = re.sub(r"\\\n", " ", (FOLDER / "Dockerfile").read_text("utf-8")).splitlines()
+
+
+def service(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = COMPOSE["services"][name]
+    return found
+
+
+def steps(word: str) -> list[str]:
+    """What the Dockerfile says after that word."""
+    return [line.removeprefix(word).strip() for line in STEPS if line.startswith(f"{word} ")]
+
+
+def image_environment() -> dict[str, str]:
+    return dict(pair.split("=", 1) for line in steps("ENV") for pair in shlex.split(line))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_variable_is_one_that_is_read(name: str) -> None:
+    told = {**image_environment(), **service(name)["environment"]}
+    for variable, value in told.items():
+        if variable.startswith("STREAMLIT_"):
+            section, option = variable.removeprefix("STREAMLIT_").lower().split("_", 1)
+            known = {key.lower() for key in config.get_config_options()}
+            assert f"{section}.{option.replace('_', '')}" in known
+        else:
+            assert variable in FIELDS, variable
+            if "$" not in value:
+                Settings(**{variable: value})  # it is accepted, too
+    assert told["WORKBENCH_ENGINE"] == "workers" and told["WORKBENCH_HOME"] == "/data"
+
+
+def test_all_of_them_speak_to_the_same_database() -> None:
+    postgres = service("postgres")["environment"]
+    for name in OURS:
+        url = service(name)["environment"]["DATABASE_URL"]
+        scheme, secret, rest = re.fullmatch(r"(\w+://\w+):(\$\{[^}]*\})(@.*)", url).groups()  # type: ignore[union-attr]
+        _check(f"{scheme}:hidden{rest}")
+        assert secret == postgres["POSTGRES_PASSWORD"]
+        assert (scheme, rest) == (f"postgresql://{postgres['POSTGRES_USER']}", f"@postgres/{postgres['POSTGRES_DB']}")
+        assert service(name)["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    assert f"pg_isready -U {postgres['POSTGRES_USER']}" in " ".join(service("postgres")["healthcheck"]["test"])
+
+
+def test_every_volume_is_declared_and_used() -> None:
+    used = {volume.split(":")[0] for each in COMPOSE["services"].values() for volume in each["volumes"]}
+    assert used == set(COMPOSE["volumes"])
+    for name in OURS:
+        assert service(name)["volumes"] == ["home:/data"] and steps("VOLUME") == ["/data"]
+
+
+def test_the_commands_are_there() -> None:
+    python, dash, module, *words = service("worker")["command"]
+    assert (python, dash, module) == ("python", "-m", "research")
+    assert _parser().parse_args(words).command == "worker.worker"
+    (command,) = steps("CMD")
+    assert command == '["python", "-m", "streamlit", "run", "app.py"]'
+
+
+def test_the_health_of_the_app_is_asked_where_it_is_told() -> None:
+    *_, code = service("app")["healthcheck"]["test"]
+    compile(code, "healthcheck", "exec")
+    port, path = re.search(r"http://localhost:(\d+)(/[\w/]+)", code).groups()  # type: ignore[union-attr]
+    assert path in {route.path for route in routes()}
+    assert service("app")["ports"] == [f"127.0.0.1:{port}:{port}"] and steps("EXPOSE") == [port]
+
+
+def test_what_is_copied_is_there_and_is_all_that_is_needed() -> None:
+    build = service("app")["build"]
+    assert (FOLDER / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).resolve() == FOLDER / "Dockerfile"
+    assert set(build["args"]) <= set(steps("ARG"))
+    copied = [line.split()[0] for line in steps("COPY")]
+    assert all((ROOT / each).exists() for each in copied)
+    assert {"app.py", "pages", "research", "requirements.txt", ".streamlit/config.toml"} == set(copied)
+
+
+def test_the_document_says_what_the_file_asks_for() -> None:
+    document = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    asked = set(re.findall(r"\$\{(\w+)", (FOLDER / "compose.yaml").read_text("utf-8")))
+    asked |= set(service("app")["build"]["args"])
+    assert asked and all(name in document for name in asked)

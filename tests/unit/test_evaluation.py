@@ -1,0 +1,440 @@
+"""Measures, datasets, statistics and the built-in sets: what an evaluation says is so, to the digit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.errors import ConfigError
+from research.evaluation import Question, Scores, load, measure, open_corpus
+from research.evaluation.agreement import cmrc, hotpot
+from research.evaluation.datasets import SPLITS
+from research.evaluation.measures import CITED, is_right, refused
+from research.evaluation.records import Row
+from research.evaluation.statistics import differences, mean, percentile, summary
+from research.search import factbook
+from research.types import Citation, Source
+from research.view import RunView
+
+# -- agreement with gold answers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "exact", "f1"),
+    [
+        ("The Eiffel Tower!", ["eiffel tower"], 1.0, 1.0),
+        ("a big red dog", ["the red cat"], 0.0, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
+        ("yes", ["yes"], 1.0, 1.0),
+        ("yes it is", ["yes"], 0.0, 0.0),  # a verdict with words around it is no match
+        ("no", ["no way"], 0.0, 0.0),
+        ("noanswer", ["noanswer at all"], 0.0, 0.0),
+        ("Paris, France", ["London", "Paris"], 0.0, 2 * 0.5 * 1 / 1.5),
+        ("well-known", ["wellknown"], 1.0, 1.0),  # punctuation goes, and nothing takes its place
+        ("in in in", ["in"], 0.0, 2 * (1 / 3) * 1 / (1 / 3 + 1)),  # counted as often as it stands in both
+        ("", ["x"], 0.0, 0.0),
+    ],
+)
+def test_hotpotqa_as_its_script_counts(answer: str, golds: list[str], exact: float, f1: float) -> None:
+    assert list(hotpot(answer, golds)) == pytest.approx([exact, f1])
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "exact", "f1"),
+    [
+        ("《白之春》", ["白之春"], 1.0, 1.0),
+        ("阿部宽与大桥望美", ["阿部宽"], 0.0, 2 * (3 / 8) * 1 / (3 / 8 + 1)),
+        ("甲乙丁丙", ["甲乙丙"], 0.0, 2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3)),  # the longest run, not a subsequence
+        ("Adobe OnLocation软件", ["adobe onlocation"], 0.0, 2 * (2 / 4) * 1 / (2 / 4 + 1)),
+        ("约1904年", ["1904年"], 0.0, 2 * (2 / 3) * 1 / (2 / 3 + 1)),  # a number is one piece
+        ("A-B", ["AB"], 1.0, 1.0),  # marks of the list are taken out before words are cut
+        ("a.b", ["ab"], 0.0, 0.0),  # the full stop is not on the list
+        ("猫", ["狗"], 0.0, 0.0),
+    ],
+)
+def test_cmrc_as_its_script_counts(answer: str, golds: list[str], exact: float, f1: float) -> None:
+    assert list(cmrc(answer, golds)) == pytest.approx([exact, f1])
+
+
+# -- measures of a run --------------------------------------------------------------------------------------------------
+
+
+def run_view(answer: str, *cited: str, outcome: Any = "answered", citations: tuple[Citation, ...] = ()) -> RunView:
+    """A run that has seen these urls."""
+    view = RunView(outcome=outcome, answer=answer, report=answer, citations=citations)
+    view.sources = {n: [Source(n, url, url.upper(), "quote")] for n, url in enumerate(cited, 1)}
+    return view
+
+
+def names(source: Source) -> tuple[str, ...]:
+    return (source.url,)
+
+
+def test_evidence_is_the_first_cited_sources_in_the_order_of_the_report() -> None:
+    urls = [f"u{n}" for n in range(1, 9)]
+    view = run_view("So it is [8][7]. And [1][2][3][4][5].", *urls)
+    order = [source.url for source in view.cited_sources]
+    assert order == ["u8", "u7", "u1", "u2", "u3", "u4", "u5"] and CITED == 5
+
+    def scores(*gold: str) -> tuple[float | None, float | None, float | None]:
+        found = measure(Question("1", "Who?", gold=gold), view, names)
+        return found.evidence_recall, found.evidence_share, found.evidence_seen
+
+    assert scores("u8", "u3") == (1.0, 1.0, 1.0)
+    assert scores("u8", "u4") == (0.0, 0.5, 1.0), "cited too late"
+    assert scores("u6") == (0.0, 0.0, 1.0), "seen, not cited"
+    assert scores("gone", "u8") == (0.0, 0.5, 0.0)
+    assert scores() == (None, None, None)
+
+
+def test_citations_are_pairs_and_a_report_without_any_has_no_precision() -> None:
+    question = Question("1", "Who?", ("me",))
+    pairs = (
+        Citation(1, "a", "supported"), Citation(1, "a", "supported"), Citation(2, "a", "partial"),
+        Citation(1, "b", "unsupported"), Citation(9, "c", "dead"),
+    )  # fmt: skip
+    scores = measure(question, run_view("me [1][2]", "x", "y", citations=pairs), names)
+    assert (scores.citation_precision, scores.effective_citations) == (0.25, 1.0)
+    scores = measure(question, run_view("me"), names)
+    assert (scores.citation_precision, scores.effective_citations) == (None, 0.0)
+
+
+def test_marks_of_citations_do_not_count_as_words_of_the_answer() -> None:
+    scores = measure(Question("1", "Who?", ("Marie Curie",)), run_view("Marie Curie [1].", "x"), names)
+    assert (scores.exact_match, scores.f1, scores.right) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("outcome", ["no_evidence", "failed", "stopped", "needs_input", "tool_errors"])
+def test_a_run_without_an_answer_has_none_whatever_its_text_holds(outcome: str) -> None:
+    scores = measure(Question("1", "Who?", ("Curie",)), run_view("Curie [1]", "x", outcome=outcome), names)
+    assert (scores.exact_match, scores.f1, scores.right) == (0.0, 0.0, 0.0)
+
+
+def test_the_verdict_of_a_report_in_sections_is_its_first_section() -> None:
+    question = Question("1", "How many?", ("129",))
+    assert is_right(question, "# How many?\n\n## Count\n\nThere are 129 of them [1].\n\n## Evidence\n\n- 130")
+    assert not is_right(question, "# How many?\n\n## Count\n\nThere are some [1].\n\n## Evidence\n\n- 129")
+    assert not is_right(question, "# 129")
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("It has 1,290 people.", 0), ("It has 129.5 people.", 0), ("It has 129 people.", 1), ("It is x129.", 0),
+        ("About 5,129 live there.", 0), ("The answer: 129.", 1), ("**129** [1]", 1), ("共有129人", 1),
+        ("Unclear.\n\n### Evidence\n\n- 129 people", 0),
+    ],
+)  # fmt: skip
+def test_a_gold_figure_has_to_stand_whole_in_the_verdict(answer: str, right: int) -> None:
+    assert is_right(Question("1", "How many?", ("129",)), answer) is bool(right)
+
+
+def test_the_verdict_names_the_gold_one_first() -> None:
+    question = Question("1", "Which?", ("Mali",), over=("Chad", "Niger"))
+    assert is_right(question, "Mali is larger than Chad.")
+    assert not is_right(question, "Chad is larger than Mali.")
+    assert not is_right(question, "Chad.")
+    assert not is_right(question, "Somalia.")
+
+
+def test_yes_and_no_are_said_first() -> None:
+    assert is_right(Question("1", "Is it?", ("yes",)), "Yes, it is.")
+    assert not is_right(Question("1", "Is it?", ("no",)), "Yes, it is no small thing.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [("It fell by 7.9 %.", 1), ("-7.95 percent", 1), ("7.9 tonnes", 0), ("8.2%", 0), ("a change of 7.92％", 1)],
+)
+def test_a_computed_figure_is_near_enough_in_its_unit(answer: str, right: int) -> None:
+    question = Question("1", "How much?", ("-7.9%",), value=-7.92, tolerance=0.1, unit="%")
+    assert is_right(question, answer) is bool(right)
+
+
+def test_scale_words_count() -> None:
+    question = Question("1", "How many?", ("3.2",), value=3_200_000, tolerance=1000)
+    assert is_right(question, "3.2 million")
+    assert is_right(question, "320万人")
+    assert not is_right(question, "3.2 billion")
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "said"),
+    [
+        ("Curie", "no_evidence", True), ("The sources do not state it.", "answered", True), ("资料中没有提到。", "answered", True),
+        ("No information was found on this.", "answered", True), ("It is 12.", "answered", False),
+        ("The sources do not state it.", "failed", False), ("无法确定。", "answered", True),
+        ("It is 12." + " More." * 200 + " It does not say more.", "answered", False),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_an_outcome_or_the_first_words(answer: str, outcome: str, said: bool) -> None:
+    view = run_view(answer, outcome=outcome)
+    assert refused(view) is said
+    scores = measure(Question("1", "Who?", answerable=False), view, names)
+    assert (scores.refused, scores.right, scores.f1) == (float(said), float(said), None)
+
+
+# -- statistics ---------------------------------------------------------------------------------------------------------
+
+
+def row(question: str, f1: float | None, seconds: float = 1.0, cost: float | None = 0.5, recipe: str = "r") -> Row:
+    return Row("e", recipe, question, "d", "run", "answered", scores=Scores(f1=f1), seconds=seconds, cost_usd=cost)
+
+
+def test_a_mean_and_its_interval_are_those_of_the_values_and_always_the_same() -> None:
+    values = [0.0, 1.0] * 50
+    found = mean(values)
+    assert found and found == mean(values)
+    assert found.mean == 0.5 and found.n == 100 and found.interval
+    # The normal approximation of a share of a half in a hundred: 0.5 ± 0.098.
+    assert list(found.interval) == pytest.approx([0.402, 0.598], abs=0.02)
+    assert mean([]) is None
+    one = mean([3.0])
+    assert one and (one.mean, one.interval, one.n) == (3.0, None, 1)
+    equal = mean([2.0, 2.0])
+    assert equal and equal.interval == (2.0, 2.0)
+
+
+def test_percentiles() -> None:
+    found = percentile([float(n) for n in range(1, 102)], 90)
+    assert found and found.mean == 91.0 and found.interval and found.interval[0] < 91 < found.interval[1]
+
+
+def test_many_values_are_drawn_in_parts() -> None:
+    found = mean([float(n % 2) for n in range(30_001)])
+    assert found and found.interval and found.interval[1] - found.interval[0] < 0.02
+
+
+def test_a_cost_that_is_unknown_once_is_unknown_and_a_score_that_is_open_is_left_out() -> None:
+    found = summary([row("1", 1.0), row("2", None), row("3", 0.0, cost=None)])
+    assert found.n == 3 and found.figures["cost_usd"] is None
+    f1 = found.figures["f1"]
+    assert f1 and (f1.mean, f1.n) == (0.5, 2)
+    assert found.figures["race"] is None
+    assert found.outcomes == {"answered": 3}
+
+
+def test_differences_are_paired_by_question() -> None:
+    first = [row("1", 1.0), row("2", 0.5), row("3", 0.9)]
+    second = [row("2", 0.25), row("1", 0.75), row("4", 0.0)]
+    (found,) = differences({"a": first, "b": second})
+    f1 = found.figures["f1"]
+    assert f1 and (found.first, found.second, f1.mean, f1.n) == ("a", "b", 0.25, 2)
+    assert f1.interval == (0.25, 0.25), "both questions differ by the same"
+
+
+# -- datasets -----------------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, *records: Any) -> str:
+    lines = [record if isinstance(record, str) else json.dumps(record, ensure_ascii=False) for record in records]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def test_lines_of_our_own_form(tmp_path: Path) -> None:
+    name = write(
+        tmp_path / "mine.jsonl",
+        {"id": 7, "question": " Who? ", "answer": "Curie", "gold": ["a", "a", "b"]},
+        {"id": "x", "question": "谁？", "answers": ["甲", "乙"], "gold_pid": "c", "type": "bridge"},
+        {"id": "y", "prompt": "Write on tea.", "reference": "Tea is …"},
+        {"id": "z", "question": "Which?", "answerable": False},
+        {"id": "w", "question": "How many?", "answer": 12, "value": 12.5, "tolerance": 1},
+    )
+    made = load(name)
+    assert made.name == "mine" and made.documents is None
+    first, second, third, fourth, fifth = made.questions
+    assert (first.id, first.question, first.answers, first.gold) == ("7", "Who?", ("Curie",), ("a", "b"))
+    assert (second.answers, second.gold, second.kind, second.language) == (("甲", "乙"), ("c",), "bridge", "zh")
+    assert (third.question, third.answers, third.reference, third.answerable) == ("Write on tea.", (), "Tea is …", True)
+    assert not fourth.answerable
+    assert (fifth.answers, fifth.value, fifth.tolerance) == (("12",), 12.5, 1)
+    assert len({each.digest for each in made.questions}) == 5
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_hotpotqa_brings_its_passages(tmp_path: Path, columns: bool) -> None:
+    record: dict[str, Any] = {"_id": "h1", "question": "Where?", "answer": "Bath", "type": "bridge"}
+    if columns:
+        record["context"] = {"title": ["A", "B"], "sentences": [["One. ", "Two."], ["Three."]]}
+        record["supporting_facts"] = {"title": ["A", "A", "B"], "sent_id": [0, 1, 0]}
+    else:
+        record["context"] = [["A", ["One. ", "Two."]], ["B", ["Three."]]]
+        record["supporting_facts"] = [["A", 0], ["A", 1], ["B", 0]]
+    (tmp_path / "dev.json").write_text(json.dumps([record]), encoding="utf-8")
+    made = load(str(tmp_path / "dev.json"))
+    (question,) = made.questions
+    assert (question.id, question.gold, question.answers) == ("h1", ("A", "B"), ("Bath",))
+    assert made.documents and [(each.url, each.text) for each in made.documents] == [
+        ("A", "One. Two."),
+        ("B", "Three."),
+    ]
+
+
+def test_squad_and_cmrc_bring_their_paragraphs(tmp_path: Path) -> None:
+    asked = {"id": "DEV_0_QUERY_0", "question": "谁？", "answers": [{"text": "甲", "answer_start": 0}, {"text": "甲"}]}
+    unknown = {"id": "DEV_0_QUERY_1", "question": "何时？", "answers": []}
+    squad = {"data": [{"title": "书", "paragraphs": [{"id": "DEV_0", "context": "甲写书。", "qas": [asked, unknown]}]}]}
+    (tmp_path / "cmrc.json").write_text(json.dumps(squad), encoding="utf-8")
+    made = load(str(tmp_path / "cmrc.json"))
+    assert [(each.id, each.answers, each.gold, each.answerable) for each in made.questions] == [
+        ("DEV_0_QUERY_0", ("甲",), ("DEV_0",), True), ("DEV_0_QUERY_1", (), ("DEV_0",), False),
+    ]  # fmt: skip
+    older = [{"context_id": "T_1", "context_text": "乙。", "title": "题", "qas": [
+        {"query_id": "T_1_0", "query_text": "谁？", "answers": ["乙"]}]}]  # fmt: skip
+    (tmp_path / "trial.json").write_text(json.dumps(older), encoding="utf-8")
+    made = load(str(tmp_path / "trial.json"))
+    assert (made.questions[0].id, made.questions[0].gold) == ("T_1_0", ("T_1",))
+    assert made.documents and (made.documents[0].url, made.documents[0].title) == ("T_1", "题")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["{"], "line 1"), (["[1]"], "objects"), (["", ""], "no question"), ([{"id": "1"}], "no question"),
+        ([{"question": "Who?"}], "no id"), ([{"id": "1", "question": "Who?", "answer": {"a": 1}}], "answer"),
+        ([{"id": "1", "question": "Who?", "answer": "x", "answerable": False}], "answerable"),
+        ([{"id": "1", "question": "Who?", "value": "x"}], "value"),
+        ([{"id": "1", "question": "Who?"}, {"id": 1, "question": "Where?"}], "twice"),
+        ([{"id": "1", "question": "Who?", "context": [["A"]], "supporting_facts": []}], "HotpotQA"),
+        ([{"qas": [{"id": "1"}]}], "context"), ([{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}], "SQuAD"),
+        ([{"paragraphs": [3]}], "SQuAD"),
+        (["[" * 100_000], "JSON"),
+    ],
+)  # fmt: skip
+def test_a_dataset_that_is_wrong_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as error:
+        load(write(tmp_path / "bad.jsonl", *lines))
+    assert "bad.jsonl" in str(error.value)
+
+
+def test_a_dataset_that_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="factbook-zh"):
+        load(str(tmp_path / "gone.jsonl"))
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load(str(tmp_path / "binary.jsonl"))
+
+
+# -- corpora ------------------------------------------------------------------------------------------------------------
+
+AWKWARD = ("a", "A", "../../etc/passwd", "hp-01", "约翰·白朗", "x" * 300, "con/..", ".hidden", "a b%20c?#", "-")
+
+
+def test_ids_come_back_whatever_they_are(tmp_path: Path) -> None:
+    records = [{"id": key, "title": "T", "text": f"text {place}"} for place, key in enumerate(AWKWARD)]
+    path = Path(write(tmp_path / "c.jsonl", *records))
+    corpus = open_corpus(tmp_path / "home", "", None, path)
+    folder = Path(corpus.folder)
+    assert sorted(corpus.ids.values()) == sorted(AWKWARD)
+    assert len(list(folder.iterdir())) == len(AWKWARD)
+    assert all(file.parent == folder and file.suffix == ".md" for file in folder.iterdir())
+    assert folder.parent == (tmp_path / "home" / "corpora").resolve()
+    for url, key in corpus.ids.items():
+        assert key in corpus.names(Source(1, url, "T", ""))
+    before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
+    assert open_corpus(tmp_path / "home", "", None, path) == corpus
+    assert before == {file: file.stat().st_mtime_ns for file in folder.iterdir()}, "nothing is written twice"
+
+
+def test_a_corpus_that_was_half_written_is_written_anew(tmp_path: Path) -> None:
+    name = write(tmp_path / "c.jsonl", {"id": "a", "text": "one"}, {"pid": "b", "title": "B", "text": "two"})
+    corpus = open_corpus(tmp_path / "home", "", None, Path(name))
+    folder = Path(corpus.folder)
+    part = folder.with_name(f".{folder.name}.part")
+    folder.rename(part)
+    (part / "b.md").unlink()
+    assert open_corpus(tmp_path / "home", "", None, Path(name)) == corpus
+    assert (folder / "b.md").read_text("utf-8") == "# B\n\ntwo"
+    assert not part.exists()
+
+
+def test_a_folder_is_known_by_its_paths(tmp_path: Path) -> None:
+    corpus = open_corpus(tmp_path, "", None, tmp_path)
+    assert {"sub/a.md", "sub/a", "Title"} <= set(corpus.names(Source(1, "library://x-12/sub/a.md", "Title", "")))
+    assert corpus.search == ("folders",)
+    assert open_corpus(tmp_path, "", None).search == ("library",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "no document"),
+        ([{"id": "a"}], "no text"),
+        ([{"text": "x"}], "no id"),
+        ([{"id": "a", "text": ""}] * 2, "twice"),
+    ],
+)
+def test_a_corpus_that_is_wrong_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        open_corpus(tmp_path, "", None, Path(write(tmp_path / "c.jsonl", *lines)))
+    assert not (tmp_path / "corpora").exists()
+
+
+# -- the built-in sets --------------------------------------------------------------------------------------------------
+
+
+def test_the_factbook_set_is_large_mixed_and_its_gold_stands_in_the_gold_documents() -> None:
+    made = load("factbook").questions
+    documents = {document.url: document for document in factbook.documents()}
+    assert len(made) >= 100 and len({each.question for each in made}) == len(made)
+    kinds = {"one_hop", "two_hop", "comparison", "arithmetic", "unanswerable"}
+    assert {each.kind for each in made} == {each.kind for each in made[:30]} == kinds, (
+        "the first ones are of every kind"
+    )
+    for each in made:
+        assert each.answerable == bool(each.answers) == bool(each.gold), each
+        texts = [documents[url].text for url in each.gold]
+        if each.kind in ("one_hop", "two_hop"):
+            assert any(answer in text for answer in each.answers for text in texts), each
+        if each.kind == "two_hop":
+            assert len(each.gold) == 2 or "Government" in documents[each.gold[0]].title or each.gold[0].endswith(
+                "/communications"
+            ), each  # fmt: skip
+        if each.kind == "comparison":
+            assert not set(each.answers) & set(each.over)
+
+
+def test_the_chinese_set_is_asked_of_chinese_documents_that_hold_its_answers() -> None:
+    made = load("factbook-zh")
+    assert made.documents
+    documents = {document.url: document for document in made.documents}
+    assert len(made.questions) >= 60
+    for each in made.questions:
+        assert each.language == "zh"
+        assert set(each.gold) <= documents.keys()
+        if each.kind in ("one_hop", "two_hop"):
+            assert each.answers[0] in documents[each.gold[-1]].text, each
+
+
+@pytest.mark.parametrize("name", ["factbook", "factbook-zh"])
+def test_splits_share_no_question_and_no_wording(name: str) -> None:
+    from research.evaluation import chinese, english
+
+    dev, held = (load(name, split).questions for split in SPLITS)
+    assert not {each.question for each in dev} & {each.question for each in held}
+    assert not {each.id for each in dev} & {each.id for each in held}
+    for ways in (english if name == "factbook" else chinese).WORDINGS.values():
+        assert not set([ways["dev"]] if isinstance(ways["dev"], str) else ways["dev"]) & set(
+            [ways["held"]] if isinstance(ways["held"], str) else ways["held"]
+        )
+    with pytest.raises(ConfigError, match="dev, held"):
+        load(name, "test")
+
+
+def test_the_sets_are_the_same_in_every_process() -> None:
+    code = (
+        "from research.evaluation import load\n"
+        "print(*(q.digest for n in ('factbook', 'factbook-zh') for s in ('dev', 'held') for q in load(n, s).questions))"
+    )
+    here = [q.digest for n in ("factbook", "factbook-zh") for s in SPLITS for q in load(n, s).questions]
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            cwd=Path(__file__).parents[2], env={"PYTHONHASHSEED": seed, "PATH": ""},
+        )  # fmt: skip
+        assert done.stdout.split() == here

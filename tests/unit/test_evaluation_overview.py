@@ -1,0 +1,112 @@
+"""What is said of an evaluation at a glance: who is on the front, which differences are real, where recipes disagree."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.evaluation import Candidate, Evaluation, Plan, Question, Row, Scores
+from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points, sign_test
+from research.evaluation.running import stands
+from research.recipe import Recipe
+
+QUESTIONS = tuple(Question(f"q{n}", f"What is {n}?", ("it",)) for n in range(20))
+REACT, REWOO = Candidate("react/full", Recipe()), Candidate("rewoo/full", Recipe(framework="rewoo"))
+ORACLE = Candidate("oracle", Recipe(framework="reflexion", framework_options={"evaluator": "gold"}))
+
+
+def rows(of: Candidate, right: str, tokens: int = 100) -> list[Row]:
+    """One for each sign: `1` right, `0` wrong, `-` not measured."""
+    return [
+        Row(
+            "e", of.key, question.id, question.digest, f"run-{question.id}",
+            "" if sign == "-" else "answered", scores=Scores(right=None if sign == "-" else float(sign)),
+            prompt_tokens=tokens,
+        )
+        for question, sign in zip(QUESTIONS, right, strict=False)
+    ]  # fmt: skip
+
+
+def found(**of: tuple[Candidate, str, int]) -> tuple[Plan, Evaluation]:
+    plan = Plan("e", QUESTIONS, tuple(each for each, _, _ in of.values()))
+    return plan, stands(plan, [row for each, right, tokens in of.values() for row in rows(each, right, tokens)])
+
+
+def test_what_is_left_is_what_was_not_measured() -> None:
+    _, one = found(a=(REACT, "11-", 1), b=(REWOO, "0", 1))
+    assert (one.left, [len(each) for each in one.rows.values()]) == (40 - 3, [2, 1])
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind", "p"),
+    [(5, 0, 0.0625), (6, 0, 0.03125), (0, 6, 0.03125), (8, 2, 0.109375), (3, 3, 1.0), (0, 0, 1.0)],
+)
+def test_the_sign_test_is_exact(ahead: int, behind: int, p: float) -> None:
+    assert sign_test(ahead, behind) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict", "points_"),
+    [
+        ("1" * 20, "1" * 10 + "0" * 10, "real", 50),
+        ("1" * 20, "1" * 20, "equal", 0),
+        ("10" * 10, "01" * 10, "equal", 0),
+        # The bootstrap alone would call it real: its interval is above 0 although five coins often fall the same way.
+        ("1" * 20, "0" * 5 + "1" * 15, "unsure", 25),
+    ],
+)
+def test_a_difference_is_real_when_neither_interval_nor_chance_explains_it(
+    first: str, second: str, verdict: str, points_: int
+) -> None:
+    _, one = found(a=(REACT, first, 1), b=(REWOO, second, 1))
+    (pair,) = pairs(one, "right")
+    assert (pair.verdict, round(100 * pair.figure.mean), pair.figure.n) == (verdict, points_, 20)
+
+
+def test_who_has_more_is_named_first_and_the_surest_stand_on_top() -> None:
+    third = Candidate("react/window", Recipe(context="window"))
+    _, one = found(a=(REWOO, "0" * 20, 1), b=(REACT, "1" * 20, 1), c=(third, "1" * 19 + "0", 1))
+    told = pairs(one, "right")
+    assert [(pair.first, pair.second, pair.verdict) for pair in told] == [
+        ("react/full", "rewoo/full", "real"), ("react/window", "rewoo/full", "real"), ("react/full", "react/window", "equal"),
+    ]  # fmt: skip
+
+
+def test_only_questions_that_both_were_asked_are_compared() -> None:
+    _, one = found(a=(REACT, "1111", 1), b=(REWOO, "--00", 1))
+    (pair,) = pairs(one, "right")
+    assert (pair.figure.n, pair.figure.mean) == (2, 1.0)
+
+
+def test_on_the_front_is_who_nobody_beats_and_an_oracle_is_no_rival() -> None:
+    dear = Candidate("parallel/full", Recipe(framework="parallel"))
+    plan, one = found(
+        a=(REACT, "1110", 200), b=(REWOO, "1100", 100), c=(dear, "1110", 300), d=(ORACLE, "1111", 50)
+    )  # fmt: skip
+    assert {each.name: each.front for each in points(plan, one, "right")} == {
+        "react/full": True, "rewoo/full": True, "parallel/full": False, "oracle": False,
+    }  # fmt: skip
+
+
+def test_equals_share_the_front() -> None:
+    plan, one = found(a=(REACT, "10", 100), b=(REWOO, "01", 100))
+    assert [each.front for each in points(plan, one, "right")] == [True, True]
+
+
+def test_a_cost_that_is_known_in_part_is_unknown() -> None:
+    some = [Row("e", "r", "q", "d", "run", "answered", cost_usd=cost) for cost in (0.5, None)]
+    assert figure(some, "cost_usd") is None
+    assert (known := figure(some[:1], "cost_usd")) and known.mean == 0.5
+
+
+def test_measures_nobody_has_are_not_offered() -> None:
+    _, one = found(a=(REACT, "10", 100))
+    assert measured(one) == ["right", "tokens", "seconds"]
+
+
+def test_questions_come_with_what_each_recipe_made_of_them() -> None:
+    plan, one = found(a=(REACT, "11-", 1), b=(REWOO, "10", 1))
+    told = by_question(plan, one)
+    assert [(question.id, list(each)) for question, each in told] == [
+        ("q0", ["react/full", "rewoo/full"]), ("q1", ["react/full", "rewoo/full"]),
+    ]  # fmt: skip
+    assert [disagree(list(each.values())) for _, each in told] == [False, True]

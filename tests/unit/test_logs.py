@@ -1,0 +1,176 @@
+"""The log: what a line says, and what it never says."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import research
+from research import logs
+from research.events import Paused, RunFailed, RunFinished
+from research.settings import load
+from research.workbench import Workbench
+
+KEY = "sk-Ab/9+x=Zq7 secret"
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """The log of the process is left as it was."""
+    root, own = logging.getLogger(), logging.getLogger("research")
+    handlers, level = list(root.handlers), own.level
+    yield
+    root.handlers[:] = handlers
+    own.setLevel(level)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_one_json_object_a_line_with_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("json", "info")
+    with logs.about(run="r1", user="", agent="main/a"):
+        logging.getLogger("research.x").info("two\nlines of %s", "text")
+    (line,) = lines(capsys)
+    assert line["message"] == "two\nlines of text"
+    assert (line["level"], line["logger"], line["run"], line["agent"]) == ("info", "research.x", "r1", "main/a")
+    assert "user" not in line
+
+
+def test_lines_for_people_are_single_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start()
+    with logs.about(run="r1"):
+        logging.getLogger("research.x").warning("one\nforged: line")
+        logging.getLogger("research.x").info("not at this level")
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "warning: one forged: line  (run=r1)" in said
+
+
+def test_libraries_are_heard_from_warning_on_only(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("json", "debug")
+    other = logging.getLogger("some.library")
+    other.setLevel(logging.DEBUG)
+    other.debug("a prompt")
+    other.warning("it is slow")
+    assert [line["message"] for line in lines(capsys)] == ["it is slow"]
+
+
+def test_a_second_start_changes_the_form_and_writes_no_line_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("lines", "info")
+    logs.start("json", "info")
+    logging.getLogger("research.x").info("once")
+    assert [line["message"] for line in lines(capsys)] == ["once"]
+
+
+@pytest.mark.parametrize("form", ["json", "lines"])
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        str, urllib.parse.quote, urllib.parse.quote_plus, lambda key: urllib.parse.quote(urllib.parse.quote(key, "")),
+        lambda key: base64.b64encode(key.encode()).decode(), lambda key: base64.b64encode(f"user:{key}".encode()).decode(),
+        lambda key: base64.urlsafe_b64encode(f"x{key}y".encode()).decode(), lambda key: key.encode().hex(), json.dumps,
+    ],
+)  # fmt: skip
+def test_keys_are_masked_wherever_they_stand(
+    form: logs.Form, disguise: Callable[[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.start(form, "info")
+    logs.hide(load(home=tmp_path, openai_api_key=KEY))
+    secret, log = disguise(KEY), logging.getLogger("research.x")
+    with logs.about(agent=f"a {secret}"):
+        log.info("echoed: %s!", secret, extra={"said": {"model": f"m {secret}"}})
+        try:
+            raise ValueError(f"the server said {secret}")
+        except ValueError:
+            log.exception("failed")
+    said = capsys.readouterr().err
+    assert said.count(logs.MASK) >= 4
+    assert "Zq7" not in said
+    assert secret.strip('"') not in said
+    assert json.dumps(secret)[1:-1] not in said
+
+
+def test_the_password_of_the_database_is_masked_without_its_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.start()
+    logs.hide(load(home=tmp_path, database_url="postgresql://me:p%40ssword@db.example/runs"))
+    told = "p%40ssword, p@ssword, postgresql://me:p%40ssword@db.example/runs"
+    logging.getLogger("research.x").warning("refused: %s", told)
+    assert "ssword" not in capsys.readouterr().err
+
+
+def test_a_run_is_told_from_begin_to_end_and_none_of_its_words(
+    bench: Workbench, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.start("json", "debug")
+    look = (
+        '<think>secretly</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
+    )
+    view = research.run("Question of mine?", workbench=bench, model=script(look, "<answer>123,201,945 [1]</answer>"))
+    capsys.readouterr()
+    for event in bench.store.events(view.run):
+        logs.tell(event)
+    said = lines(capsys)
+    assert [said[0]["message"], said[-1]["message"]] == ["run begins", "run ends"]
+    assert said[-1]["outcome"] == "answered"
+    assert {line["run"] for line in said} == {view.run}
+    assert {"tool is done", "model has replied"} <= {line["message"] for line in said}
+    everything = json.dumps(said)
+    for words in ("Question of mine", "secretly", "123,201,945", "Japan"):
+        assert words not in everything
+
+
+def test_an_error_is_told_by_its_kind_and_place(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("json", "info")
+    trace = 'Traceback\n  File "/home/me/research/run.py", line 12, in ask\nKeyError: "words of a page"\n'
+    logs.tell(RunFailed(run="r", error="KeyError: 'words of a page'", traceback=trace))
+    logs.tell(Paused(run="r", reason="the server said: words of a page"))
+    logs.tell(RunFinished(run="r", status="failed", outcome="failed", answer="words of a page", report=""))
+    failed, rests, ends = lines(capsys)
+    assert (failed["level"], failed["error"], failed["at"]) == ("error", "KeyError", "run.py:12 ask")
+    assert (rests["level"], ends["level"]) == ("warning", "info")
+    assert "words of a page" not in json.dumps([failed, rests, ends])
+
+
+def test_what_a_step_is_about_holds_while_it_is_made_and_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("json", "info")
+    log = logging.getLogger("research.x")
+
+    def steps(name: str) -> Iterator[int]:
+        for n in range(2):
+            log.info("made by %s", name)
+            yield n
+
+    for _ in zip(logs.within(steps("a"), run="a"), logs.within(steps("b"), run="b"), strict=True):
+        log.info("between")
+    said = lines(capsys)
+    assert all(line["run"] == str(line["message"])[-1] for line in said if line["message"] != "between")
+    assert all("run" not in line for line in said if line["message"] == "between")
+
+
+def test_threads_do_not_mix_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start("json", "info")
+    inside, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with logs.about(run="other"):
+            inside.set()
+            over.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(60)
+    logging.getLogger("research.x").info("mine")
+    over.set()
+    thread.join()
+    assert "run" not in lines(capsys)[0]

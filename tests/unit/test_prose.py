@@ -1,0 +1,185 @@
+"""The offline model over free prose: hops, comparisons, honest refusals, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import research
+from research.view import RunView
+from tests.notes import noted
+
+ENGLISH = {
+    "Halden Ferries": "Halden Ferries is a shipping line that crosses the Sund of Orrin. Its ships sail from Port Varn to "
+    "the island of Skelt every morning. The line employs ninety people.",
+    "Port Varn": "Port Varn is a harbour town on the coast of Orrin. It was founded in 1820 by the merchant Olaf Brecht. "
+    "The town has 4,300 inhabitants.",
+    "Skelt (island)": "Skelt is an island known for its lighthouse. The lighthouse of Skelt was designed by the engineer "
+    "Mirela Dunov in 1874.",
+    "Mirela Dunov": "Mirela Dunov (1839-1902) was an engineer born in the village of Kastrel. She taught at the Technical "
+    "School of Lunden.",
+    "Olaf Brecht": "Olaf Brecht was a merchant who traded in amber. His warehouse burned down in 1833.",
+    "Tessa Marlow": "Tessa Marlow is an American novelist. Her first book appeared in 1991.",
+    "Ivo Grand": "Ivo Grand is an American sculptor. He works in slate.",
+    "Ana Bell": "Ana Bell is a French painter. She works in oil.",
+    "Gardening in spring": "Tulips are planted in autumn. Many gardeners cover their beds with straw in the north.",
+    "The amber trade": "Amber was carried along the coast by merchants of many towns. The trade ended when the roads were "
+    "built. A ship could bring two tons of it.",
+}  # fmt: skip
+CHINESE = {
+    "蓝湾科技": "蓝湾科技是一家位于临江市的软件公司。公司由陈明远于2009年创办，主要产品是《海图》。",
+    "陈明远": "陈明远是一位企业家，出生于青石镇。他毕业于临江大学。",
+    "青石镇": "青石镇是一座古镇，以石桥闻名。镇上有居民8200人。",
+    "临江大学": "临江大学成立于1931年，位于临江市东区。",
+    "园艺": "郁金香在秋天种植。许多园丁用稻草覆盖苗床。",
+}
+
+Asked = Callable[..., RunView]
+
+
+def _workbench(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> Asked:
+    bench, folder = noted(tmp_path_factory, texts)
+
+    def ask(question: str, **recipe: object) -> RunView:
+        chosen = {"model": "extractive", "search": ("folders",), "folders": (folder,), **recipe}
+        return research.run(question, workbench=bench, **chosen)
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return _workbench(tmp_path_factory, ENGLISH)
+
+
+@pytest.fixture(scope="module")
+def chinese(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return _workbench(tmp_path_factory, CHINESE)
+
+
+def _titles(view: RunView) -> list[str]:
+    return [source.title for source in view.cited_sources]
+
+
+def _verdict(view: RunView) -> str:
+    return view.report.split("\n### ")[0]
+
+
+THREE_HOPS = (
+    "In which village was the engineer born who designed the lighthouse of the island that Halden Ferries serves?"
+)
+
+
+@pytest.mark.parametrize(
+    ("framework", "context"),
+    [
+        ("react", "full"),
+        ("react", "evolving"),
+        ("react", "window"),
+        ("iter_research", "evolving"),
+        ("tool_rounds", "full"),
+    ],
+)
+def test_names_met_on_the_way_are_followed(english: Asked, framework: str, context: str) -> None:
+    view = english(THREE_HOPS, framework=framework, context=context)
+    assert view.outcome == "answered"
+    assert {"Halden Ferries", "Skelt (island)", "Mirela Dunov"} <= set(_titles(view))
+    assert len(_titles(view)) <= 5
+    assert _verdict(view).startswith("**Kastrel**")
+    assert "born in the village of Kastrel" in _verdict(view)
+
+
+@pytest.mark.parametrize("framework", ["rewoo", "reflexion", "parallel", "supervisor"])
+def test_every_framework_ends_sensibly(english: Asked, framework: str) -> None:
+    view = english("Who designed the lighthouse of Skelt?", framework=framework)
+    assert view.outcome == "answered"
+    assert "Mirela Dunov" in view.report
+    assert {citation.status for citation in view.citations} <= {"supported", "partial"}
+
+
+def test_the_second_hop_answers_and_not_the_first(english: Asked) -> None:
+    view = english("When was the town founded from which the ships of Halden Ferries sail?")
+    assert _verdict(view).startswith("**1820**")
+    assert _titles(view)[0] == "Port Varn"
+    assert "Halden Ferries" in _titles(view)
+
+
+def test_one_round_gives_what_one_search_finds(english: Asked) -> None:
+    view = english(THREE_HOPS, options={"framework.rounds": 1})
+    assert {call.name for turn in view.rounds if turn.reply for call in turn.reply.calls} == {"search"}
+    assert view.cited_sources
+
+
+def test_the_words_are_the_sources_own_and_it_says_so(english: Asked) -> None:
+    view = english("How many people does Halden Ferries employ?")
+    assert _verdict(view).startswith("**ninety people**")
+    assert "“The line employs ninety people.” (Halden Ferries)" in view.report
+    assert "not reasoned" in view.report
+    assert all(citation.status == "supported" for citation in view.citations)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Are Tessa Marlow and Ivo Grand both American?", "**Yes.**"),
+        ("Are Tessa Marlow and Ana Bell both American?", "**No.**"),
+        ("Are Tessa Marlow and Ana Bell from the same country?", "**No.**"),
+    ],
+)
+def test_what_two_documents_share_is_decided_where_it_can_be(english: Asked, question: str, said: str) -> None:
+    view = english(question)
+    assert _verdict(view).startswith(said)
+    assert set(_titles(view)[:2]) <= {"Tessa Marlow", "Ivo Grand", "Ana Bell"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who founded Zorblax GmbH?", "What did Zorblax GmbH sell to Port Varn?", "Which comet did Vantor Quill discover?"],
+)
+def test_what_the_library_never_mentions_is_refused(english: Asked, question: str) -> None:
+    view = english(question)
+    assert view.outcome == "no_evidence"
+    assert not view.citations
+
+
+@pytest.mark.parametrize("question", ["Who founded Halden Ferries?", "When was Halden Ferries founded?"])
+def test_a_thing_that_is_known_and_a_relation_that_is_not(english: Asked, question: str) -> None:
+    """Port Varn, of which Halden Ferries speaks, was founded in 1820 by Olaf Brecht: that is no answer."""
+    verdict = _verdict(english(question))
+    assert "name “Halden Ferries”, but do not state what is asked (founded)" in verdict
+    assert "1820" not in verdict
+    assert "Brecht" not in verdict
+
+
+def test_a_name_spelt_wrongly_is_still_that_name(english: Asked) -> None:
+    view = english("Where was Mirela Dunnov born?")
+    assert view.outcome == "answered"
+    assert "born in the village of Kastrel" in _verdict(view)
+
+
+def test_chinese_prose_is_followed_too(chinese: Asked) -> None:
+    view = chinese("蓝湾科技的创办人出生在哪里？")
+    assert view.outcome == "answered"
+    assert {"蓝湾科技", "陈明远"} <= set(_titles(view))
+    assert "青石镇" in _verdict(view)
+
+
+def test_chinese_facts_are_quoted(chinese: Asked) -> None:
+    view = chinese("临江大学成立于哪一年？")
+    assert "1931" in _verdict(view).splitlines()[0]
+    assert "不是推理" in view.report
+
+
+def test_chinese_questions_about_nothing_known_are_refused(chinese: Asked) -> None:
+    assert chinese("诺瓦斯基亚的首任总统是谁？").outcome == "no_evidence"
+
+
+def test_a_folder_of_notes_beside_the_factbook_changes_nothing_about_figures(english: Asked) -> None:
+    view = english("What is the population of Japan?", search=("library",))
+    assert "123,201,945" in _verdict(view)
+
+
+def test_prose_is_found_beside_the_factbook(english: Asked) -> None:
+    view = english("Who designed the lighthouse of Skelt?", search=("library",))
+    assert _verdict(view).startswith("**Mirela Dunov**")

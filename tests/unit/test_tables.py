@@ -1,0 +1,266 @@
+"""Each table of figures in README and the documents is what a command prints, and the command stands beside it.
+
+Tables of `python -m bench.all` are compared in test_benchmarks.py.  Here are those that a page tells from another command.
+They are compared in every word: the printing is called with figures that mean nothing, and only numbers may differ.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec import Struct
+
+from bench import all as whole
+from bench import citations, evaluation, frameworks, memory_reuse, multihop, recall, sets
+from bench.printing import shape, tables
+from research.evaluation.datasets import SPLITS
+from research.exports import docx, html, pdf
+from research.presets import BUILT_IN
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+EACH = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+BENCHMARKS = {shape(table) for table in tables(whole.PAGE.read_text("utf-8"))}
+
+
+@cache
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def cells(row: str) -> list[str]:
+    return [each.strip() for each in re.split(r"(?<!\\)\|", row.strip()[1:-1])]
+
+
+# -- what is printed ------------------------------------------------------------------------------------------------
+
+
+class Printed(Struct, frozen=True):
+    """A table of a page, made by the code that prints it."""
+
+    page: str
+    command: str
+    """Stands in the same section of the page."""
+    table: Callable[[], str]
+
+
+def found(figures: dict[str, list[float]]) -> evaluation.Found:
+    """What `eval` may have found for the recipes of a table: recipe -> right of what has an answer, right, refused,
+    evidence recall, citation precision."""
+    recipes, rows = [], []
+    for recipe, (answered, *means) in figures.items():
+        right, refused, recall_, precision = (evaluation.Figure(mean, (mean, mean)) for mean in means)
+        tokens = evaluation.Figure(1_000.0)
+        recipes.append(evaluation.Of(recipe, right, refused, recall_, precision, tokens, tokens))
+        rows += [evaluation.Row(recipe, float(n < round(100 * answered)), None) for n in range(100)]
+        rows.append(evaluation.Row(recipe, 1.0, 1.0))
+    gain = evaluation.Figure(0.5, (0.25, 0.75))
+    pair = evaluation.Pair(evaluation.ONE_ROUND, evaluation.BASE, gain)
+    return evaluation.Found(101, recipes, [pair], rows)
+
+
+def evaluated(name: str) -> str:
+    told = "\n".join(evaluation.lines(name, "held", found(dict.fromkeys(evaluation.RECIPES[name], [1.0] * 5))))
+    assert f"`{name}`, held: 101 questions, 1 of them unanswerable" in told
+    assert told.endswith("`react/full` less that of `react:rounds=1/full`: -0.50 [-0.75, -0.25]")
+    (table,) = tables(told)
+    return table
+
+
+def counted() -> str:
+    ones = dict.fromkeys(("right", "searches", "calls", "remembered"), 1)
+    return memory_reuse.lines(dict.fromkeys(memory_reuse.WAYS, ones))
+
+
+def cited() -> str:
+    names = [*citations.SETS, "claims_held"]
+    return citations.lines(citations.Score(each, each in citations.SEEN, (1, 1), (1, 1), 1, 1) for each in names)
+
+
+def linked() -> str:
+    names = [f"`{name}` {split}" for name in ("almanac", "almanac-zh") for split in SPLITS]
+    return multihop.lines(dict.fromkeys([*names, "`hotpotqa_reflexion100_questions`"], ((1, 1), (1, 1))))
+
+
+def cost() -> str:
+    return frameworks.lines({f"{one} / {other}": frameworks.Cost(1, 1, 1) for one, other in frameworks.RECIPES})
+
+
+def searched() -> str:
+    return recall.lines((name, 1, np.ones((2, 3))) for name in recall.SETS)
+
+
+def best() -> str:
+    """The table of README, made of the figures in the tables of all recipes."""
+    page, told = read(DOCS / "evaluation.md"), {}
+    sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ / (\d+) \|", page, re.M))
+    for name in evaluation.RECIPES:
+        (table,) = (each for each in tables(page) if form(each) == form(evaluated(name)))
+        rows = [cells(row) for row in table.splitlines()[2:]]
+        of = found({row[0].strip("`"): [float(cell.split()[0]) for cell in row[1:6]] for row in rows})
+        told[name] = msgspec.structs.replace(of, questions=int(sizes[name]))
+    return evaluation.overview(told, "held")
+
+
+PRINTED = [
+    Printed("README.md", "bench.evaluation", best),
+    Printed("docs/evaluation.md", "bench.sets", sets.lines),
+    Printed("docs/evaluation.md", "bench.multihop", linked),
+    Printed("docs/evaluation.md", "bench.evaluation", partial(evaluated, "factbook")),
+    Printed("docs/evaluation.md", "bench.evaluation", partial(evaluated, "almanac")),
+    Printed("docs/citations.md", "bench.citations", cited),
+    Printed("docs/frameworks.md", "bench.frameworks", cost),
+    Printed("docs/memory.md", "bench.memory_reuse", counted),
+    Printed("docs/memory.md", "bench.recall", searched),
+]
+NUMBER = r"[+-]?\d[\d,]*(?:\.\d+)?"
+
+
+def form(table: str) -> str:
+    """Every word of a table, with `#` for numbers."""
+    return re.sub(NUMBER, "#", table)
+
+
+def sections(text: str) -> list[str]:
+    """The parts of a page between its headings of the second level."""
+    return re.split(r"^## ", text, flags=re.M)
+
+
+@pytest.mark.parametrize("each", PRINTED, ids=lambda each: f"{each.page} {each.command}")
+def test_a_page_tells_the_table_that_the_command_beside_it_prints(each: Printed) -> None:
+    beside = [part for part in sections(read(ROOT / each.page)) if f"python -m {each.command}" in part]
+    assert beside, f"{each.page} does not name python -m {each.command}"
+    assert form(each.table()) in [form(table) for part in beside for table in tables(part)]
+
+
+# -- no other tables of figures ---------------------------------------------------------------------------------------
+
+OF_CODE = {
+    "| option | default | accepts | meaning |",  # test_docs.py
+    "| service | setting | at least apart | good to know |",
+    "| preset | framework / strategy | what it sets | at most |",
+    "| format | for | limits |",
+}
+"""Heads of tables that say what the code is set to, and were never measured: other tests compare them with the code."""
+OF_OTHERS = "| published by the projects themselves; not comparable with each other | |"
+"""Figures that others have published: each row links to where."""
+ONCE = "No command repeats"
+"""What a decision record says of figures that it weighed and that cannot be had again."""
+
+
+def has_figures(table: str) -> bool:
+    """Whether a column is set to the right, as figures are, or most of what stands in it begins with a number."""
+    _, line, *rows = (cells(row) for row in table.splitlines())
+    for n, (aligned, *column) in enumerate(zip(line, *rows, strict=True)):
+        filled = [each for each in column if each]
+        figures = [each for each in filled if re.match(r"[*~≈<>+−-]*(about |up to )?[$.]?\d", each)]
+        if n and (aligned.endswith(":") or 2 * len(figures) > len(filled)):
+            return True
+    return False
+
+
+def told_for(path: Path, part: str, table: str) -> bool:
+    """Whether a table of figures in a part of a page is one that somebody answers for."""
+    head, _, *rows = table.splitlines()
+    if path.parent.name == "decisions":  # a dated snapshot, with columns for what was weighed then
+        return "python -m " in part or ONCE in part
+    if head == OF_OTHERS:
+        return all("](https://" in row for row in rows)
+    if shape(table) in BENCHMARKS:
+        return "python -m bench." in part or "(benchmarks.md#" in part or "(docs/benchmarks.md)" in part
+    beside = [each for each in PRINTED if ROOT / each.page == path and f"python -m {each.command}" in part]
+    return head in OF_CODE or form(table) in [form(each.table()) for each in beside]
+
+
+@EACH
+def test_every_table_of_figures_is_printed_by_a_command(path: Path) -> None:
+    for part in sections(read(path)):
+        for table in tables(part):
+            assert not has_figures(table) or told_for(path, part, table), f"which command prints this?\n{table}"
+
+
+@pytest.mark.parametrize("table, is_one", [
+    ("| a | b |\n|---|---:|\n| x | fast |", True), ("| a | b |\n|---|---|\n| x | 0.5 |\n| y | ~7 ms |\n| z | no |", True),
+    ("| a | b |\n|---|---|\n| x | **12 %** |", True), ("| a | b |\n|---|---|\n| x | $0.1 |\n| y | |", True),
+    ("| a | b |\n|---|---|\n| 1 | x |\n| 2 | y |", False), ("| a | b |\n|---|---|\n| x | `k \\| 2` |", False),
+])  # fmt: skip
+def test_a_table_of_figures_is_known_by_its_columns(table: str, is_one: bool) -> None:
+    assert has_figures(table) is is_one
+
+
+# -- the same figures in two places, and those of the code --------------------------------------------------------------
+
+
+def test_readme_tells_of_the_best_recipes_what_the_tables_of_all_do() -> None:
+    assert best() in read(ROOT / "README.md")
+
+
+def test_the_built_in_sets_are_as_large_as_the_document_says() -> None:
+    assert sets.lines() in read(DOCS / "evaluation.md")
+
+
+def test_the_services_wait_as_long_as_the_document_says() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d.]+) s \|", read(DOCS / "sources.md"), re.M))
+    services = {each.stem: read(each) for each in (ROOT / "research" / "search" / "services").glob("[a-z]*.py")}
+    waits = {name: re.findall(r"interval_s=([\d.]+)", source) for name, source in services.items()}
+    assert {name: [float(wait)] for name, wait in rows.items()} == {
+        name: [float(each) for each in found] for name, found in waits.items() if found
+    }
+
+
+def test_the_presets_have_the_budgets_that_the_document_says() -> None:
+    rows = re.findall(r"^\| ([\w ]+) \| `(\w+)` / `(\w+)` \| .+? \| (.+?) \|$", read(DOCS / "using.md"), re.M)
+    spans = {180.0: "3 minutes", 3_600.0: "1 hour"}
+
+    def dollars(usd: float) -> str:
+        return f"${usd:.0f}" if usd == round(usd) else f"${usd:.2f}"
+
+    assert rows == [
+        (
+            each.name, each.choices.framework, each.choices.context or "full",
+            f"{each.choices.budget.tokens:,} tokens, {dollars(each.choices.budget.usd or 0)}, {spans[each.choices.budget.seconds or 0]}",
+        )
+        for each in BUILT_IN
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", [html, pdf, docx], ids=lambda module: str(module.__name__))
+def test_exports_are_cut_where_the_document_says(module: object) -> None:
+    name = module.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
+    (limits,) = re.findall(rf"^\| `{name}` \| .+? \| (.+?) \|$", read(DOCS / "using.md"), re.M)
+    assert limits.startswith(f"{module.LONGEST:,} characters")  # type: ignore[attr-defined]
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+def benches(path: Path) -> list[tuple[str, list[str]]]:
+    """Every `python -m bench.…` of a page: module and arguments."""
+    named = re.findall(r"python -m (bench\.\w+)([^`\n|)]*)", read(path))
+    return [(module, shlex.split(rest.replace("…", "X"), comments=True)) for module, rest in named]
+
+
+@EACH
+def test_the_benches_of_a_page_take_what_it_gives_them(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, given in benches(path):
+        place = f"{name}.__main__" if (ROOT / name.replace(".", "/")).is_dir() else name
+        module = importlib.import_module(place)
+        monkeypatch.setattr(sys, "argv", [name, *given, "--no-such-option"])
+        with pytest.raises(SystemExit) as refused:
+            module.main()
+        told = capsys.readouterr().err
+        assert refused.value.code == 2
+        # Named in passing, a bench may lack what it has to be given; whatever it is given it has to take.
+        assert told.endswith("error: unrecognized arguments: --no-such-option\n") or not given, (name, given, told)

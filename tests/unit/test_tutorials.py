@@ -1,0 +1,265 @@
+"""The tutorials, run as they stand on the page: their files are saved where they say, and their commands are given."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.events import Asked, Event
+from research.protocols.tagged import write_call
+from research.settings import load
+from research.types import Message
+from research.workbench import Workbench
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXTENDED = ("frameworks", "contexts", "models")
+JAPAN = "What is the population of Japan?"
+FRAMEWORK, CONTEXT, MODEL, TOOL = "adding-a-framework", "adding-a-context-strategy", "adding-a-model", "adding-a-tool"
+
+INSIDE = f"""
+import sys
+import research.frameworks, research.contexts, research.models
+for name in {EXTENDED!r}:
+    getattr(research, name).__path__.append(f"research/{{name}}")
+from research.__main__ import main
+sys.exit(main())
+"""
+"""Starts the command line as if `research/` in the current folder were a part of the package."""
+
+
+class Tutorial:
+    """What a page of docs/ lets one save, and what it lets one ask."""
+
+    def __init__(self, name: str) -> None:
+        text = (DOCS / f"{name}.md").read_text("utf-8")
+        self.files: dict[str, str] = dict(
+            re.findall(r"[Ss]ave (?:it|this)(?:\s+as)\s+`([^`]+)`[^:]*:\n\n```\w+\n(.*?)^```", text, re.M | re.S)
+        )
+        shells = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S))
+        self.commands = [shlex.split(line, comments=True)[3:] for line in shells.splitlines()]
+        assert all(line.startswith("python -m research ") for line in shells.splitlines())
+
+    @property
+    def code(self) -> str:
+        (found,) = (text for path, text in self.files.items() if path.endswith(".py"))
+        return found
+
+    def save(self, folder: Path) -> None:
+        for path, text in self.files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+
+
+class Desk:
+    """A folder in which the commands of a tutorial are given."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self.folder, self.home = folder, home
+        self.start = ["-c", INSIDE]
+        self.environment: Mapping[str, str] = {}
+
+    def give(self, *words: str) -> subprocess.CompletedProcess[str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {
+            **os.environ, "WORKBENCH_HOME": str(self.home), "PYTHONPATH": str(ROOT), "PATH": path, **self.environment
+        }  # fmt: skip
+        command = [sys.executable, *self.start, *words]
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=90
+        )
+
+    def ask(self, *words: str) -> dict[str, Any]:
+        """What `run --json` says of a run that ended."""
+        done = self.give(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def events(self, run_id: str) -> list[Event]:
+        return Workbench(load(home=self.home)).store.events(run_id)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, home: Path) -> Desk:
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    return Desk(folder, home)
+
+
+@pytest.mark.parametrize("name", [FRAMEWORK, CONTEXT, MODEL, TOOL])
+def test_each_is_one_short_file(name: str) -> None:
+    lines = [line for line in Tutorial(name).code.splitlines() if line.strip()]
+    assert len(lines) < 40
+
+
+@pytest.fixture(params=["inside", "beside"])
+def place(request: pytest.FixtureRequest, desk: Desk) -> Desk:
+    """The framework of the tutorial, in the package or beside it with the start script of the page on that."""
+    tutorial = Tutorial(FRAMEWORK)
+    tutorial.save(desk.folder)
+    if request.param == "beside":
+        (inside,) = desk.folder.glob("research/frameworks/*.py")
+        inside.rename(desk.folder / inside.name)
+        Tutorial("extending").save(desk.folder)
+        desk.start = ["mine.py"]
+    return desk
+
+
+def test_a_framework_drafts_and_searches_again(place: Desk) -> None:
+    scripted, _ = Tutorial(FRAMEWORK).commands
+    done = place.give(*scripted, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
+    assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (2, 2)
+    assert f"search {JAPAN} Many people live there" in done.stderr, "the second search holds the first draft"
+
+
+def test_a_framework_is_shown_where_its_file_is_not(place: Desk) -> None:
+    scripted, _ = Tutorial(FRAMEWORK).commands
+    run_id = place.ask(*scripted)["run_id"]
+    place.start = ["-m", "research"]
+    assert "Japan has 123,201,945 people" in place.give("show", run_id).stdout
+    assert "search" in place.give("replay", run_id).stdout
+    assert "Japan has 123,201,945 people" in place.give("export", run_id).stdout
+    refused = place.give("run", JAPAN, "--framework", "iter_retgen")
+    assert (refused.returncode, "unknown framework 'iter_retgen'" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("context", ["full", "window", "resum", "evolving"])
+def test_a_framework_answers_offline_under_every_strategy(desk: Desk, context: str) -> None:
+    tutorial = Tutorial(FRAMEWORK)
+    tutorial.save(desk.folder)
+    _, offline = tutorial.commands
+    found = desk.ask(*offline, "--context", context)
+    assert "123,201,945" in found["answer"]
+    assert found["usage"]["tool_calls"] == 3
+
+
+def test_the_options_of_a_framework_are_checked(desk: Desk) -> None:
+    Tutorial(FRAMEWORK).save(desk.folder)
+    done = desk.give("run", JAPAN, "--framework", "iter_retgen", "--set", "framework.rounds=11")
+    assert done.returncode == 2
+    assert "a whole number from 1 to 10 is accepted" in done.stderr
+
+
+@pytest.mark.parametrize("number, shown", [(0, [0, 1, 2, 3]), (1, [0, 1, 2, 2, 2, 2, 2])])
+def test_a_strategy_shows_both_ends(desk: Desk, number: int, shown: list[int]) -> None:
+    tutorial = Tutorial(CONTEXT)
+    tutorial.save(desk.folder)
+    found = desk.ask(*tutorial.commands[number])
+    asked = [event for event in desk.events(found["run_id"]) if isinstance(event, Asked)]
+    assert [event.rounds_shown for event in asked] == shown
+    assert [event.rounds_so_far for event in asked] == list(range(len(shown)))
+    assert "**Germany** has the highest" in found["answer"]
+
+
+def test_a_strategy_leaves_out_what_lies_between(desk: Desk) -> None:
+    tutorial = Tutorial(CONTEXT)
+    tutorial.save(desk.folder)
+    prompt: tuple[Message, ...] = ()
+    for event in desk.events(desk.ask(*tutorial.commands[1])["run_id"]):
+        if isinstance(event, Asked):
+            prompt = (*prompt[: event.keep], *event.messages)
+    shown = re.findall(r'<tool_response id="main-(\d+)-', "".join(message.content for message in prompt))
+    assert set(shown) == {"1", "6"}, "calls are numbered by the request that made them"
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """Answers as its reference says: JSON lines, the last of which is `done`."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        said = body["messages"][-1]["content"]
+        text = "<answer>Japan has 123,201,945 people [1].</answer>" if "<tool_response" in said else (
+            write_call("search", query="Japan population")
+        )  # fmt: skip
+        status, parts = 200, [{"message": {"role": "assistant", "content": word}, "done": False} for word in text[:3]]
+        parts += [{"message": {"role": "assistant", "content": text[3:]}, "done": False}]
+        last = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+        match body["model"]:
+            case "absent":
+                status, parts = 404, [{"error": "model 'absent' not found"}]
+            case "cut":
+                pass
+            case _:
+                parts.append({**last, "prompt_eval_count": 26, "eval_count": 5})
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write("".join(json.dumps(part) + "\n" for part in parts).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: a server of tests."""
+
+
+@pytest.fixture
+def modelled(desk: Desk) -> Iterator[Desk]:
+    Tutorial(MODEL).save(desk.folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ollama) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        desk.environment = {"OLLAMA_URL": f"http://127.0.0.1:{server.server_port}"}
+        try:
+            yield desk
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_model_calls_and_answers(modelled: Desk) -> None:
+    (words,) = Tutorial(MODEL).commands
+    found = modelled.ask(*words)
+    assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
+    assert [source["url"].startswith("library://factbook/") for source in found["sources"][:1]] == [True]
+    usage = found["usage"]
+    assert (usage["model_calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 52, 10)
+
+
+def test_a_model_that_is_not_there_ends_the_run_with_the_servers_words(modelled: Desk) -> None:
+    done = modelled.give("run", JAPAN, "--model", "ollama:absent", "--json")
+    assert done.returncode == 1
+    assert "model 'absent' not found" in json.loads(done.stdout)["error"]
+
+
+def test_a_models_reply_that_breaks_off_is_tried_again_and_never_believed(modelled: Desk) -> None:
+    done = modelled.give("run", JAPAN, "--model", "ollama:cut", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["status"]) == (4, "paused"), "the run rests, to be resumed"
+    assert "broke off" in found["error"]
+    assert found["usage"]["model_calls"] == 0
+
+
+def test_a_tool_is_listed_called_and_cited(desk: Desk) -> None:
+    tutorial = Tutorial(TOOL)
+    tutorial.save(desk.home)
+    (desk.folder / "replies.jsonl").write_text(tutorial.files["replies.jsonl"], encoding="utf-8")
+    listing, asking = tutorial.commands
+    listed = desk.give(*listing)
+    assert listed.returncode == 0, listed.stderr
+    assert "1 tools: sales__sales" in listed.stdout
+    found = desk.ask(*asking)
+    assert (found["outcome"], found["answer"]) == ("answered", "We sold for 1,410,000 euros in the north in 2025 [1].")
+    (source,) = found["sources"]
+    assert source["url"].startswith("mcp://sales/sales")
+    assert [each["status"] for each in found["citations"]] == ["supported"]
+
+
+def test_a_tool_tells_the_model_what_to_try_instead(desk: Desk) -> None:
+    Tutorial(TOOL).save(desk.home)
+    lines = [write_call("sales__sales", year=1999, region="north"), "<answer>There is no figure for 1999.</answer>"]
+    script = "\n".join(json.dumps({"text": line}) for line in lines)
+    (desk.folder / "script.jsonl").write_text(script, encoding="utf-8")
+    found = desk.ask("run", "What did we sell in 1999?", "--mcp", "sales", "--model", "scripted:script.jsonl")
+    assert "No figure for north in 1999; there are the years 2024, 2025." in json.dumps(found)

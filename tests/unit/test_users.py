@@ -1,0 +1,251 @@
+"""Whose things are whose: keys, homes, schemas, what a name on a page may open, and runs shared by link."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from research import keys, sharing, users
+from research.errors import ConfigError
+from research.settings import Settings, again, load
+from research.store.sqlite import SqliteStore
+from research.workbench import Workbench
+
+ISSUER = "https://login.example.org"
+ALICE, BOB = users.key_of(ISSUER, "alice"), users.key_of(ISSUER, "bob")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Settings:
+    return load(home=tmp_path / "home")
+
+
+def test_a_key_says_who_and_from_where() -> None:
+    assert (
+        len({ALICE, BOB, users.key_of("https://other.example.org", "alice"), users.key_of(f"{ISSUER}a", "lice")}) == 4
+    )
+    assert users.key_of(ISSUER, "alice") == ALICE
+    assert len(ALICE) == 16 and int(ALICE, 16)
+
+
+@pytest.mark.parametrize(("issuer", "subject"), [("", "alice"), (ISSUER, ""), ("", "")])
+def test_nobody_in_particular_has_no_key(issuer: str, subject: str) -> None:
+    with pytest.raises(ConfigError, match="`iss` and `sub`"):
+        users.key_of(issuer, subject)
+
+
+def test_each_user_has_a_home_of_his_own_that_only_the_server_reads(root: Settings) -> None:
+    alice, bob = users.settings_for(root, ALICE), users.settings_for(root, BOB)
+    assert alice.home == root.home / "users" / ALICE and alice.root == root.home == root.root
+    assert alice.home != bob.home and (alice.schema, root.schema) == (f"u_{ALICE}", "workbench")
+    for folder in (root.home, alice.home.parent, alice.home):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert users.known(root) == sorted([ALICE, BOB])
+
+
+def test_reading_anew_keeps_the_user_and_nests_nothing(root: Settings) -> None:
+    alice = users.settings_for(root, ALICE)
+    for settings in (again(alice), again(again(alice)), users.settings_for(alice, ALICE)):
+        assert (settings.home, settings.root, settings.user) == (alice.home, root.home, ALICE)
+    assert users.settings_for(alice, BOB).home == root.home / "users" / BOB
+    assert users.settings_for(alice, "").home == root.home
+
+
+def test_the_command_line_is_somebody_by_the_environment(root: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(root.home))
+    monkeypatch.setenv("WORKBENCH_USER", ALICE)
+    assert load().home == again(load()).home == root.home / "users" / ALICE
+    assert users.settings_for(load(), "").home == root.home  # what is asked for counts
+
+
+@pytest.mark.parametrize(
+    "user", ["../alice", ALICE.upper() + "A", f"{ALICE}\n", f" {ALICE}", ALICE[:15], "０" * 16, "*"]
+)
+def test_what_is_no_key_opens_no_home(root: Settings, user: str) -> None:
+    with pytest.raises(ConfigError, match="WORKBENCH_USER"):
+        users.settings_for(root, user)
+    assert not (root.home / "users").exists()
+
+
+def test_who_somebody_is_cannot_be_saved(root: Settings) -> None:
+    for field in ("user", "allow_users", "allow_folders"):
+        with pytest.raises(ConfigError, match="not kept"):
+            keys.save(root, **{field: ALICE})
+    (root.home / "settings.toml").write_text(f'WORKBENCH_USER = "{ALICE}"\n')
+    with pytest.raises(ConfigError, match="WORKBENCH_USER"):
+        again(root)
+
+
+def test_a_key_that_is_saved_is_its_users_and_one_of_the_environment_everybodys(
+    root: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys.save(users.settings_for(root, ALICE), tavily_api_key="tvly-of-alice")
+    keys.save(root, brave_api_key="brave-of-nobody")
+    monkeypatch.setenv("SERPER_API_KEY", "team")
+    alice, bob = users.settings_for(root, ALICE), users.settings_for(root, BOB)
+    assert alice.tavily_api_key and not bob.tavily_api_key and not again(root).tavily_api_key
+    assert not alice.brave_api_key and not bob.brave_api_key
+    assert alice.serper_api_key and bob.serper_api_key
+
+
+def test_only_homes_are_users(root: Settings) -> None:
+    users.settings_for(root, ALICE)
+    (root.home / "users" / "lost+found").mkdir()
+    (root.home / "users" / BOB[:15]).mkdir()
+    assert users.known(users.settings_for(root, ALICE)) == [ALICE]
+
+
+def test_users_of_a_database_are_known_everywhere(root: Settings, database_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for schema in (f"u_{BOB}", "u_other", "workbench"):
+            connection.execute(f'CREATE SCHEMA "{schema}"')
+    users.settings_for(root, ALICE)
+    assert users.known(load(home=root.home, database_url=database_url)) == sorted([ALICE, BOB])
+
+
+def test_a_user_names_files_of_his_own_and_of_the_folders_that_are_open_to_all(root: Settings, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (tmp_path / "papers-private").mkdir()
+    alice = users.settings_for(load(home=root.home, allow_folders=f" {papers} ,"), ALICE)
+    bob = users.settings_for(root, BOB)
+    (papers / "way-out").symlink_to(bob.home)
+    assert users.readable(alice, papers / "a.md") == papers / "a.md"
+    assert users.readable(alice, alice.home / "uploads") == alice.home / "uploads"
+    for path in (tmp_path / "papers-private", bob.home, root.home, alice.home / ".." / BOB, papers / "way-out",
+                 papers / ".." / "x", Path("/"), Path("~/.ssh"), Path("/nowhere")):  # fmt: skip
+        with pytest.raises(ConfigError, match="WORKBENCH_ALLOW_FOLDERS"):
+            users.readable(alice, path)
+    with pytest.raises(ConfigError):
+        users.readable(bob, papers)
+    assert users.readable(root, papers) == papers  # without login it is one's own machine
+
+
+def test_to_open_every_folder_does_not_open_what_users_keep(root: Settings) -> None:
+    alice = users.settings_for(load(home=root.home, allow_folders="/"), ALICE)
+    bob = users.settings_for(root, BOB)
+    assert users.readable(alice, Path("/usr")) == Path("/usr").resolve()
+    with pytest.raises(ConfigError):
+        users.readable(alice, bob.home / "uploads")
+
+
+# -- sharing by link --------------------------------------------------------------------------------------------------
+
+
+class Town:
+    """Two users with a run each, and what they have in common."""
+
+    def __init__(self, root: Settings) -> None:
+        self.common = SqliteStore(root.home / "workbench.sqlite")
+        self.benches = {key: Workbench(users.settings_for(root, key)) for key in (ALICE, BOB)}
+        for key, bench in self.benches.items():
+            recipe = bench.recipe(tools=())
+            for run in ("261121-120000-aaaa", f"261121-120000-{key[:4]}"):
+                bench.store.create(run, f"of {key}: {run}", recipe)
+        self.run = "261121-120000-aaaa"
+        self.store = self.benches[ALICE].store
+
+    def open(self, token: str) -> sharing.SharedRun | None:
+        return sharing.opened(self.common, lambda owner: self.benches[owner].store, token)
+
+    def share(self) -> str:
+        return sharing.share(self.common, self.store, ALICE, self.run)
+
+
+@pytest.fixture
+def town(root: Settings) -> Town:
+    return Town(root)
+
+
+def test_a_link_opens_one_run(town: Town) -> None:
+    token = town.share()
+    found = town.open(token)
+    assert found is not None
+    assert found.row().question == f"of {ALICE}: {town.run}"
+    assert found.events() == town.store.events(town.run)
+
+
+def test_a_link_cannot_be_guessed_and_is_not_kept(town: Town, root: Settings) -> None:
+    token = town.share()
+    assert len(token) >= 128 / 6
+    for home in (root.home, town.benches[ALICE].settings.home):
+        for file in home.glob("workbench.sqlite*"):
+            assert token.encode() not in file.read_bytes()
+    (share,) = (sharing.shared(town.store, town.run),)
+    assert share is not None
+    for wrong in (
+        "",
+        "x",
+        share.digest,
+        token[:-1],
+        f"{token}x",
+        share.digest[:10],
+        town.run,
+        "%",
+        token.swapcase(),
+        "a" * 9_999,
+    ):
+        assert town.open(wrong) is None
+
+
+def test_what_is_taken_back_is_closed(town: Town) -> None:
+    token = town.share()
+    sharing.stop(town.common, town.store, town.run)
+    assert town.open(token) is None and sharing.shared(town.store, town.run) is None
+    sharing.stop(town.common, town.store, town.run)  # once more does no harm
+
+
+def test_a_new_link_ends_the_old_one(town: Town) -> None:
+    old, new = town.share(), town.share()
+    assert old != new
+    assert town.open(old) is None and town.open(new) is not None
+
+
+def test_the_owner_alone_says_what_is_shared(town: Town) -> None:
+    """Whatever stands in common: a process that was killed between two writes, or a hand that made an entry there."""
+    token = town.share()
+    share = sharing.shared(town.store, town.run)
+    town.store.drop("share", town.run)
+    assert share is not None and town.open(token) is None
+    other = sharing.Share(BOB, town.run, share.digest, share.created)
+    import msgspec
+
+    town.common.keep("share", share.digest, msgspec.json.encode(other))
+    assert town.open(token) is None
+
+
+def test_a_deleted_run_is_not_to_be_read_and_no_other_stands_in_for_it(town: Town) -> None:
+    token = town.share()
+    longer = f"{town.run}-2"
+    town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
+    town.store.delete([town.run])
+    found = town.open(token)
+    assert found is not None
+    for read in (found.row, found.events):
+        with pytest.raises(ConfigError):
+            read()
+    town.store.restore([town.run])
+    assert found.row().id == town.run
+
+
+def test_what_ties_a_run_to_others_is_not_shared(town: Town) -> None:
+    from research.store import Origin
+
+    town.store.create(
+        "261121-130000-bbbb", "asked on", town.benches[ALICE].recipe(tools=()), origin=Origin(town.run, "follow_up")
+    )
+    town.store.tag("261121-130000-bbbb", ["private"])
+    found = town.open(sharing.share(town.common, town.store, ALICE, "261121-130000-bbbb"))
+    assert found is not None
+    assert found.row().origin is None and found.row().tags == ()
+
+
+def test_of_two_runs_that_begin_alike_the_right_one_is_shared(town: Town) -> None:
+    longer = f"{town.run}-2"
+    town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
+    sharing.share(town.common, town.store, ALICE, longer)
+    assert sharing.shared(town.store, town.run) is None
