@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -20,6 +21,8 @@ from research.registry import Entry
 from research.workbench import Workbench
 
 EVERYTHING = Choices.__struct_fields__
+DRAWS_S: Final = 3.0
+"""A browser has drawn what it was sent by then; nobody has looked at it and put a value back."""
 
 
 def place(framework: str, context: str = "") -> str:
@@ -27,27 +30,54 @@ def place(framework: str, context: str = "") -> str:
     return f"context-{framework}.{context}" if context else f"framework.{framework}"
 
 
+class Filling:
+    """Values on their way into their widgets.
+
+    The browser sends what all widgets hold with every event.  An event that it sends before it has drawn the new values
+    carries the old ones, and looks as if somebody had put them back.
+    """
+
+    def __init__(self, values: dict[str, Any], before: Filling | None) -> None:
+        self.values = values
+        self.old = {key: [st.session_state.get(key)] for key in values}
+        """What may still come from the browser for each of them."""
+        if before:
+            for key in self.old.keys() & before.values.keys():
+                self.old[key] += [*before.old[key], before.values[key]]
+        self.drawn: float | None = None
+        """When the page was first drawn with all of them, on the monotonic clock; a click may end a run of it half-way."""
+
+
 def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
     """Set the widgets of these parts of the choices; to be called before they are drawn."""
     models.know(*filter(None, [choices.model, *choices.roles.values()]))
-    st.session_state["filling"] = values = dict(_values(choices, parts))
-    for key, value in values.items():
+    filling = Filling(dict(_values(choices, parts)), st.session_state.get("filling"))
+    st.session_state["filling"] = filling
+    for key, value in filling.values.items():
         st.session_state[key] = value
 
 
 def begin() -> None:
-    """To be called before the options are drawn, and `done` after them.
+    """To be called before the options are drawn, and `done` after them: what is filled in arrives.
 
-    What is filled in stays on record until all of it was drawn: a click in between ends a run of the page half-way, and
-    a value whose widget was not drawn by then may be forgotten.  What is there stays: it may have been chosen since.
+    Anything else that a widget holds by then was chosen since, and stays.
     """
-    for key, value in st.session_state.get("filling", {}).items():
-        st.session_state.setdefault(key, value)
+    filling: Filling | None = st.session_state.get("filling")
+    if filling is None:
+        return
+    if filling.drawn is not None and time.monotonic() - filling.drawn > DRAWS_S:
+        del st.session_state["filling"]
+        return
+    for key, value in filling.values.items():
+        if key not in st.session_state or st.session_state[key] in filling.old[key]:
+            st.session_state[key] = value
 
 
 def done() -> None:
     """All options were drawn with what was filled in."""
-    st.session_state.pop("filling", None)
+    filling: Filling | None = st.session_state.get("filling")
+    if filling is not None and filling.drawn is None:
+        filling.drawn = time.monotonic()
 
 
 def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any]]:

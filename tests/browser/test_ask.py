@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import OUTPUT, App, settle
 
@@ -65,6 +66,59 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
     expect(page.get_by_role("button", name="New question")).to_be_visible()
     page.get_by_role("button", name="New question").click()
     expect(box).to_have_value("")
+
+
+class SlowWire:
+    """What the server sends can be held back, as on a slow line."""
+
+    def __init__(self, page: Page) -> None:
+        self._held: list[bytes] | None = None
+        self._to_page: WebSocketRoute
+        page.route_web_socket(re.compile("/_stcore/stream"), self._between)
+
+    def _between(self, to_page: WebSocketRoute) -> None:
+        self._to_page, to_server = to_page, to_page.connect_to_server()
+        to_page.on_message(to_server.send)
+        to_server.on_message(self._told)
+
+    def _told(self, message: str | bytes) -> None:
+        if self._held is None:
+            self._to_page.send(message)
+        else:
+            assert isinstance(message, bytes)
+            self._held.append(message)
+
+    def hold(self) -> None:
+        self._held = []
+
+    def release(self) -> None:
+        held, self._held = self._held or [], None
+        for message in held:
+            self._to_page.send(message)
+
+    def holds(self, kind: str) -> bool:
+        """Whether a message of that kind is held back."""
+        return any(ForwardMsg.FromString(each).WhichOneof("type") == kind for each in self._held or [])
+
+
+@pytest.mark.parametrize("far", ["new_session", "script_finished"])
+def test_who_types_before_the_page_shows_a_preset_has_it_all_the_same(page: Page, fresh: App, far: str) -> None:
+    """What the browser sends then still holds the budget of before; the page may be half drawn, or whole."""
+    wire = SlowWire(page)
+    page.goto(fresh.url)
+    expect(page.get_by_text("no limit on cost")).to_be_visible()
+    settle(page)
+    wire.hold()
+    page.get_by_role("radio", name="Quick look").click()
+    box = page.get_by_role("textbox", name="Question")
+    box.fill("What is the population of France?")
+    while not wire.holds(far):
+        page.wait_for_timeout(50)
+    box.press("Tab")
+    wire.release()
+    expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
+    settle(page)
+    expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
