@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-IDLE_S = 30.0
+IDLE_S = 2.0
 """A thread that has had nothing to do for this long ends."""
 
 Work = Callable[[], None]

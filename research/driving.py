@@ -156,10 +156,8 @@ class Driver:
             if run_id in self._active:
                 raise ConfigError(f"run {run_id} is at work")
             self._active[run_id] = run.shared
-            if self._watcher is None:
-                self._watcher = threading.Thread(target=self._watch, name="watch-controls", daemon=True)
-                self._watcher.start()
         try:
+            self._be_watched()
             past = self._store.events(run_id) if self._follows else []
             hears = [follow(past) for follow in self._follows]
             steps = execute(run, run_id, lambda: self._store.events(run_id))
@@ -189,6 +187,13 @@ class Driver:
             else:
                 self._held.pop(event.run, None)
                 return
+
+    def _be_watched(self) -> None:
+        with self._lock:
+            if self._watcher is None:
+                watcher = threading.Thread(target=self._watch, name="watch-controls", daemon=True)
+                watcher.start()
+                self._watcher = watcher
 
     def _watch(self) -> None:
         while True:

@@ -264,11 +264,11 @@ class Run:
                 events.put(None)
 
         with ThreadPoolExecutor(min(limit, len(steps)), thread_name_prefix=self.agent) as pool:
-            futures = [
-                pool.submit(copy_context().run, drive, step, turn) for step, turn in zip(steps, turns, strict=True)
-            ]
-            running = len(futures)
-            try:
+            try:  # from the first on: where no further thread can be started, those that are must not wait for a turn
+                futures = [
+                    pool.submit(copy_context().run, drive, step, turn) for step, turn in zip(steps, turns, strict=True)
+                ]
+                running = len(futures)
                 while running:
                     came = events.get()
                     if came is None:

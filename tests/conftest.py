@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from research.__main__ import main
+from research.connections import client
 from research.settings import load
 from research.workbench import Workbench
 from tests.command import Cli, Done
@@ -34,6 +35,13 @@ def no_real_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def no_connections_left() -> Iterator[None]:
+    """The connections to one test's servers, and the threads at their other ends, are of no use to the next."""
+    yield
+    client.cache_clear()
 
 
 def _loopback(host: str) -> bool:

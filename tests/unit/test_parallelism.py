@@ -193,6 +193,30 @@ def test_a_shared_budget_is_exceeded_by_no_more_than_the_calls_in_flight(
     assert outcome(events) in ("tokens", "no_evidence")
 
 
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_where_no_further_thread_can_be_started_the_run_fails_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    begin, begun = threading.Thread.start, list[str]()
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name.startswith("main_"):
+            if len(begun) == room:
+                raise RuntimeError("can't start new thread")
+            begun.append(thread.name)
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    ended: list[Event] = []
+    recipe = Recipe(framework="parallel", framework_options={"rounds": 2})
+    run = threading.Thread(target=lambda: ended.extend(work(Counting(), [Look()], recipe)), daemon=True)
+    run.start()
+    run.join(WAIT_S)
+    failed = next(event for event in ended if isinstance(event, e.RunFailed))
+    assert "can't start new thread" in failed.error
+    assert isinstance(ended[-1], e.RunFinished)
+
+
 def test_a_failed_branch_does_not_touch_the_others() -> None:
     class OneFails(Counting):
         def stream(self, request: Request) -> Iterator[Delta | Completion]:
