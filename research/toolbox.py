@@ -165,8 +165,8 @@ class _Work:
             try:
                 return self._future.result(max(0.0, min(left, cancel.ASK_EVERY_S)))
             except FutureTimeoutError:
-                if self._future.done():
-                    raise  # the tool's own
+                if self._future.done():  # the tool's own, or its result came this moment
+                    return self._future.result()
                 if self._stop.is_set():
                     raise Stopped("stopped by the user") from None
                 if left <= 0:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
+from research import toolbox
 from research.errors import Stopped, ToolError
 from research.toolbox import Toolbox
 from research.types import Passage, ToolCall, ToolOutput, ToolSpec
@@ -27,9 +29,9 @@ class Look:
 
 def test_what_is_private_stays_private_also_from_the_cache() -> None:
     output = ToolOutput("a", (Passage("u", "t", "q"),), private=True, images=(b"png",))
-    toolbox = Toolbox([look := Look(lambda: output)])
+    box = Toolbox([look := Look(lambda: output)])
     for cached in (False, True):
-        result = used(toolbox, CALL)
+        result = used(box, CALL)
         assert (result.text, result.passages, result.private, result.images) == ("a", output.passages, True, (b"png",))
         assert result.cached is cached
     assert look.calls == 1
@@ -39,8 +41,8 @@ def test_a_refused_call_is_not_made() -> None:
     def refuse(call: ToolCall) -> None:
         raise ToolError(f"no {call.name} today")
 
-    toolbox = Toolbox([look := Look(lambda: ToolOutput("a"))])
-    result = used(toolbox, CALL, check=refuse)
+    box = Toolbox([look := Look(lambda: ToolOutput("a"))])
+    result = used(box, CALL, check=refuse)
     assert (result.ok, result.text, look.calls) == (False, "no look today", 0)
 
 
@@ -49,6 +51,21 @@ def test_a_tool_that_is_too_slow_is_given_up() -> None:
     result = used(Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]), CALL)
     over.set()
     assert (result.ok, result.text) == (False, "look did not answer within 0.1 s. Try something else.")
+
+
+def test_a_result_that_comes_while_the_wait_for_it_ends_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(Future):  # type: ignore[type-arg]
+        """Has been waited for too long just when it is there."""
+
+        def result(self, timeout: float | None = None) -> Any:
+            if timeout is None:
+                return super().result()
+            super().exception(10)
+            raise TimeoutError
+
+    monkeypatch.setattr(toolbox, "Future", Late)
+    result = used(Toolbox([Look(lambda: ToolOutput("just in time"))]), CALL)
+    assert (result.ok, result.text) == (True, "just in time")
 
 
 def test_a_stop_gives_up_a_call_at_work() -> None:
