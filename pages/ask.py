@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts import asked, choices, form, home, presets, run, shared_run
-from pages.parts.language import t, versions
+from pages.parts.language import t
 from pages.parts.safe import plain
-from research.__main__ import EXAMPLE
 from research.errors import REFUSED
 
 home.start_with_app()
@@ -23,8 +22,7 @@ if shown := st.query_params.get("run"):
     st.stop()
 
 again = asked.arrive()
-if st.session_state.get("question", EXAMPLE) in versions(EXAMPLE):
-    st.session_state["question"] = t(EXAMPLE)
+asked.example("question")
 with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
     question = st.text_area(
         t("Question"), key="question", height="content", persist_state="session", label_visibility="collapsed",

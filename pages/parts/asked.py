@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts import head, home, presets
-from pages.parts.language import t
+from pages.parts.language import t, versions
 from pages.parts.safe import plain
+from research.__main__ import EXAMPLE
 from research.errors import REFUSED
 from research.presets import fit, of
 from research.store import RunRow
@@ -25,6 +26,16 @@ def address() -> None:
     if st.session_state.get("address") not in (None, told):
         st.query_params.from_dict(told)
     st.session_state["address"] = told
+
+
+def example(box: str, first: str = "") -> None:
+    """Fill an empty page's question box with `first`, or with the example in the language of the page.
+
+    Set only where that changes something: a box that is set takes away what is being typed.
+    """
+    written = st.session_state.setdefault(box, first or t(EXAMPLE))
+    if written != t(EXAMPLE) and written in versions(EXAMPLE):
+        st.session_state[box] = t(EXAMPLE)
 
 
 def way_back() -> None:

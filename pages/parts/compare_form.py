@@ -7,11 +7,10 @@ from typing import Any, Final
 import streamlit as st
 from msgspec import Struct
 
-from pages.parts import compare_recipe, compare_saved, folders, form, home, memory_choices
-from pages.parts.language import t, versions
+from pages.parts import asked, compare_recipe, compare_saved, folders, form, home, memory_choices
+from pages.parts.language import t
 from pages.parts.safe import plain
 from pages.parts.words import between, money
-from research.__main__ import EXAMPLE
 from research.comparing import MOST, compare
 from research.errors import REFUSED, ConfigError
 from research.estimate import Estimate, estimate
@@ -31,9 +30,7 @@ class Asked(Struct, frozen=True):
 
 def box() -> Asked:
     """The question with the button: what a stranger needs."""
-    st.session_state.setdefault(BOX, st.query_params.get("question") or st.session_state.get("question") or EXAMPLE)
-    if st.session_state[BOX] in versions(EXAMPLE):
-        st.session_state[BOX] = t(EXAMPLE)
+    asked.example(BOX, st.query_params.get("question") or st.session_state.get("question") or "")
     with st.form("compare", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         question = st.text_area(
             t("Question"), key=BOX, height="content", persist_state="session", label_visibility="collapsed",
