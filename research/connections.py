@@ -72,10 +72,11 @@ class _Late:
         """Hang up when this takes too long; the event says that it did."""
         late = threading.Event()
         with self._lock:
-            self._read[connection] = time.monotonic() + END_S, late
             if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="replies-that-end", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._watch, name="replies-that-end", daemon=True)
+                thread.start()  # it waits for the lock, and finds something to do
+                self._thread = thread
+            self._read[connection] = time.monotonic() + END_S, late
         try:
             yield late
         finally:
