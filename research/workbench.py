@@ -102,7 +102,7 @@ class Workbench:
     def embedder(self) -> Embedder:
         from research import embedders
 
-        return embedders.create(self.settings.embedder)
+        return embedders.shared(self.settings.embedder)
 
     @cached_property
     def library(self) -> Library:

@@ -9,6 +9,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from research.errors import ConfigError
@@ -48,6 +49,15 @@ def create(name: str) -> Embedder:
     if model and model != name:
         return SentenceTransformerEncoder(model)
     raise ConfigError(f"unknown encoder {name!r}; known: {', '.join(known())}")
+
+
+@lru_cache(maxsize=4)
+def shared(name: str) -> Embedder:
+    """The encoder of that name which all workbenches of this process use: to load one takes a second, and its memory.
+
+    Raises `ConfigError` as `create`.
+    """
+    return create(name)
 
 
 class BatchEncoder(ABC):
