@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from research import embedders
 from research.errors import ConfigError
+from research.settings import load
+from research.workbench import Workbench
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -205,6 +207,8 @@ PRELUDE = """
 import sys
 from research.embedders import create, known
 from research.errors import ConfigError
+from research.settings import load
+from research.workbench import Workbench
 
 def forbid_network():
     def refuse(event, arguments):
@@ -227,3 +231,8 @@ def run(script: str, first_on_path: Path | None = None) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_all_workbenches_of_a_process_use_one(tmp_path: Path) -> None:
+    benches = [Workbench(load(home=tmp_path / name)) for name in ("one", "other")]
+    assert len({id(bench.embedder) for bench in benches}) == 1
