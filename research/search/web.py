@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -17,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from pydantic import SecretStr
 
-from research import decoding
+from research import crew, decoding
 from research.errors import ConfigError, ToolError
 from research.registry import searcher
 from research.search import csl
@@ -258,7 +257,7 @@ def gather(searchers: Sequence[Searcher], ask: Ask) -> Gathered:
     for one in searchers:
         name = getattr(one, "name", "library")
         named[name if name not in named else f"{name} {len(named) + 1}"] = one
-    futures = {name: _start(partial(_find, one, ask), name) for name, one in named.items()}
+    futures = {name: _start(partial(_find, one, ask)) for name, one in named.items()}
     found, failed = {}, {}
     for name, future in futures.items():
         try:
@@ -278,8 +277,8 @@ def _find(one: Searcher, ask: Ask) -> Found:
     return Found(tuple(passage for passage in found if not ask.site or _on_site(passage.url, ask.site, ask.host)))
 
 
-def _start(work: Callable[[], Found], name: str) -> Future[Found]:
-    """In a thread that does not keep the process alive."""
+def _start(work: Callable[[], Found]) -> Future[Found]:
+    """In a thread of its own."""
     future: Future[Found] = Future()
 
     def run() -> None:
@@ -288,8 +287,7 @@ def _start(work: Callable[[], Found], name: str) -> Future[Found]:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             future.set_exception(error)
 
-    context = copy_context()  # in it, whether the call is still wanted
-    threading.Thread(target=context.run, args=(run,), name=f"search-{name}", daemon=True).start()
+    crew.begin(partial(copy_context().run, run))  # in the context, whether the call is still wanted
     return future
 
 
