@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import sys
 import threading
 from typing import TYPE_CHECKING
 
+from research.background import Background
 from research.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -27,36 +26,25 @@ class Renewal:
         self.error = ""
         """Why it ended too early, in words."""
         self._memory = memory
-        self._guard = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._closing = threading.Event()
+        self._background = Background("renew-memory", self._work)
 
     @property
     def running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        return self._background.running
 
     def start(self) -> threading.Thread:
         """Begin, or go on; the thread that is at work already if there is one."""
-        with self._guard:
-            if self._thread is None or not self._thread.is_alive():
-                self.done, self.total, self.error = 0, 0, ""
-                self._thread = threading.Thread(target=self._work, name="renew-memory", daemon=True)
-                self._thread.start()
-            return self._thread
+        if not self.running:
+            self.done, self.total, self.error = 0, 0, ""
+        return self._background.start()
 
     def close(self) -> None:
         """Break it off and wait for the entries in hand; it does not start again."""
-        self._closing.set()
-        with self._guard:
-            thread = self._thread
-        if thread is not None:
-            thread.join()
+        self._background.close()
 
-    def _work(self) -> None:
-        if sys.platform == "linux":  # where each thread has a priority of its own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+    def _work(self, closing: threading.Event) -> None:
         try:
-            self._memory.reembed(self._report, self._closing)
+            self._memory.reembed(self._report, closing)
         except (WorkbenchError, sqlite3.Error, OSError) as error:
             self.error = str(error)
 

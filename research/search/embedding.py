@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 
+from research.background import Background
 from research.errors import ConfigError
 from research.search.file import LibraryFile
 from research.search.indexing import Progress, quiet
@@ -22,10 +21,7 @@ class Embedding:
     def __init__(self, library: LibraryFile, embedder: Embedder) -> None:
         self._library = library
         self._embedder = embedder
-        self._guard = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._again = False
-        self._closing = threading.Event()
+        self._background = Background("embedding", self._keep_making)
         self.error = ""
         """Why the encoder could make no vectors in the background."""
 
@@ -51,36 +47,17 @@ class Embedding:
 
     def start(self) -> threading.Thread:
         """Run `make` in the background, at low priority, until nothing is missing or `close`."""
-        with self._guard:
-            if self._thread is not None and self._thread.is_alive():
-                self._again = True
-            else:
-                self._again = False
-                self._thread = threading.Thread(target=self._keep_making, name="embedding", daemon=True)
-                self._thread.start()
-            return self._thread
+        return self._background.start(again=True)
 
     def close(self) -> None:
         """Stop the background work and wait for it; what is done is kept."""
-        self._closing.set()
-        with self._guard:
-            thread = self._thread
-        if thread is not None:
-            thread.join()
+        self._background.close()
 
-    def _keep_making(self) -> None:
-        if sys.platform == "linux":  # where each thread has a priority of its own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        while True:
-            try:
-                self.make(stop=self._closing)
-            except ConfigError as error:
-                self.error = str(error)
-            with self._guard:
-                if not self._again or self._closing.is_set():
-                    self._thread = None
-                    return
-                self._again = False
+    def _keep_making(self, closing: threading.Event) -> None:
+        try:
+            self.make(stop=closing)
+        except ConfigError as error:
+            self.error = str(error)
 
     def _make(self, progress: Progress, stop: threading.Event) -> int:
         connection, encoder = self._library.connection(), self._embedder.id

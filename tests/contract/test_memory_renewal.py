@@ -92,7 +92,7 @@ def test_broken_off_it_goes_on_where_it_was(memory: Callable[[Embedder], Memory]
     assert encoder.asked.wait(30)
     closing = threading.Thread(target=renewal.close)
     closing.start()
-    assert renewal._closing.wait(30)  # what `close` says before it waits
+    assert renewal._background.closing.wait(30)  # what `close` says before it waits
     encoder.go.set()
     closing.join(60)
     first = encoder.encoded
@@ -136,4 +136,4 @@ def test_another_encoder_in_the_settings_ends_the_work_for_the_one_before(
     )
     bench.reload()
     assert bench.settings.embedder != "universal"
-    assert before._closing.is_set() and bench.renewal is not before
+    assert before._background.closing.is_set() and bench.renewal is not before

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LAYERS = [
-    {"errors", "types", "text", "cells", "cancel", "crew", "connections", "decoding", "http",
+    {"errors", "types", "text", "cells", "cancel", "crew", "background", "connections", "decoding", "http",
      "redaction", "fragments", "wire"},
     {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
      "addresses", "served", "keys"},
