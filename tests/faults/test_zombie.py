@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import threading
+from contextlib import closing
 from pathlib import Path
 
 from research import events as e
@@ -14,6 +16,20 @@ from research.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import command, environment
 from tests.player import QUESTION, Player, lap_of
+
+
+def stop(pid: int, file: Path) -> None:
+    """Let a child stand still, at a moment when it keeps nobody from writing."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        os.waitpid(pid, os.WUNTRACED)
+        with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+            else:
+                return
 
 
 def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path) -> None:
@@ -40,7 +56,7 @@ def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived[0].wait(60)
-        os.kill(process.pid, signal.SIGSTOP)
+        stop(process.pid, home / "workbench.sqlite")
         bench.engine.go_on(run_id)
         assert arrived[1].wait(60)
         os.kill(process.pid, signal.SIGCONT)
