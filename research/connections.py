@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
-from socket import SHUT_RDWR, socket
+from socket import SHUT_RDWR
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
@@ -49,9 +49,8 @@ def ended(response: httpx2.Response, rest: Iterator[object]) -> bool:
     """
     import httpx2
 
-    connection = response.extensions["network_stream"].get_extra_info("socket")
     # The reply is whole; only its connection may be lost.
-    with _LATE.watching(connection) as late, suppress(httpx2.RequestError):
+    with _LATE.watching(response) as late, suppress(httpx2.RequestError):
         deque(rest, 0)
     return not late.is_set()
 
@@ -64,11 +63,12 @@ class _Late:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._read: dict[socket, tuple[float, threading.Event]] = {}
+        # By reader: where one has just read to the end, the next already reads a reply of the same connection.
+        self._read: dict[threading.Event, tuple[float, httpx2.Response]] = {}
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def watching(self, connection: socket) -> Iterator[threading.Event]:
+    def watching(self, response: httpx2.Response) -> Iterator[threading.Event]:
         """Hang up when this takes too long; the event says that it did."""
         late = threading.Event()
         with self._lock:
@@ -76,12 +76,12 @@ class _Late:
                 thread = threading.Thread(target=self._watch, name="replies-that-end", daemon=True)
                 thread.start()  # it waits for the lock, and finds something to do
                 self._thread = thread
-            self._read[connection] = time.monotonic() + END_S, late
+            self._read[late] = time.monotonic() + END_S, response
         try:
             yield late
         finally:
             with self._lock:
-                del self._read[connection]
+                del self._read[late]
 
     def _watch(self) -> None:
         while True:
@@ -91,9 +91,11 @@ class _Late:
                     self._thread = None
                     return
                 now = time.monotonic()
-                for connection, (until, late) in self._read.items():
-                    if now > until and not late.is_set():
+                for late, (until, response) in self._read.items():
+                    # One that is closed was read to its end: its connection may be somebody else's by now.
+                    if now > until and not late.is_set() and not response.is_closed:
                         late.set()
+                        connection = response.extensions["network_stream"].get_extra_info("socket")
                         # Closing a socket does not wake up who reads from it.
                         with suppress(OSError):  # the server was quicker
                             connection.shutdown(SHUT_RDWR)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
+from research import connections
 from research.models.anthropic import AnthropicModel
 from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Model, Request
@@ -67,3 +73,66 @@ def test_a_complete_reply_counts_whatever_happens_to_its_connection(kind: type[F
     with kind([FakeReply("Paris", reset_after=-2), FakeReply("Lyon")]) as server:
         model = model_of(server)
         assert [said(model), said(model)] == ["Paris", "Lyon"]
+
+
+class Reading:
+    """A reply of a connection, which is read to its end once `go` is set; `is_closed` when it was."""
+
+    def __init__(self, connection: socket.socket, *, is_closed: bool = False) -> None:
+        self.is_closed = is_closed
+        self.extensions = {"network_stream": self}
+        self.begun, self.go = threading.Event(), threading.Event()
+        self._connection = connection
+
+    def get_extra_info(self, name: str) -> socket.socket:
+        return self._connection
+
+    def rest(self) -> Iterator[Any]:
+        self.begun.set()
+        assert self.go.wait(30)
+        yield from ()
+
+
+def ended(reading: Reading) -> bool:
+    return connections.ended(reading, reading.rest())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    with ExitStack() as stack:
+        ours, theirs = socket.socketpair()
+        yield stack.enter_context(ours), stack.enter_context(theirs)
+
+
+def test_the_next_reader_of_a_connection_may_begin_before_the_last_has_left(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "END_S", 5.0)
+    first, second = Reading(pair[0]), Reading(pair[0])
+    with ThreadPoolExecutor(2) as pool:
+        both = []
+        for each in (first, second):
+            both.append(pool.submit(ended, each))
+            assert each.begun.wait(30)
+        for each, done in zip((first, second), both, strict=True):
+            each.go.set()
+            assert done.result(30)
+
+
+def test_nobody_hangs_up_on_who_has_the_connection_next(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has read to the end may be kept waiting by a busy machine."""
+    monkeypatch.setattr(connections, "END_S", 0.01)
+    other, far = socket.socketpair()
+    slow, stuck = Reading(pair[0], is_closed=True), Reading(other)
+    with other, far, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(ended, slow)
+        assert slow.begun.wait(30)
+        second = pool.submit(ended, stuck)
+        assert far.recv(1) == b""  # hung up on: both were looked at
+        pair[0].sendall(b"more")
+        assert pair[1].recv(4) == b"more"
+        slow.go.set()
+        stuck.go.set()
+        assert (first.result(30), second.result(30)) == (True, False)
