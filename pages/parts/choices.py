@@ -22,7 +22,7 @@ from research.workbench import Workbench
 
 EVERYTHING = Choices.__struct_fields__
 DRAWS_S: Final = 3.0
-"""A browser has drawn what it was sent by then; nobody has looked at it and put a value back."""
+"""A browser has drawn by then what it was sent."""
 
 
 def place(framework: str, context: str = "") -> str:
@@ -39,13 +39,27 @@ class Filling:
 
     def __init__(self, values: dict[str, Any], before: Filling | None) -> None:
         self.values = values
-        self.old = {key: [st.session_state.get(key)] for key in values}
+        state = st.session_state
+        self.old = {key: [state.get(key)] for key in values}
         """What may still come from the browser for each of them."""
         if before:
             for key in self.old.keys() & before.values.keys():
                 self.old[key] += [*before.old[key], before.values[key]]
+        self.new = [key for key, value in values.items() if key in state and value not in self.old[key]]
+        """Widgets that are there and change."""
         self.drawn: float | None = None
         """When the page was first drawn with all of them, on the monotonic clock; a click may end a run of it half-way."""
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the browser shows them, or has had the time to.
+
+        Who changes his mind changes one of them at a time.
+        """
+        if self.drawn is None:
+            return False
+        behind = [key for key in self.new if st.session_state.get(key) in self.old[key]]
+        return len(behind) < 2 or time.monotonic() - self.drawn > DRAWS_S
 
 
 def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
@@ -65,7 +79,7 @@ def begin() -> None:
     filling: Filling | None = st.session_state.get("filling")
     if filling is None:
         return
-    if filling.drawn is not None and time.monotonic() - filling.drawn > DRAWS_S:
+    if filling.arrived:
         del st.session_state["filling"]
         return
     for key, value in filling.values.items():

@@ -60,6 +60,17 @@ def test_a_preset_chosen_is_the_recipe_that_runs(visit: Visit, home: Path, prese
     assert given.items() <= wanted.options.items()
 
 
+def test_who_changes_his_mind_right_after_a_preset_gets_what_he_had_before(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    before = app.radio(key="framework").value
+    choose(app, "Deep")
+    assert app.radio(key="framework").value != before
+    app.radio(key="framework").set_value(before).run()
+    assert app.radio(key="framework").value == before
+    app.number_input(key="budget-tokens").set_value(None).run()
+    assert app.number_input(key="budget-tokens").value is None
+
+
 def test_a_preset_leaves_the_model_and_says_what_it_goes_without(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.session_state["known-models"] = ["scripted:mine.jsonl"]
