@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 from research.database import connected, migrated, pool
 from research.errors import ConfigError
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.shelf import WEIGHED, Kept, full, rarest
+from research.memory.shelf import WEIGHED, Kept, conditions, full, rarest
 from research.memory.tsvectors import FIELDS, RANKED, cut, indexed
 from research.search.shelves import storable
 
@@ -290,24 +290,8 @@ class PostgresShelf:
         return {row[0]: _entry(*row[1:]) for row in self._rows(query, encoder, limit)}
 
 
-def _where(filters: Filters) -> tuple[str, tuple[Any, ...]]:
-    conditions = ["forgotten IS NULL"]
-    parameters: list[Any] = []
-    wanted = {"kind": filters.kinds, "run": filters.runs, "provenance": filters.provenance}
-    for column, values in wanted.items():
-        if values:
-            conditions.append(f"{column} = ANY(%s)")
-            parameters.append(_among(values))
-    if filters.tags:
-        conditions.append("tags && %s::text[]")
-        parameters.append(_among(filters.tags))
-    for sign, bound in ((">=", filters.since), ("<", filters.until)):
-        if bound is not None:
-            conditions.append(f"time {sign} %s")
-            parameters.append(bound)
-    if filters.pinned:
-        conditions.append("pinned")
-    return " AND ".join(conditions), tuple(parameters)
+def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    return conditions(filters, _among, mark="%s", listed="= ANY(%s)", tagged="tags && %s::text[]")
 
 
 def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:

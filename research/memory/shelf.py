@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import Final, Protocol
@@ -141,3 +141,28 @@ def full(capacity: int) -> ConfigError:
         f"the memory is full: it holds {capacity:,} entries and all are pinned; unpin or forget some, "
         "or let it hold more"
     )
+
+
+def conditions(
+    filters: Filters, among: Callable[[Iterable[str]], object], *, mark: str, listed: str, tagged: str
+) -> tuple[str, tuple[object, ...]]:
+    """What SQL asks of an entry that fits and was not forgotten, with its parameters.
+
+    `mark` stands for one value; `listed`, after a column, says that it has one of several; `tagged` that the entry has one
+    of several tags.  `among` makes a parameter of several.
+    """
+    found, parameters = ["forgotten IS NULL"], list[object]()
+    for column, values in {"kind": filters.kinds, "run": filters.runs, "provenance": filters.provenance}.items():
+        if values:
+            found.append(f"{column} {listed}")
+            parameters.append(among(values))
+    if filters.tags:
+        found.append(tagged)
+        parameters.append(among(filters.tags))
+    for sign, bound in ((">=", filters.since), ("<", filters.until)):
+        if bound is not None:
+            found.append(f"time {sign} {mark}")
+            parameters.append(bound)
+    if filters.pinned:
+        found.append("pinned")
+    return " AND ".join(found), tuple(parameters)

@@ -15,7 +15,7 @@ from research import decoding
 from research.database import WAIT_S, opened
 from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.shelf import WEIGHED, WEIGHTS, Kept, full, rarest
+from research.memory.shelf import WEIGHED, WEIGHTS, Kept, conditions, full, rarest
 from research.search.shelves import storable
 from research.text import segment
 
@@ -258,24 +258,9 @@ class SqliteShelf:
             return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(query, (encoder, limit))}
 
 
-def _where(filters: Filters) -> tuple[str, tuple[Any, ...]]:
-    conditions = ["forgotten IS NULL"]
-    parameters: list[Any] = []
-    wanted = {"kind": filters.kinds, "run": filters.runs, "provenance": filters.provenance}
-    for column, values in wanted.items():
-        if values:
-            conditions.append(f"{column} IN {_LISTED}")
-            parameters.append(_among(values))
-    if filters.tags:
-        conditions.append(f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})")
-        parameters.append(_among(filters.tags))
-    for sign, bound in ((">=", filters.since), ("<", filters.until)):
-        if bound is not None:
-            conditions.append(f"time {sign} ?")
-            parameters.append(bound)
-    if filters.pinned:
-        conditions.append("pinned")
-    return " AND ".join(conditions), tuple(parameters)
+def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    return conditions(filters, _among, mark="?", listed=f"IN {_LISTED}",
+                      tagged=f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})")  # fmt: skip
 
 
 def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
