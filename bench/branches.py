@@ -1,10 +1,10 @@
-"""What it gains to run at once: `parallel` with n branches beside n runs one after the other; prints one Markdown table.
+"""Measure the gain of running at once: `parallel` with n branches against n runs one after the other.
 
     python -m bench.branches [--branches 2 4 8] [--rounds 20]
 
-Against a model of 200 ms with a tool of 50 ms (`bench.provider`), so that there is something to wait for; the branches are
-`react` / `full`, as are the runs they are compared with.  Efficiency is the speed-up of what could be had: one run of
-`parallel` also asks once more, for the synthesis.
+The model takes 200 ms and the tool 50 ms (`bench.provider`), so that there is something to wait for.  The branches and the
+runs they are compared with are `react` / `full`.  Efficiency is the speed-up as a share of the possible one; `parallel`
+also makes one more request, for the synthesis.  Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LLM_MS, TOOL_MS = 200, 50
 
 
 def lines(branches: Sequence[int], rounds: int, llm_ms: float = LLM_MS, tool_ms: float = TOOL_MS) -> Iterator[str]:
-    """The table."""
+    """Return the rows of the table."""
     rows = []
     with tempfile.TemporaryDirectory() as folder, provider(llm_ms) as port:
         ours = Ours(Path(folder), port, tool_ms / 1_000)
@@ -29,9 +29,11 @@ def lines(branches: Sequence[int], rounds: int, llm_ms: float = LLM_MS, tool_ms:
         ours.run(ours.recipe("react/full", 1))
         for n in branches:
             options = {
-                "framework.n": n, "framework.concurrency": n, "framework.branch": "react",
+                "framework.n": n,
+                "framework.concurrency": n,
+                "framework.branch": "react",
                 "framework.rounds": rounds + 2,
-            }  # fmt: skip
+            }
             at_once = ours.bench.recipe(framework="parallel", model=f"openai:rounds-{rounds}", options=options)
             together = ours.run(at_once)[1]
             one_by_one = sum(ours.run(single)[1] for _ in range(n))

@@ -1,10 +1,10 @@
-"""How well the citation checker tells true claims from planted lies: python -m bench.citations [FILE] [--quiet]
+"""Measure how well the citation checker tells true claims from false ones: python -m bench.citations [FILE] [--quiet]
 
-Claims about the Factbook are made here, half of them corrupted, for a development half and a held-out half that has
-other wording and other countries; claims about invented prose are read from tests/data/claims_prose*.jsonl, or from
-FILE.  With --quiet nothing is printed but totals and counts by kind, as a file that must stay unseen asks for.  Last comes
-the table of docs/citations.md, with a row for each set.  Strict: any status but `supported` counts as flagged.  Lenient:
-`unsupported` and `dead` do.
+The bench makes claims about the Factbook, half of them corrupted, for a development half and a held-out half with other
+wordings and other countries.  It reads claims about invented prose from tests/data/claims_prose*.jsonl, or from FILE.
+With --quiet it prints only totals and counts by kind, as a file that must stay unseen requires.  The table of
+docs/citations.md comes last, with a row for each set.  Strict: any status but `supported` counts as flagged.  Lenient:
+only `unsupported` and `dead` do.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from msgspec import Struct
 
 from bench.printing import table
 from research.citations import check
-from research.embedders import create
-from research.search.factbook import Document, documents
+from research.search.embedders import create
+from research.search.library.factbook import Document, documents
 from research.types import Embedder, Source
 
 DATA = Path(__file__).parents[1] / "tests/data"
 SEEN = ("dev", "prose", "prose2")
-"""Sets that rules were written with a look at."""
+"""Sets that the authors of the rules have looked at."""
 PAGE = 4_000
 """Characters of a page that a tool shows."""
 
 
 class Claim(Struct, frozen=True):
-    """A sentence with its marks, the sources of the run, and what was done to it (empty: nothing)."""
+    """A sentence with its marks, the sources of the run, and how the sentence was corrupted (empty if it is true)."""
 
     text: str
     sources: tuple[Source, ...]
     corruption: str = ""
     kind: str = ""
-    """Of a true claim: what it asks of the checker."""
+    """For a true claim: the ability that it requires of the checker."""
 
 
 class Asserted(Struct, frozen=True):
-    """A claim of a prose file; `kind` says what was done to a false one, and maybe what a true one asks for."""
+    """A claim of a prose file; `kind` names the corruption of a false claim, or the ability that a true one requires."""
 
     text: str
     true: bool
@@ -63,135 +63,186 @@ class Told(Struct, frozen=True):
 
 
 class Attribute(Struct, frozen=True):
-    """A fact that many countries have, and the ways to say it: `{c}` country, `{v}` value, `{y}` year."""
+    """A fact that many countries have, and the ways to state it: `{c}` country, `{v}` value, `{y}` year."""
 
     section: str
     line: str
-    """Regular expression with the groups `v` (the value with its unit) and maybe `y`."""
+    """Regular expression with the groups `v` (the value with its unit) and, optionally, `y`."""
     dev: tuple[str, ...]
     held: tuple[str, ...]
     wrong: tuple[str, ...] = ()
-    """Wordings that make it a claim about something else, which the page has another value for."""
+    """Wordings that change the subject of the claim to one for which the page has another value."""
 
 
 _Y = r" \((?P<y>20\d\d) est\.\)"
 ATTRIBUTES = {
     "population": Attribute(
-        "people-and-society", rf"Population, total: (?P<v>[\d,]+){_Y}",
-        ("{c} has a population of {v}.", "As of {y}, {v} people live in {c}.", "{c}'s population stood at {v} in {y}.", "{c}{y}年的人口为{v}。"),  # noqa: E501
-        ("The population of {c} was put at {v} in {y}.", "{c} is home to {v} people.", "With {v} inhabitants, {c} is a country of note.", "{y}年，{c}总人口为{v}。"),  # noqa: E501
+        "people-and-society",
+        rf"Population, total: (?P<v>[\d,]+){_Y}",
+        (
+            "{c} has a population of {v}.",
+            "As of {y}, {v} people live in {c}.",
+            "{c}'s population stood at {v} in {y}.",
+            "{c}{y}年的人口为{v}。",
+        ),
+        (
+            "The population of {c} was put at {v} in {y}.",
+            "{c} is home to {v} people.",
+            "With {v} inhabitants, {c} is a country of note.",
+            "{y}年，{c}总人口为{v}。",
+        ),
         ("{c} has {v} male inhabitants.", "The female population of {c} is {v}."),
     ),
     "median age": Attribute(
-        "people-and-society", rf"Median age, total: (?P<v>[\d.]+ years){_Y}",
+        "people-and-society",
+        rf"Median age, total: (?P<v>[\d.]+ years){_Y}",
         ("The median age in {c} is {v}.", "In {y}, {c}'s median age was {v}."),
         ("{c} had a median age of {v} in {y}.", "Half the people of {c} are older than the median age of {v}."),
         ("Life expectancy at birth in {c} is {v}.", "The median age of women in {c} is {v}."),
     ),
     "life expectancy": Attribute(
-        "people-and-society", rf"Life expectancy at birth, total population: (?P<v>[\d.]+ years){_Y}",
-        ("Life expectancy at birth in {c} is {v}.", "People in {c} have a life expectancy of {v}, according to {y} estimates."),
+        "people-and-society",
+        rf"Life expectancy at birth, total population: (?P<v>[\d.]+ years){_Y}",
+        (
+            "Life expectancy at birth in {c} is {v}.",
+            "People in {c} have a life expectancy of {v}, according to {y} estimates.",
+        ),
         ("A child born in {c} can expect to live {v}.", "In {y} life expectancy in {c} reached {v}."),
         ("The median age in {c} is {v}.", "Women in {c} have a life expectancy at birth of {v}."),
     ),
     "birth rate": Attribute(
-        "people-and-society", rf"Birth rate: (?P<v>[\d.]+) births/1,000 population{_Y}",
+        "people-and-society",
+        rf"Birth rate: (?P<v>[\d.]+) births/1,000 population{_Y}",
         ("{c} records {v} births per 1,000 people a year.", "The birth rate of {c} was {v} per 1,000 in {y}."),
         ("{c}'s birth rate is {v} per thousand.", "For every 1,000 people in {c} there were {v} births in {y}."),
         ("{c} records {v} deaths per 1,000 people a year.", "The death rate of {c} is {v} per 1,000."),
     ),
     "area": Attribute(
-        "geography", r"Area, total: (?P<v>[\d,]+ sq km)$",
+        "geography",
+        r"Area, total: (?P<v>[\d,]+ sq km)$",
         ("{c} covers {v}.", "The total area of {c} is {v}."),
         ("{c} has a total area of {v}.", "At {v}, {c} is neither the largest nor the smallest state."),
         ("Water covers {v} of {c}.", "{c} has a coastline of {v}."),
     ),
     "coastline": Attribute(
-        "geography", r"Coastline: (?P<v>[\d,.]+ km)$",
+        "geography",
+        r"Coastline: (?P<v>[\d,.]+ km)$",
         ("{c} has a coastline of {v}.", "The coast of {c} is {v} long."),
         ("{c}'s coastline stretches for {v}.", "The coastline of {c} measures {v}."),
         ("{c} has land boundaries of {v}.", "The total area of {c} is {v}."),
     ),
     "gdp": Attribute(
-        "economy", rf"Real GDP \(purchasing power parity\) 20\d\d: (?P<v>\$[\d.]+ (?:billion|trillion)){_Y}",
+        "economy",
+        rf"Real GDP \(purchasing power parity\) 20\d\d: (?P<v>\$[\d.]+ (?:billion|trillion)){_Y}",
         ("Real GDP of {c} at purchasing power parity was {v} in {y}.", "In {y}, {c}'s real GDP (PPP) came to {v}."),
-        ("{c}'s economy was worth {v} in real GDP at purchasing power parity in {y}.", "In {y} the real GDP of {c} amounted to {v} (PPP).", "{y}年{c}的实际GDP（购买力平价）为{v}。"),  # noqa: E501
+        (
+            "{c}'s economy was worth {v} in real GDP at purchasing power parity in {y}.",
+            "In {y} the real GDP of {c} amounted to {v} (PPP).",
+            "{y}年{c}的实际GDP（购买力平价）为{v}。",
+        ),
         ("GDP of {c} at the official exchange rate was {v} in {y}.",),
     ),
     "growth": Attribute(
-        "economy", rf"Real GDP growth rate 20\d\d: (?P<v>\d[\d.]*%){_Y}",
-        ("Real GDP of {c} grew by {v} in {y}.", "{c}'s real GDP growth rate was {v} in {y}.", "{y}年{c}的实际GDP增长率为{v}。"),
+        "economy",
+        rf"Real GDP growth rate 20\d\d: (?P<v>\d[\d.]*%){_Y}",
+        (
+            "Real GDP of {c} grew by {v} in {y}.",
+            "{c}'s real GDP growth rate was {v} in {y}.",
+            "{y}年{c}的实际GDP增长率为{v}。",
+        ),
         ("The economy of {c} grew {v} in {y}.", "In {y} {c} recorded real GDP growth of {v}."),
         ("Consumer prices in {c} rose by {v} in {y}.", "Real GDP of {c} shrank by {v} in {y}."),
     ),
     "inflation": Attribute(
-        "economy", rf"Inflation rate \(consumer prices\) 20\d\d: (?P<v>\d[\d.]*%){_Y}",
+        "economy",
+        rf"Inflation rate \(consumer prices\) 20\d\d: (?P<v>\d[\d.]*%){_Y}",
         ("Consumer price inflation in {c} was {v} in {y}.", "{c}'s inflation rate stood at {v} in {y}."),
         ("In {y} consumer prices in {c} rose {v}.", "Inflation in {c} averaged {v} in {y}."),
         ("The unemployment rate in {c} was {v} in {y}.", "Real GDP of {c} grew by {v} in {y}."),
     ),
     "unemployment": Attribute(
-        "economy", rf"Unemployment rate 20\d\d: (?P<v>\d[\d.]*%){_Y}",
-        ("{c}'s unemployment rate was {v} in {y}.", "In {y} {v} of the labour force of {c} had no job (unemployment rate)."),
+        "economy",
+        rf"Unemployment rate 20\d\d: (?P<v>\d[\d.]*%){_Y}",
+        (
+            "{c}'s unemployment rate was {v} in {y}.",
+            "In {y} {v} of the labour force of {c} had no job (unemployment rate).",
+        ),
         ("Unemployment in {c} stood at {v} in {y}.", "The {y} unemployment rate of {c} was {v}."),
         ("The inflation rate of {c} was {v} in {y}.", "Youth unemployment in {c} was {v} in {y}."),
     ),
     "electricity exports": Attribute(
-        "energy", rf"Electricity, exports: (?P<v>[\d.,]+ (?:million |billion )kWh){_Y}",
+        "energy",
+        rf"Electricity, exports: (?P<v>[\d.,]+ (?:million |billion )kWh){_Y}",
         ("{c} exported {v} of electricity in {y}.", "Electricity exports of {c} came to {v} in {y}."),
         ("In {y} {c} sold {v} of electricity abroad as exports.", "{c}'s exports of electricity reached {v} in {y}."),
         ("{c} imported {v} of electricity in {y}.", "Electricity consumption in {c} was {v} in {y}."),
     ),
     "electricity consumption": Attribute(
-        "energy", rf"Electricity, consumption: (?P<v>[\d.,]+ (?:million |billion )kWh){_Y}",
+        "energy",
+        rf"Electricity, consumption: (?P<v>[\d.,]+ (?:million |billion )kWh){_Y}",
         ("{c} consumed {v} of electricity in {y}.", "Electricity consumption in {c} was {v} in {y}."),
         ("In {y} {c} used {v} of electricity.", "Consumption of electricity in {c} amounted to {v} in {y}."),
         ("{c} imported {v} of electricity in {y}.", "Transmission losses of electricity in {c} came to {v} in {y}."),
     ),
     "internet": Attribute(
-        "communications", rf"Internet users, percent of population: (?P<v>\d[\d.]*%){_Y}",
+        "communications",
+        rf"Internet users, percent of population: (?P<v>\d[\d.]*%){_Y}",
         ("{v} of the population of {c} use the internet.", "In {y} {v} of people in {c} were internet users."),
-        ("Internet users made up {v} of {c}'s population in {y}.", "{v} of {c}'s people were online (internet users) in {y}."),
+        (
+            "Internet users made up {v} of {c}'s population in {y}.",
+            "{v} of {c}'s people were online (internet users) in {y}.",
+        ),
     ),
     "urban": Attribute(
-        "environment", r"Urbanization, urban population: (?P<v>\d[\d.]*%) of total population \((?P<y>20\d\d)\)",
+        "environment",
+        r"Urbanization, urban population: (?P<v>\d[\d.]*%) of total population \((?P<y>20\d\d)\)",
         ("{v} of the population of {c} is urban.", "In {y} {v} of {c}'s people lived in cities."),
         ("The urban population of {c} was {v} of the total in {y}.", "{c} had an urban share of {v} in {y}."),
         ("{v} of the population of {c} is rural.", "Forest covers {v} of {c}."),
     ),
     "forest": Attribute(
-        "environment", rf"Land use, forest: (?P<v>\d[\d.]*%){_Y}",
+        "environment",
+        rf"Land use, forest: (?P<v>\d[\d.]*%){_Y}",
         ("Forest covers {v} of the land of {c}.", "In {y} {v} of {c} was forest."),
         ("{c} is {v} forest, by a {y} estimate.", "Forests make up {v} of land use in {c}."),
         ("Agricultural land makes up {v} of {c}.", "Arable land covers {v} of {c}."),
     ),
     "railways": Attribute(
-        "transportation", r"Railways, total: (?P<v>[\d,]+ km) \((?P<y>20\d\d)\)",
+        "transportation",
+        r"Railways, total: (?P<v>[\d,]+ km) \((?P<y>20\d\d)\)",
         ("{c} has {v} of railways.", "The railways of {c} total {v}."),
         ("{c}'s rail network is {v} long.", "There are {v} of railways in {c}."),
     ),
     "military": Attribute(
-        "military-and-security", rf"Military Expenditures 20\d\d: (?P<v>\d[\d.]*%) of GDP{_Y}",
+        "military-and-security",
+        rf"Military Expenditures 20\d\d: (?P<v>\d[\d.]*%) of GDP{_Y}",
         ("{c} spent {v} of GDP on its military in {y}.", "Military expenditures of {c} were {v} of GDP in {y}."),
-        ("In {y} {c}'s military expenditure was {v} of GDP.", "{c} devoted {v} of its GDP to military spending in {y}."),
+        (
+            "In {y} {c}'s military expenditure was {v} of GDP.",
+            "{c} devoted {v} of its GDP to military spending in {y}.",
+        ),
     ),
-}  # fmt: skip
+}
 CAPITALS = {
     False: ("The capital of {c} is {v}.", "{v} is the capital of {c}."),
     True: ("{c}'s capital is {v}.", "{v}, the capital, is the seat of {c}'s government."),
 }
 INVENTED = {
     False: (
-        "{c} plans to host the next winter games.", "The national football team of {c} won the continental cup.",
-        "{c} has introduced a tax on sugar in soft drinks.", "A new bridge was opened by the prime minister of {c}.",
+        "{c} plans to host the next winter games.",
+        "The national football team of {c} won the continental cup.",
+        "{c} has introduced a tax on sugar in soft drinks.",
+        "A new bridge was opened by the prime minister of {c}.",
         "Most households in {c} own at least one bicycle.",
     ),
     True: (
-        "{c} has agreed to build a particle accelerator.", "Teachers in {c} went on strike over class sizes.",
-        "The central bank of {c} issued a digital coin for pensioners.", "Museums in {c} no longer charge an entrance fee.",
+        "{c} has agreed to build a particle accelerator.",
+        "Teachers in {c} went on strike over class sizes.",
+        "The central bank of {c} issued a digital coin for pensioners.",
+        "Museums in {c} no longer charge an entrance fee.",
         "Wolves have returned to the hills of {c}.",
     ),
-}  # fmt: skip
+}
 INVENTED_VALUES = (
     "about 4,300 bookshops",
     "17.3 million bicycles",
@@ -202,16 +253,16 @@ INVENTED_VALUES = (
 
 
 class Score(Struct, frozen=True):
-    """What came of a set."""
+    """The results of a set."""
 
     name: str
     seen: bool
-    """Rules were written with a look at it."""
+    """Whether the authors of the rules have looked at it."""
     strict: tuple[float, float]
     """Precision and recall."""
     lenient: tuple[float, float]
     wrong: int
-    """True claims that were called unsupported."""
+    """The number of true claims called unsupported."""
     true: int
 
 
@@ -224,20 +275,22 @@ class Fact(Struct, frozen=True):
 
 
 SETS: dict[str, Callable[[], list[Claim]]] = {
-    "dev": lambda: factbook(held=False), "held": lambda: factbook(held=True),
-    "prose": lambda: prose(DATA / "claims_prose.jsonl"), "prose2": lambda: prose(DATA / "claims_prose2.jsonl"),
-}  # fmt: skip
+    "dev": lambda: factbook(held=False),
+    "held": lambda: factbook(held=True),
+    "prose": lambda: prose(DATA / "claims_prose.jsonl"),
+    "prose2": lambda: prose(DATA / "claims_prose2.jsonl"),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, help="claims about prose, one source a line; instead of the sets")
-    parser.add_argument("--quiet", action="store_true", help="totals and counts by kind only")
+    parser.add_argument("file", nargs="?", type=Path, help="claims about prose, one source a line, instead of the sets")
+    parser.add_argument("--quiet", action="store_true", help="print only totals and counts by kind")
     parser.add_argument("--no-encoder", action="store_true")
     parser.add_argument("--only", choices=SETS)
     parser.add_argument("--show", type=int, default=40, help="wrong verdicts printed for each set")
     parser.add_argument(
-        "--least", type=float, default=0.0, help="exit 1 when precision or recall of dev or held is lower"
+        "--least", type=float, default=0.0, help="exit with 1 if precision or recall of dev or held is lower"
     )
     arguments = parser.parse_args()
     embedder = None if arguments.no_encoder else create("universal")
@@ -257,22 +310,32 @@ def main() -> int:
 
 
 def lines(scores: Iterable[Score]) -> str:
-    """The table of docs/citations.md."""
+    """Return the table of docs/citations.md."""
     head = (
-        "set", "seen", "precision strict", "recall strict", "precision lenient", "recall lenient",
+        "set",
+        "seen",
+        "precision strict",
+        "recall strict",
+        "precision lenient",
+        "recall lenient",
         "true ones called unsupported",
-    )  # fmt: skip
-    return table(head, [
+    )
+    return table(
+        head,
         [
-            each.name, "yes" if each.seen else "no", *(f"{figure:.3f}" for figure in (*each.strict, *each.lenient)),
-            f"{each.wrong} of {each.true}",
-        ]
-        for each in scores
-    ])  # fmt: skip
+            [
+                each.name,
+                "yes" if each.seen else "no",
+                *(f"{figure:.3f}" for figure in (*each.strict, *each.lenient)),
+                f"{each.wrong} of {each.true}",
+            ]
+            for each in scores
+        ],
+    )
 
 
 def report(name: str, claims: list[Claim], embedder: Embedder | None, quiet: bool, show: int) -> Score:
-    """Print a table of what was done to the claims.  `quiet`: the set is not to be seen."""
+    """Print a table of the corruptions; with `quiet`, no claim of the set is shown."""
     start = time.perf_counter()
     verdicts = [check(claim.text, claim.sources, embedder=embedder) for claim in claims]
     seconds = time.perf_counter() - start
@@ -291,10 +354,15 @@ def report(name: str, claims: list[Claim], embedder: Embedder | None, quiet: boo
     lies = sum((counts for kind, counts in kinds.items() if kind.split()[0] != "true"), Counter[str]())
     rows = sorted(kinds.items(), key=lambda item: (item[0].split()[0] != "true", item[0]))
     statuses = ("supported", "partial", "unsupported", "dead")
-    print(table(("done to it", "n", *statuses), [
-        [kind, str(counts.total()), *(str(counts[status]) for status in statuses)]
-        for kind, counts in [*rows, ("all true", true), ("all false", lies)]
-    ]))  # fmt: skip
+    print(
+        table(
+            ("done to it", "n", *statuses),
+            [
+                [kind, str(counts.total()), *(str(counts[status]) for status in statuses)]
+                for kind, counts in [*rows, ("all true", true), ("all false", lies)]
+            ],
+        )
+    )
 
     def scored(*passed: str) -> tuple[float, float]:
         caught = lies.total() - sum(lies[s] for s in passed)
@@ -317,7 +385,7 @@ def prose(path: Path) -> list[Claim]:
 
 
 def factbook(held: bool, count: int = 240) -> list[Claim]:
-    """True and corrupted claims in equal parts, always the same."""
+    """Return true and corrupted claims in equal parts, the same at every call."""
     pages = [page for page in documents() if page.title.split(" · ")[0] not in ("World", "European Union")]
     countries = sorted({page.title.split(" · ")[0] for page in pages})
     mine = {name for i, name in enumerate(countries) if i % 2 == held}
@@ -353,7 +421,7 @@ def read(page: Document) -> Iterator[Fact]:
 
 
 def said(fact: Fact, held: bool, dice: random.Random, value: str = "", year: str = "", country: str = "") -> str:
-    """A sentence for a fact, in one of its wordings, without mark and stop."""
+    """Return a sentence that states a fact in one of its wordings, without mark and full stop."""
     forms: Sequence[str] = (
         CAPITALS[held]
         if fact.attribute == "capital"
@@ -372,13 +440,13 @@ def said(fact: Fact, held: bool, dice: random.Random, value: str = "", year: str
 
 
 def chinese(country: str) -> str | None:
-    """What a country is called in Chinese (CLDR); None where it has no name there."""
+    """Return the Chinese name of a country (CLDR), or None if it has none."""
     english, names = Locale("en").territories, Locale("zh").territories
     return next((names[code] for code, name in english.items() if name == country and code in names), None)
 
 
 def loosely(value: str, dice: random.Random) -> str:
-    """A value as a writer may give it: as it is, or rounded by a scale word or `about`."""
+    """Return a value as a writer may state it: unchanged, or rounded with a scale word or `about`."""
     if re.fullmatch(r"[\d,]{9,}", value) and dice.random() < 0.6:
         number = int(value.replace(",", ""))
         return dice.choice(
@@ -450,7 +518,7 @@ def _lower(text: str, country: str) -> str:
 
 
 def altered(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """A digit changed, two digits exchanged, or a few percent off."""
+    """Change a digit, exchange two digits, or alter the value by a few percent."""
     if fact.attribute == "capital":
         return None
     written = re.search(r"\d[\d,.]*\d|\d", fact.value)
@@ -469,7 +537,7 @@ def altered(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim 
 
 
 def shifted(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """The decimal point moved, or million for billion."""
+    """Move the decimal point, or replace million by billion."""
     swap = {"million": "billion", "billion": "million", "trillion": "billion"}
     for old, new in swap.items():
         if old in fact.value:
@@ -482,7 +550,7 @@ def shifted(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim 
 
 
 def wrong_year(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """The value of one year told of another, of the same table where there is one."""
+    """Attribute the value of one year to another, of the same table if possible."""
     series = [
         f for f in facts[fact.attribute] if f.country == fact.country and f.year != fact.year and f.value != fact.value
     ]
@@ -499,7 +567,7 @@ def swapped_country(fact: Fact, facts: Facts, held: bool, dice: random.Random) -
 
 
 def exchanged(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """Two countries, both cited, with each other's values."""
+    """Cite two countries, each with the value of the other."""
     other = another(fact, facts[fact.attribute], dice)
     if other is None or fact.attribute == "capital":
         return None
@@ -532,7 +600,7 @@ def denied(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim |
 
 
 def wrong_source(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """The number of a page about another country."""
+    """Cite the number of a page about another country."""
     other = another(fact, facts[fact.attribute], dice, same_year=False)
     return (
         None
@@ -548,7 +616,7 @@ def no_source(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Clai
 
 
 def invented(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim | None:
-    """Plausible, and on no page."""
+    """Cite a plausible figure that is on no page."""
     text = dice.choice(INVENTED[held]).format(c=fact.country).rstrip(".")
     if dice.random() < 0.4:
         text = f"{fact.country} has {dice.choice(INVENTED_VALUES)}"
@@ -556,10 +624,18 @@ def invented(fact: Fact, facts: Facts, held: bool, dice: random.Random) -> Claim
 
 
 CORRUPTIONS: dict[str, Callable[[Fact, Facts, bool, random.Random], Claim | None]] = {
-    "altered number": altered, "shifted magnitude": shifted, "wrong year": wrong_year, "swapped country": swapped_country,
-    "exchanged countries": exchanged, "swapped attribute": swapped_attribute, "wrong unit": wrong_unit, "denied": denied,
-    "wrong source": wrong_source, "no such source": no_source, "not in the source": invented,
-}  # fmt: skip
+    "altered number": altered,
+    "shifted magnitude": shifted,
+    "wrong year": wrong_year,
+    "swapped country": swapped_country,
+    "exchanged countries": exchanged,
+    "swapped attribute": swapped_attribute,
+    "wrong unit": wrong_unit,
+    "denied": denied,
+    "wrong source": wrong_source,
+    "no such source": no_source,
+    "not in the source": invented,
+}
 
 
 if __name__ == "__main__":

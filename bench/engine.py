@@ -1,10 +1,10 @@
-"""What the engine itself costs: beside a loop that posts ready bodies through the OpenAI SDK's client, in one run.
+"""Measure the cost of the engine itself, beside a loop that posts ready bodies through the OpenAI SDK's client.
 
     python -m bench.engine [--rounds 10 50 100 200] [--runs 50]
 
-Overhead is all that is neither the model's nor the tool's own time: a provider and a tool that answer at once, so what is
-left is ours (or the bare loop's), with every event on disk before it is seen.  Throughput is many runs of 20 rounds at once
-against a provider of 20 ms and a tool of 10 ms.  The provider (`bench.provider`) is a process of its own on the same machine.
+Overhead is the time that is neither the model's nor the tool's.  Both answer immediately, so the rest is the engine's (or
+the bare loop's), with every event on disk before anyone sees it.  Throughput is many runs of 20 rounds at once, with a
+model of 20 ms and a tool of 10 ms.  The provider (`bench.provider`) is a separate process on the same machine.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from pathlib import Path
 from typing import Any
 
 from bench.printing import machine
-from research.budget import Meter
-from research.engine import ThreadEngine
-from research.events import RunFinished
-from research.journal import Journal
-from research.recipe import Recipe
-from research.run import Shared
-from research.settings import load
-from research.toolbox import Toolbox
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.journal import Journal
+from research.agent.toolbox import Toolbox
+from research.config.settings import load
+from research.engine.engine import ThreadEngine
+from research.events.events import RunFinished
+from research.events.recipe import Recipe
 from research.types import Passage, ToolOutput, ToolSpec
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 QUESTION = "Which of the surveyed methods holds up best, and on what evidence?"
 FOUND = "Lorem ipsum dolor sit amet, consectetur adipisici elit. " * 36
-"""What the tool gives back: 2,000 characters."""
+"""The 2,000 characters that the tool returns."""
 PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SPEC = ToolSpec("search", "Search the web and return the text of the best results.", PARAMETERS)
 CELLS = ("react/full", "react/window", "react/resum", "iter_research/evolving")
 REPEAT = 3
 ROUNDS = 300
-"""Of a short run so many at least are measured: one of ten rounds is over before the machine has settled."""
+"""Fewest rounds measured for a short run: a run of ten rounds ends before the machine has settled."""
 AT_ONCE = {"rounds": 20, "llm_ms": 20, "tool_ms": 10}
 
 
 class Search:
-    """The tool."""
+    """The search tool of the bench."""
 
     spec = SPEC
     timeout_s = 30.0
@@ -64,7 +64,7 @@ class Search:
 
 
 class Ours:
-    """The engine over a home of its own."""
+    """Return the engine over a home folder of its own."""
 
     def __init__(self, folder: Path, port: int, tool_s: float = 0.0) -> None:
         url = f"http://127.0.0.1:{port}/v1"
@@ -72,10 +72,10 @@ class Ours:
         self._tool_s = tool_s
         self.engine = ThreadEngine(self.bench.store, self._shared)
 
-    def _shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> Shared:
+    def _shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> RunContext:
         model = self.bench.model(recipe.model)
         tools = Toolbox([Search(self._tool_s)], stop)
-        return Shared(lambda name: model, tools, meter=Meter(recipe.budget), journal=journal, stop=stop)
+        return RunContext(lambda name: model, tools, meter=Meter(recipe.budget), journal=journal, stop=stop)
 
     def recipe(self, cell: str, rounds: int) -> Recipe:
         framework, context = cell.split("/")
@@ -83,11 +83,11 @@ class Ours:
         return self.bench.recipe(framework=framework, context=context, model=f"openai:rounds-{rounds}", options=options)
 
     def run(self, recipe: Recipe) -> tuple[str, float]:
-        """The id of a run, and the seconds it took."""
+        """Return the id of a run, and the seconds it took."""
         started = time.perf_counter()
-        followed = self.engine.follow(QUESTION, recipe)
+        followed = self.engine.start(QUESTION, recipe, here=True)
         last = None
-        for event in followed:
+        for event in followed.events():
             last = event
         took = time.perf_counter() - started
         assert isinstance(last, RunFinished), last
@@ -95,15 +95,15 @@ class Ours:
         return followed.run_id, took
 
     def at_once(self, count: int, recipe: Recipe) -> float:
-        """Seconds for that many runs in the background."""
+        """Return the seconds that this many runs in the background take."""
         started = time.perf_counter()
-        for run_id in [self.engine.start(QUESTION, recipe) for _ in range(count)]:
+        for run_id in [self.engine.start(QUESTION, recipe).run_id for _ in range(count)]:
             self.engine.wait(run_id)
         return time.perf_counter() - started
 
     def bytes_of(self, run_id: str) -> list[int]:
-        """The size of the events of each round, in bytes."""
-        from research.events import Asked, encode
+        """Return the size of the events of each round, in bytes."""
+        from research.events.events import Asked, encode
 
         sizes: list[int] = []
         for event in self.bench.store.events(run_id):
@@ -115,7 +115,7 @@ class Ours:
 
 
 class Bare:
-    """A loop without anything: no events, no parser, no citations, no limits."""
+    """Run a loop without events, parser, citations or limits."""
 
     def __init__(self, port: int, tool_s: float = 0.0) -> None:
         from openai import AsyncOpenAI
@@ -137,8 +137,8 @@ class Bare:
             call: Any = message.tool_calls[0]
             if self._tool_s:
                 await asyncio.sleep(self._tool_s)
-            asked = {"name": call.function.name, "arguments": call.function.arguments}
-            calls = [{"id": call.id, "type": "function", "function": asked}]
+            function = {"name": call.function.name, "arguments": call.function.arguments}
+            calls = [{"id": call.id, "type": "function", "function": function}]
             messages.append({"role": "assistant", "content": None, "tool_calls": calls})
             found = json.loads(call.function.arguments)["query"] + FOUND
             messages.append({"role": "tool", "tool_call_id": call.id, "content": found})
@@ -151,7 +151,7 @@ class Bare:
 
 @contextmanager
 def provider(latency_ms: float = 0.0) -> Iterator[int]:
-    """The port of a server of our own."""
+    """Start a server and return its port."""
     command = [sys.executable, "-m", "bench.provider", "--latency-ms", str(latency_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -162,7 +162,7 @@ def provider(latency_ms: float = 0.0) -> Iterator[int]:
 
 
 def overhead(rounds: list[int], repeat: int = REPEAT) -> Iterator[str]:
-    """Lines of a table: milliseconds a round, by the number of rounds."""
+    """Return the lines of a table: milliseconds a round, by the number of rounds."""
     with tempfile.TemporaryDirectory() as folder, provider() as port, asyncio.Runner() as runner:
         ours, bare = Ours(Path(folder), port), Bare(port)
         ours.run(ours.recipe("react/full", 5))

@@ -1,8 +1,8 @@
-"""What recipes are worth, in the tables of docs/evaluation.md and README: python -m bench.evaluation [SET ...] [--split NAME]
+"""Evaluate the recipes of the tables of docs/evaluation.md: python -m bench.evaluation [SET ...] [--split NAME]
 
-Asks `python -m research eval` each set with the recipes of its table, so rows that are kept are not asked again, and prints
-totals only: a table for each set, how much more evidence `react/full` cites than one round of searches, and the best recipe
-of every set.  SET is a built-in dataset or a file; without one `factbook` and `almanac`.
+Runs `python -m research eval` on each set with the recipes of its table; saved rows are not repeated.  Prints only totals:
+a table for each set, how much more evidence `react/full` cites than one round of searches, and the best recipe of every
+set.  SET is a built-in dataset or a file; the default is `factbook` and `almanac`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,37 @@ BASE = "react/full"
 SEVERAL = (ONE_ROUND, "rewoo/full", BASE, "iter_research/evolving")
 RECIPES = {
     "factbook": (
-        BASE, "react/window", "react/resum", "tool_rounds/full", "iter_research/evolving", "rewoo/full",
-        "reflexion/full", "parallel/full", "supervisor/full", ONE_ROUND,
+        BASE,
+        "react/window",
+        "react/resum",
+        "tool_rounds/full",
+        "iter_research/evolving",
+        "rewoo/full",
+        "reflexion/full",
+        "parallel/full",
+        "supervisor/full",
+        ONE_ROUND,
     ),
     "almanac": SEVERAL,
-}  # fmt: skip
-"""Those of the tables; any other set is asked with `SEVERAL`."""
+}
+"""Recipes by data set; a set that is not listed is evaluated with `SEVERAL`."""
 ASKS = {"factbook": "questions on figures", "almanac": "questions over prose, two or three hops"}
 HEAD = (
-    "recipe", "right, of what has an answer", "right, of all", "refused, of what has none", "evidence recall",
-    "citation precision", "tokens",
-)  # fmt: skip
+    "recipe",
+    "right, of what has an answer",
+    "right, of all",
+    "refused, of what has none",
+    "evidence recall",
+    "citation precision",
+    "tokens",
+)
 BEST = (
-    "set, best recipe", "right, of what has an answer", "refused, of what has none", "all documents needed are cited",
+    "set, best recipe",
+    "right, of what has an answer",
+    "refused, of what has none",
+    "all documents needed are cited",
     "cited statements borne out",
-)  # fmt: skip
+)
 
 
 class Figure(Struct, frozen=True):
@@ -46,7 +62,7 @@ class Figure(Struct, frozen=True):
 
 
 class Of(Struct, frozen=True):
-    """A recipe's figures in the JSON of `eval`; None where nothing is known."""
+    """A recipe's figure in the JSON of `eval`; None if it is unknown."""
 
     name: str
     right: Figure | None
@@ -64,7 +80,7 @@ class Pair(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """One question of one recipe; `refused` is None where there is an answer."""
+    """One question of one recipe; `refused` is None if the question has an answer."""
 
     recipe: str
     right: float | None
@@ -72,7 +88,7 @@ class Row(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What is read of the object that `eval --json` prints."""
+    """The part of the object printed by `eval --json` that the bench reads."""
 
     questions: int
     recipes: list[Of]
@@ -80,11 +96,11 @@ class Found(Struct, frozen=True):
     rows: list[Row]
 
     def best(self) -> Of:
-        """The recipe that is right most often; of equals the first."""
+        """Return the recipe that is right most often, the first of equals."""
         return max(self.recipes, key=lambda each: each.right.mean if each.right else 0.0)
 
     def answered(self, each: Of) -> Figure | None:
-        """How often it is right where there is an answer."""
+        """Return how often the recipe is right on questions that have an answer."""
         right = [row.right for row in self.rows if row.recipe == each.name and row.refused is None]
         known = [one for one in right if one is not None]
         return Figure(mean(known)) if known else None
@@ -94,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.evaluation", description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=list(RECIPES), metavar="SET", help="a built-in dataset, or a file")
     parser.add_argument("--split", default="dev", help="dev or held, of a built-in dataset; default: dev")
-    parser.add_argument("--corpus", metavar="PATH", help="the documents of a file that brings none")
+    parser.add_argument("--corpus", metavar="PATH", help="the documents, for a file that contains none")
     parser.add_argument("--limit", metavar="N", help="the first N questions")
     arguments = parser.parse_args()
     more = ["--corpus", arguments.corpus] if arguments.corpus else []
@@ -103,25 +119,32 @@ def main() -> None:
     for name in arguments.sets:
         recipes = [part for each in RECIPES.get(name, SEVERAL) for part in ("--recipe", each)]
         command = ["research", "eval", name, "--split", arguments.split, "--json", *more, *recipes]
-        # A run that failed, or rows that are left, end it: means over some of the rows are not those of the documents.
-        told = subprocess.run([sys.executable, "-m", *command], stdout=subprocess.PIPE, check=True).stdout
-        found[name] = msgspec.json.decode(told, type=Found)
+        # Stop on failed or missing rows: means over some of the rows are not those of the documents.
+        printed = subprocess.run([sys.executable, "-m", *command], stdout=subprocess.PIPE, check=True).stdout
+        found[name] = msgspec.json.decode(printed, type=Found)
         print("\n".join(lines(name, arguments.split, found[name])), end="\n\n", flush=True)
     print(overview(found, arguments.split))
 
 
 def lines(name: str, split: str, found: Found) -> Iterator[str]:
-    """A set's part of docs/evaluation.md."""
+    """Return a set's part of docs/evaluation.md."""
     none = sum(row.refused is not None for row in found.rows) // len(found.recipes)
     yield f"`{name}`, {split}: {found.questions} questions, {none} of them unanswerable\n"
-    yield table(HEAD, [
+    yield table(
+        HEAD,
         [
-            f"`{each.name}`", share(found.answered(each)), share(each.right, interval=True), share(each.refused),
-            share(each.evidence_recall, interval=True), share(each.citation_precision),
-            f"{each.prompt_tokens.mean + each.completion_tokens.mean:,.0f}",
-        ]
-        for each in found.recipes
-    ])  # fmt: skip
+            [
+                f"`{each.name}`",
+                share(found.answered(each)),
+                share(each.right, interval=True),
+                share(each.refused),
+                share(each.evidence_recall, interval=True),
+                share(each.citation_precision),
+                f"{each.prompt_tokens.mean + each.completion_tokens.mean:,.0f}",
+            ]
+            for each in found.recipes
+        ],
+    )
     for pair in found.differences:
         gain = pair.evidence_recall
         if {pair.first, pair.second} == {BASE, ONE_ROUND} and gain and gain.interval:
@@ -131,21 +154,26 @@ def lines(name: str, split: str, found: Found) -> Iterator[str]:
 
 
 def overview(found: Mapping[str, Found], split: str) -> str:
-    """The table of README: the best recipe of each set."""
+    """Return the table of the best recipe of each set."""
     rows = []
     for name, of in found.items():
         best = of.best()
         once = next((each for each in of.recipes if each.name == ONE_ROUND), None)
         beside = f" (one round of searches: {percent(once.evidence_recall)})" if once else ""
-        rows.append([
-            f"`{name}` {split}: {of.questions} {ASKS.get(name, 'questions')}, `{best.name}`", percent(of.answered(best)),
-            percent(best.refused), percent(best.evidence_recall) + beside, percent(best.citation_precision),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"`{name}` {split}: {of.questions} {ASKS.get(name, 'questions')}, `{best.name}`",
+                percent(of.answered(best)),
+                percent(best.refused),
+                percent(best.evidence_recall) + beside,
+                percent(best.citation_precision),
+            ]
+        )
     return table(BEST, rows)
 
 
 def share(figure: Figure | None, *, interval: bool = False) -> str:
-    """From 0 to 1, maybe with its 95 % interval."""
+    """Return a figure from 0 to 1, with its 95 % interval if it has one."""
     if figure is None:
         return "–"
     around = figure.interval if interval else None
@@ -153,7 +181,7 @@ def share(figure: Figure | None, *, interval: bool = False) -> str:
 
 
 def percent(figure: Figure | None) -> str:
-    return "–" if figure is None else f"{100 * float(share(figure)):.0f} %"  # rounded once, as the other table has it
+    return "–" if figure is None else f"{100 * float(share(figure)):.0f} %"  # rounded once, like the other table
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Ask the Factbook questions and score the answers: python -m bench.factbook tests/data/factbook_dev.jsonl
 
-Scores as `tests/data/README.md` describes.  One line for each wrong answer (not with --quiet), then for each file a table
-by kind, and one of all files.
+Scores as `tests/data/README.md` describes.  Prints one line for each wrong answer (not with --quiet), then a table by
+kind for each file, and one table of all files.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 import research
 from bench.printing import table
-from research.settings import load
-from research.view import RunView
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.view import RunView
+from research.workbench.workbench import Workbench
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
@@ -28,10 +28,12 @@ SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("questions", type=Path, nargs="+")
-    parser.add_argument("--home", type=Path, help="an existing home, to save indexing")
+    parser.add_argument("--home", type=Path, help="an existing home folder, to avoid indexing")
     parser.add_argument("--recipe", default="react/full", help="framework/context; default react/full")
-    parser.add_argument("--quiet", action="store_true", help="only the table: for a split that must stay unseen")
-    parser.add_argument("--least", type=float, default=0.0, help="exit 1 when a file's share of right answers is lower")
+    parser.add_argument("--quiet", action="store_true", help="print only the table, for a split that must stay unseen")
+    parser.add_argument(
+        "--least", type=float, default=0.0, help="exit with 1 if a file's share of right answers is lower"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Workbench(load(home=arguments.home or Path(folder)))
@@ -47,13 +49,13 @@ def main() -> int:
 
 
 def lines(found: Mapping[str, tuple[int, int]]) -> str:
-    """The table of all files: name -> right, of so many questions."""
+    """Return a table with a row per file; `found` holds the number of right answers and of questions by name."""
     rows = [[f"`{name}`", str(of), f"{right / of:.0%}".replace("%", " %")] for name, (right, of) in found.items()]
     return table(("file", "questions", "right"), rows)
 
 
 def scored(path: Path, ask: Callable[[str], RunView], quiet: bool) -> tuple[int, int]:
-    """Print a file's table; how many are right, of how many."""
+    """Print a file's table; return how many answers are right, and how many there are."""
     right: collections.Counter[str] = collections.Counter()
     total: collections.Counter[str] = collections.Counter()
     for line in path.read_text("utf-8").splitlines():
@@ -71,13 +73,13 @@ def scored(path: Path, ask: Callable[[str], RunView], quiet: bool) -> tuple[int,
 
 
 def judge(item: dict[str, Any], outcome: str, answer: str) -> str | None:
-    """What is wrong with an answer, or None."""
+    """Return the mistake in an answer, or None."""
     gold = item["gold"]
     if "outcome" in gold:
         return None if outcome == gold["outcome"] else f"should end {gold['outcome']}"
     if outcome != "answered":
         return f"not answered; must: {gold}"
-    # The verdict stands before the evidence; a figure that is only quoted there is not an answer.
+    # The verdict comes before the evidence; a figure that is only quoted as evidence is not an answer.
     head = re.split(r"\n### ", answer)[0].replace("**", "")
     wrong = [f"must: {text}" for text in gold.get("must", []) if not holds(head, text)]
     wrong += [f"any: {group}" for group in gold.get("any", []) if not any(holds(head, text) for text in group)]

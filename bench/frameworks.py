@@ -1,8 +1,8 @@
-"""What each framework and each context strategy costs beside `react` / `full`: python -m bench.frameworks
+"""Measure the cost of each framework and context strategy against `react` / `full`: python -m bench.frameworks
 
 Asks every n-th question of the built-in set `factbook` (split `dev`) with the offline model, once for each recipe, and
-prints the table of docs/frameworks.md: requests to the model, calls of tools and tokens a question, each also as a multiple
-of `react` / `full`.  Tokens are estimated at four characters each, and are those of the whole run.
+prints the table of docs/frameworks.md: requests to the model, tool calls and tokens a question, each also as a multiple of
+`react` / `full`.  Tokens are estimated at four characters each, and are those of the whole run.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from msgspec import Struct
 
 import research
 from bench.printing import table
-from research.cells import CONTEXTS, FRAMEWORKS, default_context
+from research import plugins
+from research.config.settings import load
+from research.defaults import CONTEXTS, FRAMEWORKS
 from research.evaluation import load as load_questions
-from research.settings import load
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 BASE = ("react", "full")
 RECIPES = [
-    *((framework, default_context(framework)) for framework in FRAMEWORKS),
+    *((framework, plugins.framework.get(framework).default_context) for framework in FRAMEWORKS),
     *((BASE[0], context) for context in CONTEXTS if context != BASE[1]),
 ]
 HEAD = ("recipe", "requests", "× react", "tool calls", "× react", "tokens", "× react")
 
 
 class Cost(Struct, frozen=True):
-    """Of one run, or the mean over some."""
+    """The cost of one run, or the mean of several."""
 
     requests: float
     tool_calls: float
@@ -40,7 +41,7 @@ class Cost(Struct, frozen=True):
 
 
 def measure(bench: Workbench, questions: Sequence[str], framework: str, context: str) -> Cost:
-    """What a question takes, on average."""
+    """Return the mean cost of a question."""
     views = [research.run(each, workbench=bench, framework=framework, context=context) for each in questions]
     return Cost(
         mean(view.model_calls for view in views),
@@ -50,23 +51,29 @@ def measure(bench: Workbench, questions: Sequence[str], framework: str, context:
 
 
 def lines(costs: Mapping[str, Cost]) -> str:
-    """The costs in Markdown; the first is what the others are compared with."""
+    """Return the costs in Markdown; the others are compared with the first."""
     base = next(iter(costs.values()))
-    return table(HEAD, [
+    return table(
+        HEAD,
         [
-            name,
-            f"{cost.requests:.1f}", f"{cost.requests / base.requests:.1f}",
-            f"{cost.tool_calls:.1f}", f"{cost.tool_calls / base.tool_calls:.1f}",
-            f"{cost.tokens:,.0f}", f"{cost.tokens / base.tokens:.1f}",
-        ]
-        for name, cost in costs.items()
-    ])  # fmt: skip
+            [
+                name,
+                f"{cost.requests:.1f}",
+                f"{cost.requests / base.requests:.1f}",
+                f"{cost.tool_calls:.1f}",
+                f"{cost.tool_calls / base.tool_calls:.1f}",
+                f"{cost.tokens:,.0f}",
+                f"{cost.tokens / base.tokens:.1f}",
+            ]
+            for name, cost in costs.items()
+        ],
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--home", type=Path, help="an existing home, to save indexing")
-    parser.add_argument("--every", type=int, default=8, help="ask each n-th question; default 8")
+    parser.add_argument("--home", type=Path, help="an existing home folder, to avoid indexing")
+    parser.add_argument("--every", type=int, default=8, help="ask every n-th question; default 8")
     arguments = parser.parse_args()
     questions = [each.question for each in load_questions("factbook").questions[:: arguments.every]]
     with tempfile.TemporaryDirectory() as folder:

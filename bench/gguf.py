@@ -1,7 +1,7 @@
-"""What a model file takes in this process: python -m bench.gguf FILE; prints a Markdown table.
+"""Measure the time and memory of a model file in this process: python -m bench.gguf FILE; prints a Markdown table.
 
 One reply to a short question, without tools, at temperature 0: the time until the file is loaded and the first word is
-there, the tokens a second after it, and the memory of the whole process.
+written, the tokens a second after that, and the memory of the whole process.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def main() -> None:
         model = GgufModel(arguments.file)
     except ConfigError as error:
         parser.error(str(error))
-    asked = Request((Message("user", "Tell me about the mountains of Japan."),), max_tokens=TOKENS, temperature=0.0)
+    request = Request((Message("user", "Tell me about the mountains of Japan."),), max_tokens=TOKENS, temperature=0.0)
     first, tokens = 0.0, 0
-    for piece in model.stream(asked):
+    for piece in model.stream(request):
         first = first or time.perf_counter()
         if isinstance(piece, Completion) and piece.usage:
             tokens = piece.usage.completion_tokens
@@ -39,10 +39,16 @@ def main() -> None:
     # Linux counts in KB, macOS in bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     print(f"{machine()}; {tokens} tokens\n")
-    print(table((arguments.file.name, "found"), [
-        ["load and first word", f"{first - started:.1f} s"], ["memory of the process", f"{peak:.0f} MB"],
-        ["tokens a second", f"{speed:.0f}"],
-    ]))  # fmt: skip
+    print(
+        table(
+            (arguments.file.name, "found"),
+            [
+                ["load and first word", f"{first - started:.1f} s"],
+                ["memory of the process", f"{peak:.0f} MB"],
+                ["tokens a second", f"{speed:.0f}"],
+            ],
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How the memory does with 100,000 entries: prints ratios and seconds, one Markdown table.
+"""Measure the memory with 100,000 entries; prints ratios and seconds in one Markdown table.
 
     python -m bench.memory [--entries 100000] [--dimension 384]
 
-Entries are short sentences of invented words, frequent and rare ones as in language (Zipf), each with a source of its own
-and a random unit vector: no encoder is asked.  The bare product is `matrix @ vector` by numpy on a matrix of the same
-numbers, timed turn by turn with the searches, each turn with a query of its own.  Peak memory is what a process takes
-beyond one that has only imported the code, when it opens the memory, searches, and adds 1,000 entries.
+Entries are short sentences of invented words, frequent and rare ones as in language (Zipf), each with its own source and a
+random unit vector: no encoder runs.  The bare product is `matrix @ vector` by numpy on a matrix of the same numbers, timed
+alternately with the searches, with a different query each time.  Peak memory is that of a process which opens the memory,
+searches and adds 1,000 entries, less that of one which has only imported the code.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 ROUNDS = 31
 WORDS, VOCABULARY = 14, 30_000
 STILL = {"OPENBLAS_THREAD_TIMEOUT": "4"}
-"""Its threads go to sleep after a product.  As it is they wait busily for a tenth of a second, on the core that the words
-of the next search would have: what is timed would be the bare product's own leftovers."""
+"""Let the threads of BLAS sleep after a product.  By default they wait busily for a tenth of a second, on the core that the
+next search by words needs, and the bench would time the leftovers of the bare product."""
 
 
 class Drawn:
-    """An encoder whose vectors are drawn beforehand, so that it takes no time."""
+    """An encoder that returns random vectors made in advance, so that encoding takes no time."""
 
     def __init__(self, dimension: int) -> None:
         self.id = f"drawn:{dimension}"
@@ -49,7 +49,7 @@ class Drawn:
         self._store = unit(self._random, 4_096, dimension)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        # The same few thousand directions, each turned a little: cheaper than drawing all, and no two alike.
+        # A few thousand directions, each turned a little: cheaper than drawing all, and no two are equal.
         rows = self._store[self._random.integers(0, len(self._store), len(texts))]
         rows = rows + np.roll(self._store[self._random.integers(0, len(self._store), len(texts))], 7, axis=1)
         made: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
@@ -63,7 +63,7 @@ def unit(random: np.random.Generator, count: int, dimension: int) -> NDArray[np.
 
 
 def sentences(count: int, seed: int) -> list[str]:
-    # Zipf's law without its head: the commonest words are stop words, which a query leaves out.
+    # Zipf's law without its head: the most frequent words are stop words, which a query leaves out.
     random = np.random.default_rng(seed)
     weights = 1 / np.arange(30, 30 + VOCABULARY)
     drawn = random.choice(VOCABULARY, (count, WORDS), p=weights / weights.sum())
@@ -100,12 +100,12 @@ def main() -> None:
 
 
 def lines(found: dict[str, Sequence[str]]) -> str:
-    """The table: what -> found, wanted."""
+    """Return a table with a row per measurement; `found` holds the result and the target by name."""
     return table(("measured", "found", "wanted"), ([name, *each] for name, each in found.items()))
 
 
 def measure(path: Path, count: int, dimension: int) -> dict[str, tuple[str, str]]:
-    """In a process of its own: what -> found, wanted."""
+    """Measure in a separate process; return for each measurement the result and the target."""
     sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]  # as on the command line
     bare = _resident()
     size = count * dimension * 4
@@ -158,7 +158,7 @@ def _resident() -> int:
 
 
 def _peak() -> int:
-    # Not `ru_maxrss`: that begins with the peak of the process that started this one.
+    # `ru_maxrss` would begin with the peak of the parent process.
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1_024
 

@@ -1,7 +1,8 @@
-"""Ask Factbook questions with and without what earlier ones left in the memory: python -m bench.memory_reuse
+"""Ask Factbook questions with and without the findings of earlier runs: python -m bench.memory_reuse
 
-Each question of the file is asked three times: to learn from, without the memory, and with it, when the memory holds what
-was found for all of them.  Prints what the memory changed for the worse, then searches and right answers of both.
+Each question of the file is asked three times: to learn from it, without the memory, and with the memory, which then
+contains the findings of all questions.  Prints the answers that the memory made worse, then searches and right answers of
+both.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any
 import research
 from bench.factbook import flat, judge
 from bench.printing import table
-from research.settings import load
-from research.view import RunView
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.view import RunView
+from research.workbench.workbench import Workbench
 
 WAYS = ("without", "with")
 
@@ -28,11 +29,11 @@ WAYS = ("without", "with")
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("questions", type=Path, nargs="?", default=Path("tests/data/factbook_dev.jsonl"))
-    parser.add_argument("--home", type=Path, help="an existing home with an empty memory, to save indexing")
+    parser.add_argument("--home", type=Path, help="an existing home folder with an empty memory, to avoid indexing")
     parser.add_argument("--recipe", default="react/full", help="framework/context; default react/full")
-    parser.add_argument("--every", type=int, default=4, help="ask each n-th question; default 4")
-    parser.add_argument("--recall", type=int, default=5, help="entries put before the first round; default 5")
-    parser.add_argument("--remember", default="findings", help="what is learned: findings or everything")
+    parser.add_argument("--every", type=int, default=4, help="ask every n-th question; default 4")
+    parser.add_argument("--recall", type=int, default=5, help="entries recalled before the first round; default 5")
+    parser.add_argument("--remember", default="findings", help="what is remembered: findings or everything")
     arguments = parser.parse_args()
     items: list[dict[str, Any]] = [
         json.loads(line) for line in arguments.questions.read_text("utf-8").splitlines()[:: arguments.every]
@@ -66,7 +67,7 @@ def main() -> int:
 
 
 def lines(sums: Mapping[str, Mapping[str, int]]) -> str:
-    """The table: without and with the memory, how many of each."""
+    """Return the table: the counts without and with the memory."""
     rows = [[way, *(str(of[key]) for key in ("right", "searches", "calls", "remembered"))] for way, of in sums.items()]
     return table(("memory", "right", "searches", "calls", "cites what is remembered"), rows)
 

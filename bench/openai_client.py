@@ -1,9 +1,9 @@
-"""What our client and the `openai` SDK cost for one call with a long history, on loopback; prints a Markdown table.
+"""Compare our client with the `openai` SDK for one call with a long history, on loopback; prints a Markdown table.
 
     python -m bench.openai_client [--rounds 200] [--calls 25]
 
-The same server answers all with the same few events, so the difference is the client's own work.  Best of the
-calls, wall time, in ms; the import is that of a fresh process.
+One server answers all calls with the same few events, so the difference is the client's own work.  Wall time of the
+fastest call, in ms; the import is that of a fresh process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.fake_openai import FakeOpenAI, FakeReply
 
 
 def history(rounds: int) -> tuple[Message, ...]:
-    """A conversation of so many rounds, each with one native call and an observation of 1,000 characters."""
+    """Return a conversation of this many rounds, each with one native call and an observation of 1,000 characters."""
     messages = [Message("system", "You are a careful research assistant."), Message("user", "What do they say?")]
     for n in range(rounds):
         call = ToolCall(f"call-{n}", "search", {"query": f"chapter {n}"})
@@ -31,7 +31,7 @@ def history(rounds: int) -> tuple[Message, ...]:
 
 
 def best(call: Callable[[], Any], calls: int) -> float:
-    """The shortest of the calls, ms."""
+    """Return the time of the fastest call, in ms."""
     found = []
     for _ in range(calls):
         started = time.perf_counter()
@@ -41,7 +41,7 @@ def best(call: Callable[[], Any], calls: int) -> float:
 
 
 def import_ms(module: str) -> float:
-    """Time to import a module in a fresh process, less that of an empty one."""
+    """Return the time to import a module in a fresh process, less that of an empty process."""
     return best(lambda: _python(f"import {module}"), 3) - best(lambda: _python("pass"), 3)
 
 

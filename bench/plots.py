@@ -1,4 +1,4 @@
-"""Curves by round as SVG, always the same bytes for the same figures."""
+"""Draw curves by round as SVG, with the same bytes for the same figures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Panel(Struct, frozen=True):
 
     title: str
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    """Name -> x and y."""
+    """The x and y values, by name."""
     log: bool = False
 
 
 def draw(path: Path, panels: Sequence[Panel], described: str) -> None:
     """Write a row of panels whose curves have rounds as x; a name has the same colour in each.
 
-    `described` is for those who cannot see it.  Raises `OSError` when the file cannot be written.
+    `described` is the text for screen readers.  Raises `OSError` when the file cannot be written.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def draw(path: Path, panels: Sequence[Panel], described: str) -> None:
 
     names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
     colours = dict(zip(names, COLOURS, strict=False))
-    # Text stays text, which is small and can be searched; without the salt its ids would be other ones each time.
+    # Text stays text, which is small and searchable; the salt makes the ids the same each time.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bench", "font.size": 9, "font.family": "sans-serif"}):
         figure = Figure(figsize=(8.6, 3.6), layout="constrained")
         for panel, axes in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):

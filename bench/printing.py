@@ -1,4 +1,4 @@
-"""What the benches print is Markdown; its shape is what stays the same when the figures do not."""
+"""The benches print Markdown; the shape of a table is everything except its figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[str, ...]
 
 
 def machine() -> str:
-    """Where figures come from, and how busy it is."""
+    """Return a line that describes the machine and its load."""
     return (
         f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}; "
         f"load average {os.getloadavg()[0]:.1f}"
@@ -20,26 +20,26 @@ def machine() -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; its first column holds names, the others figures."""
+    """Return a Markdown table whose first column contains names and the others figures."""
     lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * (len(head) - 1) + "|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def tables(text: str) -> list[str]:
-    """The tables of a page."""
+    """Return the tables of a page."""
     return [
         "\n".join(lines) for is_row, lines in groupby(text.splitlines(), lambda line: line.startswith("|")) if is_row
     ]
 
 
 def shape(table: str) -> Shape:
-    """The head of a table and the names of its rows, with `#` for every number."""
+    """Return the head of a table and the names of its rows, with `#` for every number."""
     head, _, *rows = table.splitlines()
     return tuple(re.sub(r"\d[\d,.]*", "#", line) for line in [head, *(row.split("|")[1].strip() for row in rows)])
 
 
 def renewed(page: str, printed: Iterable[str]) -> str:
-    """The page with each of its tables that has the shape of a printed one replaced by that."""
+    """Return the page with each table replaced by the printed one of the same shape."""
     for new in printed:
         for old in tables(page):
             if shape(old) == shape(new):

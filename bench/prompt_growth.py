@@ -1,11 +1,11 @@
-"""How prompts grow: what reaches the server in each round; prints Markdown tables and draws the curves.
+"""Measure how prompts grow by what reaches the server in each round; prints Markdown tables and draws the curves.
 
     python -m bench.prompt_growth [--rounds 100] [--svg docs/images/prompt-growth.svg]
 
-A scripted model behind a real OpenAI-compatible server looks something new up in every round and gets 4,000
-characters back.  Sizes are those of the requests as they arrive: messages, calls and tool definitions as JSON,
-estimated as everywhere here (about 4 characters a token).  The scripted reports and summaries are 1,200 characters
-long; those of a real model vary, within `report_tokens` for IterResearch.
+A scripted model behind a real OpenAI-compatible server looks something new up in every round and gets 4,000 characters
+back.  Sizes are those of the requests as they arrive: messages, calls and tool definitions as JSON, estimated at about 4
+characters a token.  The scripted reports and summaries are 1,200 characters long; those of a real model vary, within
+`report_tokens` for IterResearch.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from typing import Any
 from msgspec import Struct
 
 from bench.plots import Panel, draw
-from research.budget import Meter
-from research.ending import execute
-from research.events import RunFinished
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.lifecycle import execute
+from research.agent.protocols.tagged import write_call
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
+from research.events.events import RunFinished
+from research.events.recipe import Budget, Recipe
 from research.models.openai import OpenAIModel
-from research.protocols.tagged import write_call
-from research.recipe import Budget, Recipe
-from research.run import Run, Shared
 from research.text import estimate_tokens
-from research.toolbox import Toolbox
 from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 
 QUESTION = "What do the hundred chapters of the chronicle say?"
 OBSERVATION = 4_000
-"""Characters that the tool gives back, all of which the model is shown."""
+"""Characters that the tool returns, all of which the model is shown."""
 RESUM_TOKENS = 8_000
 WINDOW = 5
 SHOWN = (1, 5, 10, 25, 50, 75, 100)
@@ -45,9 +46,9 @@ class Growth(Struct, frozen=True):
     """What a server saw of one run."""
 
     prompts: tuple[int, ...]
-    """Tokens of each request of the agent, in order: one a round, then the one that gave the answer."""
+    """Tokens of each of the agent's requests, in order: one a round, then the one that gave the answer."""
     others: tuple[int, ...]
-    """Tokens of the requests between rounds: summaries and the scribe's."""
+    """Tokens of the requests between rounds: summaries and those of the scribe."""
     outcome: Outcome
 
     @property
@@ -56,7 +57,7 @@ class Growth(Struct, frozen=True):
 
 
 class Chronicle:
-    """A tool whose every page is 4,000 characters long and unlike any other."""
+    """A tool that returns 4,000 different characters for every page."""
 
     timeout_s = 10.0
     spec = ToolSpec(
@@ -73,7 +74,7 @@ class Chronicle:
 def measure(
     framework: str, context: str, rounds: int = 100, protocol: ProtocolName = "tagged", **options: Any
 ) -> Growth:
-    """Run so many scripted rounds and return what the server saw.  `options` are those of the context strategy."""
+    """Run this many scripted rounds and return what the server saw.  `options` are those of the context strategy."""
     script = _Rounds(rounds, protocol)
     recipe = Recipe(
         framework=framework,
@@ -87,14 +88,14 @@ def measure(
 
 
 def rewoo_calls(steps: int) -> int:
-    """Model calls, counted at the server, of a plan with so many steps."""
+    """Return the model calls, counted at the server, of a plan with this many steps."""
     plan = "\n".join(f"Plan: read chapter {n}\n#E{n} = chronicle[{n}]" for n in range(1, steps + 1))
     _, requests = _run(Recipe(framework="rewoo", protocol="tagged"), [FakeReply(plan), FakeReply("It held.")])
     return len(requests)
 
 
 class _Rounds:
-    """The model's part: a new chapter every round, a report where one is kept, the answer at the end."""
+    """Play the model's part: a new chapter every round, a report if one is kept, and the answer at the end."""
 
     def __init__(self, rounds: int, protocol: ProtocolName) -> None:
         self.prompts: list[int] = []
@@ -105,7 +106,7 @@ class _Rounds:
 
     def __call__(self, body: Body) -> FakeReply:
         system = body["messages"][0]["content"]
-        acts = body["messages"][1]["content"].startswith(QUESTION)  # a brief of the workbench begins otherwise
+        acts = body["messages"][1]["content"].startswith(QUESTION)  # briefs of the workbench begin differently
         size = estimate_tokens(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False))
         with self._lock:
             (self.prompts if acts else self.others).append(size)
@@ -122,14 +123,14 @@ class _Rounds:
 
 
 def _notes(number: int) -> str:
-    """A report or summary of 1,200 characters, another one each time."""
+    """Return a different report or summary of 1,200 characters each time."""
     return (f"Up to chapter {number} the river rose and the bridge held. " * 25)[:1_200]
 
 
 def _run(recipe: Recipe, script: Any) -> tuple[Outcome, list[Body]]:
     with FakeOpenAI(script) as server:
         model = OpenAIModel("fake", base_url=server.base_url, api_key="", native=recipe.protocol == "native")
-        shared = Shared(lambda name: model, Toolbox([Chronicle()]), meter=Meter(Budget()))
+        shared = RunContext(lambda name: model, Toolbox([Chronicle()]), meter=Meter(Budget()))
         *_, last = execute(Run(QUESTION, recipe, shared), "bench")
         if not isinstance(last, RunFinished) or last.status != "completed":
             raise RuntimeError(f"{recipe.label} did not end as it should: {last}")
@@ -137,7 +138,7 @@ def _run(recipe: Recipe, script: Any) -> tuple[Outcome, list[Body]]:
 
 
 def curves(rounds: int) -> dict[str, Growth]:
-    """Every curve of the picture, by its name."""
+    """Return every curve of the picture, by its name."""
     return {
         "react / full": measure("react", "full", rounds),
         "react / window": measure("react", "window", rounds, k=WINDOW),
@@ -148,7 +149,7 @@ def curves(rounds: int) -> dict[str, Growth]:
 
 
 def table(found: dict[str, Growth], rounds: int) -> str:
-    """The sizes at some rounds as a Markdown table."""
+    """Return the sizes at some rounds as a Markdown table."""
     shown = [number for number in SHOWN if number <= rounds]
     lines = [
         f"| prompt tokens in round | {' | '.join(map(str, shown))} | largest, with summaries | all requests together |",
@@ -162,7 +163,7 @@ def table(found: dict[str, Growth], rounds: int) -> str:
 
 
 def rewoo_table(counts: Sequence[int] = (5, 20, 50)) -> str:
-    """Model calls of ReWOO as a Markdown table."""
+    """Return the model calls of ReWOO as a Markdown table."""
     lines = [
         f"| steps of the plan | {' | '.join(map(str, counts))} |\n|---|{'---:|' * len(counts)}",
         f"| model calls of rewoo | {' | '.join(str(rewoo_calls(steps)) for steps in counts)} |",
@@ -171,7 +172,7 @@ def rewoo_table(counts: Sequence[int] = (5, 20, 50)) -> str:
 
 
 def panels(found: dict[str, Growth]) -> list[Panel]:
-    """The picture: all curves, and the bounded ones close up."""
+    """Draw all curves, and the bounded ones in close-up."""
     curves = {name: (range(1, len(each.prompts) + 1), each.prompts) for name, each in found.items()}
     bounded = {name: curve for name, curve in curves.items() if name != "react / full"}
     return [Panel("All: prompt tokens at the server", curves), Panel("Close up, without react / full", bounded)]

@@ -1,10 +1,10 @@
-"""A model's server that costs almost nothing: it answers by how far the conversation is.  Run by the other benches.
+"""A model server of almost no cost, which answers by the length of the conversation; the other benches run it.
 
     python -m bench.provider --latency-ms 20
 
-Prints its port, then speaks the OpenAI chat API, streaming or not: with tools offered, a call of `search` until the model's
-name says that it is enough (`rounds-20`), then an answer, as a call of `final_answer` where that is offered.  What it is
-asked to sum up, it sums up; of several candidates it makes one answer.
+Prints its port, then serves the OpenAI chat API, streaming or not.  If tools are offered, it calls `search` as often as the
+model's name says (`rounds-20`), then answers, as a call of `final_answer` if that tool is offered.  It summarises when
+asked to, and makes one answer of several candidates.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Body(Struct):
 
 
 class Served(asyncio.Protocol):
-    """One connection, kept for many requests."""
+    """One connection, kept open for many requests."""
 
     def __init__(self, latency_s: float) -> None:
         self._latency_s = latency_s
@@ -56,22 +56,22 @@ class Served(asyncio.Protocol):
 
 
 def answer(raw: bytes) -> bytes:
-    """The whole response to a request."""
+    """Return the whole response to a request."""
     body = msgspec.json.decode(raw, type=Body)
     enough = int(body.model.rpartition("-")[2])
     lap = max(map(int, _LAP.findall(raw)), default=0)
     delta: dict[str, Any] = {"role": "assistant", "content": f"Up to lap {lap}. {REPORT * 20}"}
-    told = f"<report>{REPORT}Up to lap {lap} [1].</report>" if b"<report>" in raw else ""
+    report = f"<report>{REPORT}Up to lap {lap} [1].</report>" if b"<report>" in raw else ""
     if body.tools and lap < enough:
         call = {"name": "search", "arguments": json.dumps({"query": f"lap {lap + 1}"})}
         calls = [{"index": 0, "id": f"call_{lap + 1}", "type": "function", "function": call}]
-        delta = {"role": "assistant", "content": told or None, "tool_calls": calls}
+        delta = {"role": "assistant", "content": report or None, "tool_calls": calls}
     elif any(b'"final_answer"' in tool for tool in map(bytes, body.tools)):  # smolagents ends by a call
         call = {"name": "final_answer", "arguments": json.dumps({"answer": ANSWER})}
         calls = [{"index": 0, "id": "call_end", "type": "function", "function": call}]
         delta = {"role": "assistant", "content": None, "tool_calls": calls}
     elif body.tools or lap >= enough or b"<candidate" in raw:
-        delta["content"] = told + ANSWER
+        delta["content"] = report + ANSWER
     finish = "tool_calls" if "tool_calls" in delta else "stop"
     usage = {"prompt_tokens": len(raw) // 4, "completion_tokens": 20, "total_tokens": len(raw) // 4 + 20}
     common = {"id": "c", "created": 1, "model": body.model}

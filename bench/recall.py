@@ -1,15 +1,15 @@
-"""How often the memory finds what answers a question: words alone, meaning alone, both; prints one Markdown table.
+"""Measure how often the memory finds the answer by words, by meaning and by both; prints one Markdown table.
 
     python -m bench.recall DATA [--encoder NAME]
 
 DATA is a folder with JSON lines: `hotpotqa_reflexion100_questions.jsonl` and `..._corpus.jsonl` (English, two gold
-passages a question), `cmrc2018_dev_200_questions.jsonl` and `cmrc2018_dev_corpus.jsonl` (Chinese, one).  Each passage
-is an entry.  The Chinese questions name the title of their passage, which is left out; and as a whole passage is found by
-any search all the same, its sentences are entries too, in a memory of their own, where a question is answered by one of
-those of its passage that hold the answer.
+passages a question), `cmrc2018_dev_200_questions.jsonl` and `cmrc2018_dev_corpus.jsonl` (Chinese, one).  Each passage is
+an entry.  The Chinese questions name the title of their passage, which is left out.  Because any search finds a whole
+passage nevertheless, its sentences are also entries, in a separate memory, where every sentence of the passage that
+contains the answer counts as right.
 
 Recall@5 is the share of the gold entries among the first five, averaged over the questions.  Words alone and meaning
-alone are the two rankings that the memory fuses, as it reports them.  Intervals are of the paired difference: 95 % of
+alone are the two rankings that the memory combines, as it reports them.  Intervals are of the paired difference: 95 % of
 10,000 samples of the questions, drawn with replacement.
 """
 
@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from bench.printing import table
-from research import embedders
-from research.memory import Entry, Found
+from research.config.settings import load
+from research.memory import Entry, Match
 from research.memory.memory import Memory
-from research.settings import load
+from research.search import embedders
 from research.text import sentences
 
 K = 5
@@ -36,15 +36,15 @@ SAMPLES = 10_000
 SETS = ("HotpotQA, passages", "CMRC 2018 (Chinese), passages", "CMRC 2018 (Chinese), sentences")
 
 Question = tuple[str, list[set[str]]]
-"""Its words, and for each gold passage the ids of the entries any of which is it."""
+"""The question's words, and for each gold passage the ids of the entries that count as it."""
 Measured = tuple[str, int, np.ndarray[Any, np.dtype[np.float64]]]
-"""A set's name, its entries, and what `shares` gives for each question: shape (questions, 3)."""
+"""A set's name, its entries, and the result of `shares` for each question, of shape (questions, 3)."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.recall", description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder with the questions and the corpora")
-    parser.add_argument("--encoder", metavar="NAME", default=load().embedder, help="default: that of the settings")
+    parser.add_argument("--encoder", metavar="NAME", default=load().embedder, help="default: the one of the settings")
     arguments = parser.parse_args()
     print(f"Encoder: `{arguments.encoder}`\n")
     print(lines(measured(arguments.data, arguments.encoder)))
@@ -61,7 +61,7 @@ def measured(data: Path, encoder: str) -> Iterator[Measured]:
 
 
 def lines(found: Iterable[Measured]) -> str:
-    """The table: for each set its shares by words, by meaning and by both, and what both gain."""
+    """Return a table with a row per set: recall by words, by meaning and by both, and the gain of both."""
     rows = []
     for name, kept, each in found:
         words, meaning, both = each.T
@@ -72,10 +72,10 @@ def lines(found: Iterable[Measured]) -> str:
 
 
 def sets(data: Path) -> Iterator[tuple[str, list[Entry], list[Question]]]:
-    """Of each of `SETS`: name, entries, questions."""
-    corpus, asked = read(data / "hotpotqa_reflexion100_corpus.jsonl"), "hotpotqa_reflexion100_questions.jsonl"
+    """Yield the name, entries and questions of each of `SETS`."""
+    corpus, questions = read(data / "hotpotqa_reflexion100_corpus.jsonl"), "hotpotqa_reflexion100_questions.jsonl"
     named = [entry(each["pid"], each["text"], each["title"]) for each in corpus]
-    yield SETS[0], named, [(q["question"], [{pid} for pid in q["gold_pids"]]) for q in read(data / asked)]
+    yield SETS[0], named, [(q["question"], [{pid} for pid in q["gold_pids"]]) for q in read(data / questions)]
 
     corpus, questions = read(data / "cmrc2018_dev_corpus.jsonl"), read(data / "cmrc2018_dev_200_questions.jsonl")
     bare = [entry(each["pid"], each["text"]) for each in corpus]
@@ -92,24 +92,24 @@ def sets(data: Path) -> Iterator[tuple[str, list[Entry], list[Question]]]:
 
 
 def entry(id_: str, text: str, title: str = "") -> Entry:
-    # An address of its own, so that no two are taken for the same.
+    # A separate address, so that no two count as duplicates.
     return Entry(text, "passage", id_, "page", url=f"https://example.org/{id_}", title=title)
 
 
 def shares(memory: Memory, question: Question) -> tuple[float, float, float]:
-    """The share of its gold found by words, by meaning and by both."""
+    """Return the share of the gold entries found by words, by meaning and by both."""
     text, gold = question
     everything = memory.search(text, memory.count())
     found = [
-        first(everything, lambda each: each.by_words),
-        first(everything, lambda each: each.by_meaning),
+        first(everything, lambda each: each.word_rank),
+        first(everything, lambda each: each.meaning_rank),
         {each.entry.id for each in memory.search(text, K)},
     ]
     words, meaning, both = (sum(not each.isdisjoint(ids) for each in gold) / len(gold) for ids in found)
     return words, meaning, both
 
 
-def first(found: Sequence[Found], rank: Callable[[Found], int]) -> set[str]:
+def first(found: Sequence[Match], rank: Callable[[Match], int]) -> set[str]:
     return {each.entry.id for each in found if 0 < rank(each) <= K}
 
 

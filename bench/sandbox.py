@@ -1,7 +1,7 @@
-"""How long code of a model takes in the sealed process, start included: python -m bench.sandbox [--calls N]
+"""Measure how long a model's code takes in the sealed process, start included: python -m bench.sandbox [--calls N]
 
-Prints a Markdown table: the seconds of the first call, which reads the files of its libraries, and of the others, shortest
-to longest.
+Prints a Markdown table: the seconds of the first call, which reads the files of its libraries, and of the others, from
+shortest to longest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.sandbox", description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=5, help="of each, at least 2; default 5")
+    parser.add_argument("--calls", type=int, default=5, help="calls of each, at least 2; default 5")
     arguments = parser.parse_args()
     if arguments.calls < 2:
         parser.error("--calls: at least 2")
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def row(name: str, calls: int) -> list[str]:
-    """A line of the table; a dash where this machine lets no such code run."""
+    """Return a line of the table, with a dash if this machine cannot run such code."""
     found = []
     for _ in range(calls):
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The app in a process of its own, over a home whose library is indexed."""
+"""Serve the app in a separate process, over a home folder whose library is indexed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def served(home: Path, address: str = "_stcore/health") -> Iterator[tuple[str, int]]:
-    """The app over that home, as soon as it answers at the address: its own address and the id of its process.
+    """Yield the address of the app and its process id as soon as it answers.
 
-    Raises `RuntimeError` when it ends before that; it has said why on stderr.
+    Raises `RuntimeError` when the app ends before that; stderr then contains the reason.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"],
-        cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={**os.environ, "WORKBENCH_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+    )
     url = f"http://localhost:{port}"
     try:
         while not _answers(f"{url}/{address}"):
@@ -50,7 +52,7 @@ def _answers(url: str) -> bool:
 
 
 def prepare(home: Path, *options: str) -> None:
-    """Index the Factbook there, as the command line does.  Raises `CalledProcessError`."""
+    """Index the Factbook in that home folder, like the command line.  Raises `CalledProcessError`."""
     command = [sys.executable, "-m", "research", "library", "prepare", *options]
     environment = {**os.environ, "WORKBENCH_HOME": str(home)}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""How large the built-in datasets are, in the table of docs/evaluation.md: python -m bench.sets"""
+"""Print the sizes of the built-in datasets, in the table of docs/evaluation.md: python -m bench.sets"""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from bench.printing import table
 from research.evaluation import Dataset, load
-from research.evaluation.datasets import BUILT_IN, SPLITS
+from research.evaluation.datasets import BUILT_IN
+from research.evaluation.questions import SPLITS
 
 
 def main() -> None:
@@ -16,7 +17,7 @@ def main() -> None:
 
 
 def lines() -> str:
-    """Counts alone: no question is shown, so the split `held` stays unseen."""
+    """Return only counts: no question is shown, so the split `held` stays unseen."""
     rows = []
     for name in BUILT_IN:
         splits = [load(name, split) for split in SPLITS]

@@ -1,9 +1,9 @@
-"""How long it takes to begin: the command line, a run, the app; prints one Markdown table.
+"""Measure how long the command line, a run and the app take to start; prints one Markdown table.
 
     python -m bench.startup [--repeat 5]
 
-The best of some starts, each in a fresh process over a home whose library is indexed; files are in the disk's cache from the
-second on.  A run counts until it tells its first round, the app until it answers on the address.
+The fastest of several starts, each in a fresh process over a home folder whose library is indexed; from the second start
+on, files are in the disk's cache.  A run counts until it reports its first round, the app until it answers at the address.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS = (EMPTY, "`--help`", "`run`: its first round", "the app: `/_stcore/health`
 
 
 def seconds(home: Path, repeat: int) -> list[float]:
-    """The best of each row."""
+    """Return the fastest start of each row."""
     steps: tuple[Callable[[], None], ...] = (
         lambda: python("-c", "pass"),
         lambda: python("-m", "research", "--help"),
@@ -50,9 +50,9 @@ def first_round(home: Path) -> None:
     command = [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        told = next((line for line in process.stderr if line.startswith("round 1")), "")
+        first = next((line for line in process.stderr if line.startswith("round 1")), "")
         process.kill()
-    if not told:
+    if not first:
         raise RuntimeError("the run ended before its first round")
 
 
@@ -62,7 +62,7 @@ def answered(home: Path, address: str) -> None:
 
 
 def lines(found: list[float]) -> Iterator[str]:
-    """The table; `found` as `ROWS`, in seconds."""
+    """Return the table; `found` has the order of `ROWS`, in seconds."""
     rows = [[name, f"{each:.2f} s", f"{each / found[0]:.0f} x"] for name, each in zip(ROWS, found, strict=True)]
     yield table(["from its command to", "found", f"of {EMPTY}"], rows)
 

@@ -1,9 +1,9 @@
-"""What it costs to watch a long run: bytes while it stands still, time until a new round is seen, memory of the server.
+"""Measure the cost of watching a long run: bytes while nothing changes, time until a new round is seen, memory.
 
     python -m bench.watching [--rounds 200] [--seconds 30] [--library library.sqlite]
 
-Serves the app over a home of its own, writes a run into its store as an engine would, and opens it in Chromium.  The library
-is indexed beforehand, so that no work in the background disturbs the figures; with `--library` an indexed file is copied.
+Serves the app from a temporary home folder, writes a run into its store like an engine, and opens it in Chromium.  The
+library is indexed first, so that no background work disturbs the figures; with `--library` an indexed file is copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.printing import machine, table
 from bench.serving import prepare, served
-from research.events import Asked
+from research.events.events import Asked
 from research.store.sqlite import SqliteStore
 from tests.long_run import LongRun
 
@@ -31,25 +31,25 @@ TABS = 3
 
 
 def rss_mb(pid: int) -> float:
-    """Resident memory of a process."""
+    """Return the resident memory of a process, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 def received(page: Page) -> list[int]:
-    """Grows by the size of each websocket frame that the page receives, in bytes."""
+    """Collect the size in bytes of each websocket frame that the page receives."""
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
-    # Frames are binary, and told in base64.
+    # Frames are binary, in base64.
     session.on(
-        "Network.webSocketFrameReceived", lambda told: sizes.append(len(told["response"]["payloadData"]) * 3 // 4)
+        "Network.webSocketFrameReceived", lambda frame: sizes.append(len(frame["response"]["payloadData"]) * 3 // 4)
     )
     return sizes
 
 
 def seen(page: Page, text: str) -> float:
-    """Waits until the text is drawn; returns when, in seconds since the epoch."""
+    """Wait until the text is drawn; return when, in seconds since the epoch."""
     page.get_by_text(text).first.wait_for()
     return time.time()
 
@@ -59,7 +59,7 @@ def opened(browser: Browser, url: str) -> Page:
 
 
 def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: int, seconds: float) -> list[str]:
-    """What was found, as `names`."""
+    """Return the results, in the order of `names`."""
     finished = LongRun(store, "261121-120000-done")
     finished.rounds(rounds)
     finished.finish()
@@ -80,7 +80,7 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
 
     def beat() -> None:
         while not beating.wait(1):
-            store.beat([live.run_id])
+            store.heartbeat([live.run_id])
 
     threading.Thread(target=beat, daemon=True).start()
     pages = [opened(browser, url) for _ in range(TABS)]
@@ -95,7 +95,7 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
         pages[0].wait_for_timeout(700)
 
     live.add([Asked(ask=rounds + 1, round=rounds + 1, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
-    seen(pages[0], "Asking the model")
+    seen(pages[0], "Waiting for the model")
     pages[0].wait_for_timeout(3_000)
     before, memory = sum(sizes), rss_mb(pid)
     pages[0].wait_for_timeout(seconds * 1000)
@@ -110,17 +110,17 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
 
 
 def names(rounds: int) -> list[str]:
-    """Of the rows."""
+    """Return the names of the rows."""
     return [
         f"a finished run of {rounds} rounds, opened",
         "a new round, until it is seen",
-        f"sent to a page while {rounds} rounds stand still",
+        f"sent to a page while nothing changes in {rounds} rounds",
         f"memory of the server with {TABS} pages open",
     ]
 
 
 def lines(found: list[str], rounds: int) -> Iterator[str]:
-    """The table."""
+    """Return the results as a Markdown table."""
     yield table(["watching", "found"], zip(names(rounds), found, strict=True))
 
 

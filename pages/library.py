@@ -1,12 +1,13 @@
-"""Library: what `search` looks through, and each document of it."""
+"""The Library page: the collections that `search` looks through, and their documents."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import address, document, folders, home, library_browse, library_collections, library_search, upload
-from pages.parts.language import t
-from pages.parts.safe import plain
+from pages.parts.library import browse, collections, document, folders, search, upload
+from pages.parts.shared import address, home
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
 
 home.start_with_app()
 
@@ -16,23 +17,28 @@ if url:
     st.stop()
 
 query = st.query_params.get("q", "")
-place = t("Search {name}", name=library_collections.title(collection)) if collection else t("Search the library")
+place = t("Search {name}", name=collections.title(collection)) if collection else t("Search the library")
 box = address.shows("library-q", query)
 st.text_input(
-    plain(place), key=box, type="search", placeholder=place, label_visibility="collapsed",
-    on_change=address.changed, args=(box, address.put, "q"),
-)  # fmt: skip
+    plain(place),
+    key=box,
+    type="search",
+    placeholder=place,
+    label_visibility="collapsed",
+    on_change=address.changed,
+    args=(box, address.put, "q"),
+)
 messages = st.container(gap="xsmall")
 bench = home.bench()
 with messages:
-    library_collections.said()
+    collections.show_refresh()
 if query:
     if collection:
-        back = t("Back to {name}", name=plain(library_collections.title(collection)))
+        back = t("Back to {name}", name=plain(collections.title(collection)))
         address.link(back, "library-back", ":material/arrow_back:", q="")
-    library_search.draw(bench, query, collection)
+    search.draw(bench, query, collection)
 elif collection:
-    library_browse.draw(bench, collection)
+    browse.draw(bench, collection)
 else:
     above = st.container()
     st.subheader(t("Your own documents"), anchor=False)
@@ -42,5 +48,4 @@ else:
     with files:
         upload.draw(bench, "library")
     with above:
-        library_collections.draw(bench)
-        st.caption(t("Words are searchable at once. Vectors let a search find the same meaning in other words."))
+        collections.draw(bench)

@@ -1,54 +1,101 @@
 """Research Workbench: research agents whose every step can be watched, replayed, compared and checked.
 
-import research
+    import research
 
-view = research.run("What was France's real GDP in 2024?", framework="react")
-print(view.report)
+    view = research.run("What was France's real GDP in 2024?", model="extractive")
+    print(view.report)
 
-for event in research.stream("…"):          # the same run, event by event
-    print(event)
+    for event in research.stream("…"):      # the same, event by event
+        print(event)
 
-view = await research.arun("…")             # from async code
+    view = await research.arun("…")         # from async code
+
+The names in `__all__` are the public API: other modules may change between versions.  A run is a list of events, `Event`
+is the union of their types, and `fold` turns them into a `RunView`.  Each name is imported when it is first used.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Loaded here so that the function below, defined after it, is what `research.run` means; `from research.run import Run`
-# finds the module all the same.
-import research.run  # noqa: F401
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from research.errors import (
+        ConfigError,
+        FormatError,
+        LimitReached,
+        ProviderError,
+        StoreUnavailable,
+        ToolError,
+        WorkbenchError,
+    )
+    from research.events.events import Event
+    from research.events.recipe import Budget, Recipe
+    from research.events.view import RunView, fold
+    from research.plugins import Range, context, framework, provider, register, scorer, searcher, tool
+    from research.types import Citation, Source
+    from research.workbench.running import arun, astream, run, stream
+    from research.workbench.workbench import Workbench
 
-    from research.events import Event
-    from research.view import RunView
-    from research.workbench import Workbench
+__version__ = "0.1.0"
 
-__all__ = ["arun", "run", "stream"]
+__all__ = [
+    "Budget",
+    "Citation",
+    "ConfigError",
+    "Event",
+    "FormatError",
+    "LimitReached",
+    "ProviderError",
+    "Range",
+    "Recipe",
+    "RunView",
+    "Source",
+    "StoreUnavailable",
+    "ToolError",
+    "Workbench",
+    "WorkbenchError",
+    "arun",
+    "astream",
+    "context",
+    "fold",
+    "framework",
+    "provider",
+    "register",
+    "run",
+    "scorer",
+    "searcher",
+    "stream",
+    "tool",
+]
+
+_MODULES = {
+    "research.errors": (
+        "ConfigError",
+        "FormatError",
+        "LimitReached",
+        "ProviderError",
+        "StoreUnavailable",
+        "ToolError",
+        "WorkbenchError",
+    ),
+    "research.events.events": ("Event",),
+    "research.events.recipe": ("Budget", "Recipe"),
+    "research.events.view": ("RunView", "fold"),
+    "research.plugins": ("Range", "context", "framework", "provider", "register", "scorer", "searcher", "tool"),
+    "research.types": ("Citation", "Source"),
+    "research.workbench.running": ("arun", "astream", "run", "stream"),
+    "research.workbench.workbench": ("Workbench",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def stream(question: str, *, workbench: Workbench | None = None, **recipe: Any) -> Iterator[Event]:
-    """Run a question in this thread and yield its events as they happen; they are saved too.
-
-    `recipe` takes the arguments of `Workbench.recipe`.  Raises `ConfigError` before the first event.
-    """
-    from research.workbench import Workbench
-
-    bench = workbench or Workbench()
-    return bench.engine.follow(question, bench.recipe(**recipe))
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'research' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
 
 
-def run(question: str, *, workbench: Workbench | None = None, **recipe: Any) -> RunView:
-    """Run a question to its end and return the view of it."""
-    from research.view import fold
-
-    return fold(stream(question, workbench=workbench, **recipe))
-
-
-async def arun(question: str, *, workbench: Workbench | None = None, **recipe: Any) -> RunView:
-    """`run` for async callers: the same generator, in a worker thread."""
-    import asyncio
-
-    return await asyncio.to_thread(run, question, workbench=workbench, **recipe)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

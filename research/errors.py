@@ -4,11 +4,11 @@
     ├── ConfigError     the user: a setting, an option or an argument is wrong; names it and what is accepted
     ├── ToolError       the model: becomes the observation of its call, so that it can try something else
     ├── FormatError     the model: its reply cannot be read; it is shown the problem and asked again
-    ├── ProviderError   nobody yet: a model service failed; says whether trying again can help
-    ├── StoreUnavailable nobody yet: runs cannot be read or kept just now; the same may succeed later
+    ├── ProviderError   the run: a model service failed; says whether a retry can help
+    ├── StoreUnavailable the caller: runs cannot be read or saved at the moment; a retry may succeed
     ├── LimitReached    the run: a budget is spent; the run concludes with what is known
-    ├── NeedsInput      the user: the agent asks something before it can go on
-    ├── Rests           the run: it is to pause, because the user wants it or a service stays away
+    ├── NeedsInput      the user: the agent asks something before it can continue
+    ├── RunPaused       the run: it pauses, because the user asked or a service is unavailable
     └── Stopped         the run: the user asked it to stop
 
 Anything else ends the run as `failed`, with its traceback among the events.
@@ -23,23 +23,41 @@ if TYPE_CHECKING:
 
 
 class WorkbenchError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    >>> try:
+    ...     view = research.run(question, model="openai:gpt-5-nano")
+    ... except research.WorkbenchError as error:
+    ...     print(error)
+    """
 
 
 class ConfigError(WorkbenchError):
-    """A setting, an option or an argument is wrong.  The message names it and says what is accepted."""
+    """A setting, an option or an argument is wrong.  The message names it and says what is accepted.
+
+    >>> raise ConfigError(f"unknown unit {unit!r}; known: km, mi")
+    """
 
 
 class ToolError(WorkbenchError):
-    """A tool could not do what it was asked.  The message goes to the model."""
+    """A tool could not do its work.  The message goes to the model, as the observation of its call.
+
+    >>> raise ToolError(f"no station called {name!r}; did you mean {nearest!r}?")
+    """
 
 
 class FormatError(WorkbenchError):
-    """A reply of the model cannot be read.  The message says what was wrong and what is accepted."""
+    """A reply of the model cannot be read.  The message goes to the model, which is asked again.
+
+    >>> raise FormatError("the plan has no step; write at least one line that begins with #E1")
+    """
 
 
 class ProviderError(WorkbenchError):
-    """A model service failed.  Classified where the service is known, inside each client."""
+    """A model service failed.  Each client says whether the same request may succeed later.
+
+    >>> raise ProviderError("the server answered 503", retryable=True, retry_after_s=5)
+    """
 
     def __init__(
         self,
@@ -53,21 +71,33 @@ class ProviderError(WorkbenchError):
         self.retryable = retryable
         """The same request may succeed later (429, 5xx, a lost connection)."""
         self.context_overflow = context_overflow
-        """The request was too long for the model: send less, never the same again."""
+        """The request was too long for the model; only a shorter one can succeed."""
         self.retry_after_s = retry_after_s
         """Seconds the service asked us to wait, if it said."""
 
 
 class StoreUnavailable(WorkbenchError):
-    """What is kept cannot be read or added to just now: a full disk, a database that restarts.  Nothing is damaged."""
+    """Runs cannot be read or saved at the moment, for example because the disk is full.  Nothing is damaged.
+
+    >>> try:
+    ...     rows = workbench.store.runs()
+    ... except research.StoreUnavailable:
+    ...     time.sleep(5)  # the database restarts
+    """
 
 
 REFUSED = (ConfigError, StoreUnavailable)
-"""What somebody who asks for something is told: it can be mended, or waited for."""
+"""Errors whose message is shown to the user in place of what they asked for."""
 
 
 class LimitReached(WorkbenchError):
-    """A limit ends the loop; `limit` is the outcome's name."""
+    """A limit of the run is reached; `limit` is the name of the outcome.
+
+    >>> try:
+    ...     reply = yield from run.ask()
+    ... except research.LimitReached as reached:
+    ...     return (yield from run.conclude(reached.limit))
+    """
 
     def __init__(self, limit: Outcome) -> None:
         super().__init__(f"a limit ends the loop: {limit}")
@@ -75,16 +105,16 @@ class LimitReached(WorkbenchError):
 
 
 class NeedsInput(WorkbenchError):
-    """The run waits for the user's reply; it goes on from its journal when the reply is there."""
+    """The run waits for the user's reply; it continues from its journal when the reply arrives."""
 
 
-class Rests(WorkbenchError):
-    """The run is to pause; it goes on from its journal when the user wants."""
+class RunPaused(WorkbenchError):
+    """The run pauses; it continues from its journal when it is resumed."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason or "paused by the user")
         self.reason = reason
-        """Why nobody can go on just now; empty: the user asked for it."""
+        """Why the run cannot continue; empty: the user asked for the pause."""
 
 
 class Stopped(WorkbenchError):

@@ -1,4 +1,4 @@
-"""Small, language-aware text operations that reading, searching and checking share."""
+"""Small, language-aware text functions for parsing, search and citation checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOP_WORDS = frozenset(
     "年 比 实际 中 里 上 几 多 大 它 该 以 而 之 并 都 也 就 又 还 约 共 达 个 名 各 每 "
     "多少 什么 哪 哪个 哪些 请 吗 呢 为 对 把 被 从 到 其 这 那 一个 是否 由 所".split()
 )
-"""Words that carry no topic, English and Chinese."""
+"""English and Chinese words that carry no topic."""
 
 
 def has_cjk(text: str) -> bool:
@@ -32,7 +32,7 @@ def has_cjk(text: str) -> bool:
 
 
 def segment(text: str) -> str:
-    """The text with its Chinese (and kana) cut into words, long ones after the words in them; the rest as it is."""
+    """Return the text with spaces between Chinese and kana words; a compound follows the words it contains."""
     if _CJK_RUN.search(text) is None:
         return text
     import rjieba
@@ -41,7 +41,7 @@ def segment(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Lines, and sentences within them; without list bullets and empty pieces."""
+    """Return the sentences of each line, without list bullets and empty ones."""
     found = []
     for line in text.splitlines():
         found += [piece.strip() for piece in _END.split(line.strip().removeprefix("- ")) if piece.strip()]
@@ -50,14 +50,14 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> tuple[str, ...]:
-    """Lower-case words without accents, plurals folded; Chinese cut into words."""
+    """Return lower-case words without accents, plurals as singulars; Chinese is split into words."""
     text = segment(text)
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
     return tuple(_fold(match.group().replace("’", "'").removesuffix("'s")) for match in _WORD.finditer(plain))
 
 
 def content_tokens(text: str) -> tuple[str, ...]:
-    """The tokens that carry a topic."""
+    """Return the tokens that are not stop words."""
     return tuple(token for token in tokens(text) if token not in STOP_WORDS)
 
 
@@ -72,12 +72,12 @@ def _fold(word: str) -> str:
 
 
 def numbers(text: str) -> list[str]:
-    """Numbers as written, without signs of currency and thousands."""
+    """Return the numbers in a text, without currency signs and thousands separators."""
     return [match.group().replace(",", "").replace("$", "").replace("−", "-") for match in _NUMBER.finditer(text)]
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` characters, cut at a word with an ellipsis."""
+    """Return at most `limit` characters, cut at a word, with an ellipsis."""
     if len(text) <= limit:
         return text
     head = text[: limit - 1]
@@ -85,7 +85,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def unfenced(text: str) -> str:
-    """A reply without the fence of code that models put around JSON, where it stands around all of it."""
+    """Return a reply without the code fence that models put around JSON, if the fence encloses all of it."""
     body = text.strip()
     if body.startswith("```") and body.endswith("```"):
         return body.removeprefix("```json").removeprefix("```").removesuffix("```")
@@ -93,11 +93,11 @@ def unfenced(text: str) -> str:
 
 
 def language_of(text: str) -> str:
-    """`zh` when a good part of the letters is Chinese, else `en`."""
+    """Return `zh` if at least a third of the letters are Chinese, else `en`."""
     return "zh" if len(_CJK.findall(text)) * 3 >= len(re.findall(r"\w", text)) and has_cjk(text) else "en"
 
 
 def estimate_tokens(text: str) -> int:
-    """A count without a tokenizer: about 4 characters of Latin text or 1.5 of Chinese a token."""
+    """Estimate the tokens without a tokenizer: about 4 characters of Latin text or 1.5 of Chinese per token."""
     cjk = len(_CJK.findall(text))
     return round((len(text) - cjk) / 4 + cjk / 1.5)

@@ -1,4 +1,4 @@
-"""The values that everything else passes around.  All frozen; nothing here does anything."""
+"""The values and protocols that all rooms use.  Every value is frozen; nothing here does any work."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Outcome = Literal[
-    "answered", "rounds", "tokens", "cost", "time", "tool_errors", "loop", "no_evidence",
-    "needs_input", "stopped", "failed",
-]  # fmt: skip
+    "answered",
+    "rounds",
+    "tokens",
+    "cost",
+    "time",
+    "tool_errors",
+    "loop",
+    "no_evidence",
+    "needs_input",
+    "stopped",
+    "failed",
+]
 """Why a run ended, in one word (contract of `run --json`)."""
 
 Status = Literal["queued", "running", "completed", "waiting_input", "paused", "stopped", "failed"]
@@ -31,13 +40,17 @@ class Passage(Struct, frozen=True, omit_defaults=True):
     quote: str
     """The text that was seen, verbatim."""
     csl: dict[str, Any] = {}
-    """What the source told of itself, as CSL JSON names it: type, author, issued, DOI, container-title, …"""
+    """The source's bibliographic data as CSL JSON: type, author, issued, DOI, container-title, …"""
     memory: str = ""
-    """Id of the entry of the memory that the quote was kept in; empty for what was seen in this run."""
+    """Id of the memory entry that contains the quote; empty if this run saw the source itself."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
-    """A passage with its number, stable within the run: the model cites `[n]`."""
+    """A passage with its number in the run, which the model cites as `[n]`.
+
+    >>> Source(1, "https://example.org/japan", "Japan", "Population: 123,201,945 (2024)").n
+    1
+    """
 
     n: int
     url: str
@@ -57,36 +70,36 @@ class ToolCall(Struct, frozen=True):
 
 
 class RawCall(Struct, frozen=True):
-    """One native call as the provider sent it, before anybody has tried to understand it."""
+    """One native call as the provider sent it, before it is parsed."""
 
     id: str
     name: str
     arguments: str
-    """JSON, as far as the model managed it."""
+    """JSON, possibly invalid."""
 
 
 class CallError(Struct, frozen=True, omit_defaults=True):
     """A call of a reply that cannot run."""
 
     index: int
-    """Place among all calls of the reply, from 0."""
+    """Position among all calls of the reply, from 0."""
     code: str
     """One word: bad_json, truncated, duplicate_key, unknown_tool, missing_name, missing_arg, bad_args, too_large."""
     message: str
-    """What was wrong, for the model."""
+    """What is wrong, for the model."""
     name: str = ""
-    """The tool, as far as it is known."""
+    """The tool's name, if it is known."""
     id: str = ""
-    """The id its observation answers, unique within the run."""
+    """The call id of its observation, unique within the run."""
 
 
 class ToolOutput(Struct, frozen=True):
-    """What a tool gives back: free text, and the passages it quotes from sources."""
+    """What a tool returns: free text, and the passages it quotes from sources."""
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
     private: bool = False
-    """Holds what only the user's own files, memory or servers know: from then on urls are no longer free."""
+    """Contains content of the user's files, memory or servers; from then on the run may visit only known URLs."""
     images: tuple[bytes, ...] = ()
     """Plots, as PNG."""
 
@@ -105,7 +118,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     images: tuple[bytes, ...] = ()
     """Both as in `ToolOutput`."""
     edited: bool = False
-    """The user wrote the text in the place of what the tool gave: it is no source, and nothing in it was computed."""
+    """The user replaced the tool's text; the new text is neither a source nor a computed result."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -129,7 +142,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
     reasoning: str | None = None
     """Reasoning that came with an assistant message."""
     blocks: tuple[dict[str, Any], ...] = ()
-    """The provider's own blocks of an assistant message, which it wants back unchanged (signed thinking)."""
+    """The provider's own blocks of an assistant message, which must be sent back unchanged (signed thinking)."""
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -139,11 +152,11 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     """All of the prompt, cached or not."""
     completion_tokens: int = 0
     cache_read_tokens: int = 0
-    """Part of the prompt that the provider had kept from an earlier call."""
+    """Part of the prompt that the provider read from its cache."""
     cache_write_tokens: int = 0
-    """Part of the prompt that it keeps for later ones."""
+    """Part of the prompt that the provider wrote to its cache."""
     estimated: bool = False
-    """Counted by us because the provider did not say."""
+    """Estimated here because the provider did not report it."""
     cost_usd: float | None = None
     """None when the price is unknown; 0.0 only when the model is known to be free."""
 
@@ -155,26 +168,26 @@ class Request(Struct, frozen=True):
     tools: tuple[ToolSpec, ...] = ()
     """Offered as native tools; empty under the tagged protocol and for a tools-off call."""
     purpose: str = "act"
-    """Who asks: act, conclude, summarise, plan, ...  A scripted model selects by it."""
+    """Why the model is asked: act, conclude, summarise, plan, ...  A scripted model selects its line by it."""
     agent: str = "main"
     stop: tuple[str, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
     must_call: bool = False
-    """The reply has to be a call of one of the tools."""
+    """The reply must call one of the tools."""
     schema: dict[str, Any] | None = None
-    """JSON Schema (an object) that the text of the reply has to follow."""
+    """JSON Schema (an object) that the text of the reply must match."""
 
 
 class Delta(Struct, frozen=True):
-    """A few characters of a reply while it is written."""
+    """The next few characters of a streamed reply."""
 
     text: str
     kind: Literal["text", "reasoning"] = "text"
 
 
 class Completion(Struct, frozen=True):
-    """A whole reply, as the provider gave it."""
+    """A whole reply as the provider returned it."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -184,13 +197,14 @@ class Completion(Struct, frozen=True):
     usage: Usage | None = None
     """None when the provider did not report it: the caller estimates."""
     raw_calls: tuple[RawCall, ...] = ()
-    """All native calls with their arguments as written, where the provider gives text; `calls` holds the readable."""
+    """All native calls with their arguments as the model wrote them, if the provider returns text; `calls` are those that
+    can be parsed."""
     blocks: tuple[dict[str, Any], ...] = ()
-    """What the provider wants back unchanged with this message."""
+    """The provider's own blocks, which must be sent back unchanged with this message."""
 
 
 class Model(Protocol):
-    """A language model, or something that plays one."""
+    """A language model, or a stand-in for one."""
 
     @property
     def name(self) -> str:
@@ -198,31 +212,31 @@ class Model(Protocol):
 
     @property
     def native(self) -> bool:
-        """Whether it takes tools and answers with native calls."""
+        """Whether it accepts tools and replies with native calls."""
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
-        """Yield deltas as they come, then exactly one `Completion`.  Raises `ProviderError`."""
+        """Yield deltas as they arrive, then exactly one `Completion`.  Raises `ProviderError`."""
 
 
 @runtime_checkable
 class Scripted(Protocol):
-    """A model that plays lines once, and can be told that some were played before."""
+    """A model that plays each line of a script once, and can skip lines that were played before."""
 
     def take(self, purpose: str, agent: str) -> object:
-        """Use up the next line for this asker."""
+        """Skip the next line for this purpose and agent."""
 
 
 @runtime_checkable
 class Priced(Protocol):
-    """A model whose calls have a known price, or may have."""
+    """A model whose calls may have a known price."""
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with that usage; None when the price is unknown."""
+        """Return the price of a call with that usage in US dollars; None if it is unknown."""
 
 
 @runtime_checkable
 class Windowed(Protocol):
-    """A model of which it may be known how long a prompt can be."""
+    """A model whose context window may be known."""
 
     @property
     def window(self) -> int:
@@ -235,15 +249,15 @@ class Yielding(Protocol):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that it refused so far; requests go without them, or with what stands for them."""
+        """Parameters that the service rejected so far; requests leave them out or use a replacement."""
 
 
 @runtime_checkable
 class Served(Protocol):
-    """A model on a server that can be asked what it has."""
+    """A model on a server that lists its models."""
 
     def list_models(self) -> list[str]:
-        """The names the server knows, sorted.  Raises `ProviderError`, which says exactly what is wrong."""
+        """Return the names of the server's models, sorted.  Raises `ProviderError`."""
 
 
 class Tool(Protocol):
@@ -254,7 +268,7 @@ class Tool(Protocol):
 
     @property
     def timeout_s(self) -> float:
-        """Seconds after which the call is given up."""
+        """Seconds after which the call is abandoned."""
 
     def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
         """Called by keyword.  Raises `ToolError` with a message the model can act on."""
@@ -264,7 +278,7 @@ class Searcher(Protocol):
     """A source of search results."""
 
     def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
-        """Best first.  Raises `ToolError`."""
+        """Return results, best first.  Raises `ToolError`."""
 
 
 class Embedder(Protocol):
@@ -272,50 +286,54 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """Stored beside every vector: vectors of different encoders are never mixed."""
+        """Stored with every vector, because vectors of different encoders cannot be compared."""
 
     @property
     def dimension(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), dimension)."""
+        """Return unit vectors, shape (len(texts), dimension)."""
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
-    """A completion as the workbench reads it: what the model thinks, wants and says."""
+    """A parsed completion: the model's reasoning, calls, answer and report."""
 
     text: str = ""
-    """The reply as it goes back into the conversation (a hallucinated observation is cut off)."""
+    """The reply as it appears in the conversation, without observations that the model invented."""
     thinking: str = ""
     """From `<think>` tags or from the provider's reasoning field."""
     calls: tuple[ToolCall, ...] = ()
     answer: str = ""
     report: str = ""
-    """The evolving report, where the framework asks for one."""
+    """The evolving report, if the framework asks for one."""
     reasoning: str = ""
-    """The provider's reasoning, kept apart because some providers need it sent back."""
+    """The provider's reasoning field, separate because some providers require it to be sent back."""
     blocks: tuple[dict[str, Any], ...] = ()
     """The provider's own blocks, sent back unchanged with this reply."""
     errors: tuple[CallError, ...] = ()
-    """Calls that cannot run, beside at least one that can; each gets one failed observation."""
+    """Calls that cannot run, besides at least one that can; each gets one failed observation."""
 
 
 class Citation(Struct, frozen=True, omit_defaults=True):
-    """One cited statement of the answer, checked against the source it names."""
+    """A cited statement of the report, checked against the source that it cites.
+
+    >>> Citation(1, "Japan has 123,201,945 people.", "supported").status
+    'supported'
+    """
 
     n: int
     claim: str
     status: Literal["supported", "partial", "unsupported", "dead"]
     quote: str = ""
-    """The seen lines that the claim rests on, or the one that comes closest."""
+    """The source's lines that support the claim, or the line that comes closest."""
     reason: str = ""
-    """What does not stand in the source; empty when supported."""
+    """What the source does not contain; empty when supported."""
 
 
 class Answer(Struct, frozen=True):
-    """How a framework ends: its words, and why it ended."""
+    """What a framework returns: the answer, and why the run ended."""
 
     text: str
     outcome: Outcome = "answered"
     report: str = ""
-    """Longer text where the framework writes one; empty means that the answer is the report."""
+    """A longer text, if the framework writes one; empty: the answer is the report."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import shutil
 import signal
 import socket
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from research.__main__ import main
-from research.connections import client
-from research.settings import load
-from research.workbench import Workbench
+from research._util.connections import client
+from research.cli.main import main
+from research.config.settings import Settings, load
+from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 
 
@@ -56,28 +59,55 @@ def _loopback(host: str) -> bool:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No key, url or .env of the developer leaks into a test."""
-    settings = __import__("research.settings").settings.Settings
-    for field in settings.model_fields.values():
+    for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
-    monkeypatch.setitem(settings.model_config, "env_file", None)
+    monkeypatch.setitem(Settings.model_config, "env_file", None)
+
+
+LIBRARY = "library.sqlite"
 
 
 @pytest.fixture(scope="session")
-def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose library holds the Factbook; made once, copied for each test that needs it."""
+def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose library holds the Factbook, made once.  `linked_home` makes the homes of the tests from it."""
+    from research.search.library.file import LibraryFile
+
     home = tmp_path_factory.mktemp("prepared")
     bench = Workbench(load(home=home))
     bench.prepare((), lambda done, total, what: None)
     bench.library.close()
-    return home
+    writing = LibraryFile.writing
+
+    def guarded(self: LibraryFile) -> AbstractContextManager[sqlite3.Connection]:
+        assert self.path.stat().st_nlink == 1, "other tests read this file: request the fixture `own_library`"
+        return writing(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LibraryFile, "writing", guarded)
+        yield home
+
+
+def linked_home(prepared_home: Path, target: Path) -> Path:
+    """Return a copy of the prepared home that shares the 33 MB of its library as a hard link."""
+    shutil.copytree(prepared_home, target, ignore=shutil.ignore_patterns(f"{LIBRARY}*"))
+    os.link(prepared_home / LIBRARY, target / LIBRARY)
+    return target
 
 
 @pytest.fixture
-def home(prepared_home: Path, tmp_path: Path) -> Path:
-    """A fresh home with the Factbook indexed."""
-    target = tmp_path / "home"
-    shutil.copytree(prepared_home, target)
-    return target
+def home(prepared_home: Path, tmp_path: Path) -> Iterator[Path]:
+    """A fresh home with the Factbook indexed.  A test that changes the library requests `own_library`, too."""
+    before = (prepared_home / LIBRARY).stat().st_mtime_ns
+    yield linked_home(prepared_home, tmp_path / "home")
+    # Another process is not guarded as this one is.
+    assert (prepared_home / LIBRARY).stat().st_mtime_ns == before, "the test changed the library of all tests"
+
+
+@pytest.fixture
+def own_library(prepared_home: Path, home: Path) -> Path:
+    """The library of this test alone, to be changed."""
+    (home / LIBRARY).unlink()
+    return Path(shutil.copy(prepared_home / LIBRARY, home))
 
 
 @pytest.fixture
@@ -140,11 +170,11 @@ def database_url(postgres_url: str) -> Iterator[str]:
 
     import psycopg
 
-    from research.database import hang_up
+    from research.store.database import close_pool
 
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     url = urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
     yield url
-    hang_up(url)
+    close_pool(url)

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from research.errors import ToolError
-from research.search.pace import Clock
+from research.search.rate_limit import Clock
 from research.search.web import Service
 
 

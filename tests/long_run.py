@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from research.events import (
+from research.events.events import (
     Asked,
     Base,
     Event,
@@ -19,7 +19,7 @@ from research.events import (
     ToolFinished,
     ToolStarted,
 )
-from research.recipe import Budget, Recipe
+from research.events.recipe import Budget, Recipe
 from research.store import Store
 from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
 
@@ -87,7 +87,7 @@ class LongRun:
             self._seq += 1
             stamped.append(stamp(event, self.run_id, self._seq, now))
         self.store.append(stamped)
-        self.store.beat([self.run_id])
+        self.store.heartbeat([self.run_id])
         return now
 
     def rounds(self, count: int) -> float:

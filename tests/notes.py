@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 
 
 def noted(tmp_path_factory: pytest.TempPathFactory, texts: Mapping[str, str]) -> tuple[Workbench, str]:

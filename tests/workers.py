@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from research.settings import Settings, variable
+from research.config.settings import Settings, variable
 
 ROOT = Path(__file__).parents[1]
 LONG_S = 300.0
@@ -103,8 +103,8 @@ class Listener:
 
 
 def _listen(runs: int) -> None:
-    from research.queue import listen
-    from research.settings import load
+    from research.config.settings import load
+    from research.engine.queue import listen
 
     go, saying = threading.Semaphore(0), threading.Lock()
 

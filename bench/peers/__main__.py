@@ -1,10 +1,10 @@
-"""This workbench beside other agent programs, in one run: python -m bench.peers --envs FOLDER [--setup]
+"""Compare this workbench with other agent programs: python -m bench.peers --envs FOLDER [--setup]
 
-Each peer has an environment of its own in FOLDER; `--setup` makes those that are missing, about 0.5 GB from the package index.
-All do the same job against the same server (`bench.provider`): one call of `search` a round, 2,000 characters back, until
-the answer.  A round's own time is measured with a model and a tool that answer at once; every program has its turn before
-one has its next, and the best turn counts.  Then many runs of 20 rounds at once, with a model of 20 ms and a tool of 10 ms,
-and what the longest run leaves on disk.  Figures in parentheses are multiples of the bare loop's.
+Each peer has its own environment in FOLDER; `--setup` creates the missing ones, about 0.5 GB from the package index.  All
+do the same job against the same server (`bench.provider`): one call of `search` a round, 2,000 characters back, until the
+answer.  A round's own time is measured with a model and a tool that answer immediately; the programs take turns, and the
+fastest turn counts.  Then come many runs of 20 rounds at once, with a model of 20 ms and a tool of 10 ms, and the bytes
+that the longest run leaves on disk.  Figures in parentheses are multiples of the bare loop's.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Peer(Struct, frozen=True):
 
     name: str
     driver: str
-    """`module:function`, as `bench.peers.worker` takes it."""
+    """The driver as `module:function`, for `bench.peers.worker`."""
     environment: str
     """Name of its folder."""
     packages: Mapping[str, str]
-    """Name -> version that is installed; the first is the peer itself."""
+    """Installed versions by name; the first is the peer itself."""
     extras: str = ""
 
     def requirements(self) -> list[str]:
@@ -52,8 +52,11 @@ class Peer(Struct, frozen=True):
 
 
 _LANGGRAPH = {
-    "langgraph": "1.2.22", "langchain": "1.4.7", "langchain-openai": "1.7.3", "langgraph-checkpoint-sqlite": "3.1.2",
-}  # fmt: skip
+    "langgraph": "1.2.22",
+    "langchain": "1.4.7",
+    "langchain-openai": "1.7.3",
+    "langgraph-checkpoint-sqlite": "3.1.2",
+}
 PEERS = (
     Peer("pydantic-ai", "pydantic_agent:plain", "pydantic-ai", {"pydantic-ai-slim": "2.68.0"}, "[openai]"),
     Peer("openai-agents", "openai_agent:plain", "openai-agents", {"openai-agents": "0.24.0"}),
@@ -64,10 +67,10 @@ PEERS = (
 
 
 class Program(Protocol):
-    """What is measured."""
+    """A program that is measured."""
 
     def run(self, rounds: int, count: int = 1) -> tuple[float, int]:
-        """Seconds for so many runs at once, and the bytes they left on disk."""
+        """Return the seconds for this many runs at once, and the bytes they left on disk."""
 
 
 class Loop:
@@ -103,31 +106,34 @@ class Other:
 
     def __init__(self, driver: str, process: subprocess.Popen[str], terms: dict[str, Any]) -> None:
         self._driver, self._process = driver, process
-        self.versions: dict[str, str] = self._told(terms)
+        self.versions: dict[str, str] = self._reply(terms)
 
     def run(self, rounds: int, count: int = 1) -> tuple[float, int]:
-        found = self._told({"rounds": rounds, "count": count})
+        found = self._reply({"rounds": rounds, "count": count})
         return found["seconds"], found["bytes"]
 
-    def _told(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Its next line of JSON.  Raises `RuntimeError` when it ended instead; it has said why on stderr."""
+    def _reply(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Return its next line of JSON.  Raises `RuntimeError` when it ended instead; stderr then contains the reason."""
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("{"):
-                told: dict[str, Any] = json.loads(line)
-                return told
+                reply: dict[str, Any] = json.loads(line)
+                return reply
         raise RuntimeError(f"{self._driver} ended")
 
 
 @contextmanager
 def other(interpreter: Path, driver: str, packages: Sequence[str], port: int, tool_s: float) -> Iterator[Other]:
-    """A peer, ready for its first job.  `driver` is `module:function`."""
+    """Yield a peer that is ready for its first job.  `driver` is `module:function`."""
     terms = {
-        "url": f"http://127.0.0.1:{port}/v1", "question": QUESTION, "description": SPEC.description, "found": FOUND,
+        "url": f"http://127.0.0.1:{port}/v1",
+        "question": QUESTION,
+        "description": SPEC.description,
+        "found": FOUND,
         "tool_s": tool_s,
-    }  # fmt: skip
+    }
     command = [str(interpreter), "-m", "bench.peers.worker", driver, *packages]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -137,20 +143,20 @@ def other(interpreter: Path, driver: str, packages: Sequence[str], port: int, to
 
 
 class Figures(Struct):
-    """Of one program."""
+    """The figures of one program."""
 
     ms: dict[int, float]
-    """Rounds -> milliseconds a round."""
+    """Milliseconds a round, by the number of rounds."""
     runs_s: float = 0.0
     kept: int = 0
-    """Bytes."""
+    """In bytes."""
     versions: dict[str, str] = field(default_factory=dict)
 
 
 def measure(envs: Path | None, rounds: Sequence[int], runs: int, repeat: int) -> dict[str, Figures]:
-    """The figures of every program that is there, the bare loop's first."""
+    """Return the figures of every available program, the bare loop's first."""
     found: dict[str, Figures] = {}
-    envs = envs and envs.resolve()  # workers begin in the folder of the project
+    envs = envs and envs.resolve()  # workers start in the project's folder
     with programs(envs, 0.0, 0.0) as there:
         for program in there.values():
             program.run(5)
@@ -175,7 +181,7 @@ def measure(envs: Path | None, rounds: Sequence[int], runs: int, repeat: int) ->
 
 @contextmanager
 def programs(envs: Path | None, llm_ms: float, tool_s: float) -> Iterator[dict[str, Program]]:
-    """All that are there, against one server."""
+    """Yield all available programs, against one server."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         port = stack.enter_context(provider(llm_ms))
@@ -192,12 +198,15 @@ def programs(envs: Path | None, llm_ms: float, tool_s: float) -> Iterator[dict[s
 
 
 def lines(found: Mapping[str, Figures], runs: int) -> Iterator[str]:
-    """The table, the versions, and who is not there."""
+    """Return the table, the versions, and the programs that are missing."""
     base = found[LOOP]
     rounds = list(base.ms)
     head = [
-        "ms a round", *(f"{n} rounds" for n in rounds), f"{runs} runs at once, runs/s", f"on disk after {max(rounds)} rounds",
-    ]  # fmt: skip
+        "ms a round",
+        *(f"{n} rounds" for n in rounds),
+        f"{runs} runs at once, runs/s",
+        f"on disk after {max(rounds)} rounds",
+    ]
     rows = []
     for name, each in found.items():
         pairs = [*((each.ms[n], base.ms[n]) for n in rounds), (each.runs_s, base.runs_s)]
@@ -216,13 +225,13 @@ def _times(ratio: float) -> str:
 
 
 def panel(found: Mapping[str, Figures]) -> Panel:
-    """The picture."""
+    """Return the panel of the picture."""
     curves = {name: (list(each.ms), list(each.ms.values())) for name, each in found.items()}
     return Panel("Own time of a round, ms (logarithmic)", curves, log=True)
 
 
 def set_up(envs: Path) -> None:
-    """An environment for each peer that has none.  Raises `CalledProcessError`."""
+    """Create an environment for each peer that has none.  Raises `CalledProcessError`."""
     for peer in {peer.environment: peer for peer in PEERS}.values():
         folder = envs / peer.environment
         if (folder / "bin/python").exists():
@@ -233,7 +242,7 @@ def set_up(envs: Path) -> None:
         try:
             subprocess.run([*pip, *peer.requirements()], check=True, stdout=sys.stderr)
         except (subprocess.CalledProcessError, KeyboardInterrupt):
-            # Half of an environment would count as one the next time.
+            # An incomplete environment would count as complete the next time.
             shutil.rmtree(folder)
             raise
 
@@ -242,12 +251,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="bench.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--envs", type=Path, metavar="FOLDER", help="where the peers' environments are")
-    parser.add_argument("--setup", action="store_true", help="make those that are missing")
+    parser.add_argument("--envs", type=Path, metavar="FOLDER", help="folder of the peers' environments")
+    parser.add_argument("--setup", action="store_true", help="create the missing environments")
     parser.add_argument("--rounds", type=int, nargs="+", default=[10, 50, 100, 200])
-    parser.add_argument("--runs", type=int, default=50, help="at once; default 50")
-    parser.add_argument("--repeat", type=int, default=REPEAT, help=f"turns; default {REPEAT}")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the times of a round there")
+    parser.add_argument("--runs", type=int, default=50, help="runs at once; default 50")
+    parser.add_argument("--repeat", type=int, default=REPEAT, help=f"turns of each program; default {REPEAT}")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the times of a round into this file")
     arguments = parser.parse_args()
     if arguments.setup:
         if arguments.envs is None:

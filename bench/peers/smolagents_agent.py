@@ -1,4 +1,4 @@
-"""smolagents: a `ToolCallingAgent`, which blocks, so each run has a thread."""
+"""smolagents: a `ToolCallingAgent`, which blocks, so each run has its own thread."""
 
 from __future__ import annotations
 

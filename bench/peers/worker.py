@@ -1,10 +1,10 @@
-"""One peer in a process of its own, run by the interpreter of its environment: python -m bench.peers.worker DRIVER
+"""Run one peer in a process of its own, in the interpreter of its environment: python -m bench.peers.worker DRIVER
 
-Reads what all jobs have in common from the first line of stdin and a job from each further one (`{"rounds": 20, "count":
-1}`); prints the versions of the packages first, then for each job the seconds it took and the bytes it left on disk.  Only
-the standard library and the peer are needed.  A driver is `module:function`, the function an asynchronous context manager
-that takes a `Job` and gives what does it once and returns the answer.  What a program does once (clients, agents, compiled
-graphs) belongs before the `yield` and is not timed.
+The first line of stdin contains what all jobs have in common, each further line a job (`{"rounds": 20, "count": 1}`).
+Prints the versions of the packages first, then for each job the seconds it took and the bytes it left on disk.  Needs only
+the standard library and the peer.  A driver is `module:function`; the function is an asynchronous context manager that
+takes a `Job` and yields a function which does the job once and returns the answer.  Work that a program does only once
+(clients, agents, compiled graphs) belongs before the `yield` and is not timed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from pathlib import Path
 
 @dataclass
 class Job:
-    """A run of so many rounds, with one call of `search` in each."""
+    """A run of this many rounds, with one call of `search` in each."""
 
     url: str
     question: str
     description: str
-    """Of the tool."""
+    """Latency of the tool."""
     found: str
-    """What it gives back."""
+    """Text that the tool returns."""
     tool_s: float
     rounds: int
     folder: Path
-    """For files; empty, and removed when the job is done."""
+    """A folder for files; empty, and removed when the job is done."""
     searches: int = 0
 
     @property
@@ -72,9 +72,9 @@ async def main(driver: str, packages: list[str]) -> None:
         say({"seconds": seconds, "bytes": kept})
 
 
-def say(told: dict[str, object]) -> None:
-    # Some peers print; what is meant for us is told by its first character.
-    print("\n" + json.dumps(told), flush=True)
+def say(line: dict[str, object]) -> None:
+    # Some peers print; the first character marks the lines meant for the bench.
+    print("\n" + json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,30 @@
-"""Sources get a number once per run; answers cite `[n]`; each cited statement is checked against what was seen.
+"""Citations: numbered sources, marks such as `[3]`, and the check of each cited statement against the quotes.
 
-docs/citations.md says what is checked, and how well.
-"""
+docs/citations.md explains what is checked, and how well.  May import types, text and _util."""
 
 from __future__ import annotations
 
 from research.citations.checking import check
 from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
-from research.citations.ledger import Ledger, shown, told
+from research.citations.ledger import Ledger, source_text, tool_result_text
 from research.citations.marks import MARK, Statement, cited, normalised, statements, uncited, without_marks
 from research.citations.urls import clean
 
 __all__ = [
-    "JUDGE_SCHEMA", "MARK", "Ledger", "Statement", "check", "cited", "clean", "doubtful", "judge_messages", "judged",
-    "normalised", "shown", "statements", "told", "uncited", "without_marks",
-]  # fmt: skip
+    "JUDGE_SCHEMA",
+    "MARK",
+    "Ledger",
+    "Statement",
+    "check",
+    "cited",
+    "clean",
+    "doubtful",
+    "judge_messages",
+    "judged",
+    "normalised",
+    "source_text",
+    "statements",
+    "tool_result_text",
+    "uncited",
+    "without_marks",
+]

@@ -1,7 +1,7 @@
-"""Figures that stand in no source and follow from those that do: sums, differences, ratios, shares, counts.
+"""Figures that follow from those in the sources: sums, differences, ratios, shares, counts.
 
-The claim has to name the operation (`together`, `rose by`, `twice`, `%`), the operands have one unit, and the result has
-the precision written.  The operands are few and stand together, so that chance explains no altered figure.
+The claim must name the operation (`together`, `rose by`, `twice`, `%`), the operands must share a unit, and the result must
+match within the written precision.  Operands are few and close together, so that altered figures rarely match by chance.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from research.citations.measures import Quantity
 
 
 def rounds_to(computed: Quantity, written: Quantity) -> bool:
-    """Whether a computed value, rounded as the claim writes it, is the claim's number."""
+    """Return whether a computed value, rounded as the claim writes it, is the claim's number."""
     scaled = replace(computed, unit="", kind="number")
     plain = replace(written, unit="", kind="number")
     if plain.states(scaled):
         return True
-    # Computed in another unit of the same kind, or written with a scale word that the output has not.
+    # the output may use another unit, or no scale word
     digits = re.search(r"\d[\d,]*(?:\.\d+)?", written.written)
     if digits is None:
         return False
@@ -51,10 +51,10 @@ _CHANGE = re.compile(
     re.I,
 )
 OPERANDS = 5
-"""Figures at most that a sum is made of."""
+"""Maximum number of figures in a sum."""
 
 
-_RECKONED = re.compile(
+_OPERATION = re.compile(
     r"\b(?:in total|a total of|combined|together|altogether|both|difference|gap|\w+er than|more than|less than|"
     r"average|mean|"
     r"times|twice|half|remaining|the rest|all (?:two|three|four|five))\b|合计|总共|共计|总计|一共|相差|差距|"
@@ -63,13 +63,13 @@ _RECKONED = re.compile(
 )
 
 
-def cued(text: str) -> bool:
-    """Whether a text may speak of arithmetic, so that a figure need not stand in the source."""
-    return _RECKONED.search(text) is not None
+def names_operation(text: str) -> bool:
+    """Return whether a text names an operation, so that its result need not be in the source."""
+    return _OPERATION.search(text) is not None
 
 
-def follows(text: str, q: Quantity, given: Sequence[Quantity]) -> tuple[Quantity, ...]:
-    """Figures of one dimension from which a figure follows by the arithmetic that the words name; empty when none."""
+def operands_of(text: str, q: Quantity, given: Sequence[Quantity]) -> tuple[Quantity, ...]:
+    """Return the figures that a figure follows from by an operation that the text names; empty if there are none."""
     plain = [g for g in given if g.kind == "number" and g.value and g.hedge != "over"]
     for operands, value, unit in _results(text, q, plain):
         if unit == q.unit or not q.unit or not unit:
@@ -80,8 +80,8 @@ def follows(text: str, q: Quantity, given: Sequence[Quantity]) -> tuple[Quantity
 
 
 def _results(text: str, q: Quantity, given: Sequence[Quantity]) -> Iterator[tuple[tuple[Quantity, ...], float, str]]:
-    """What the words allow to be made of figures: (operands, value, unit)."""
-    # `12,000 euros, the second 7,500`: a unit is not said twice.
+    """Yield (operands, value, unit) for each operation that the text names."""
+    # a unit may be given once: `12,000 euros, the second 7,500`
     same = {unit: [g for g in given if g.unit in (unit, "")] for unit in {g.unit for g in given}}
     for unit, group in same.items():
         if _SUM.search(text) or _MEAN.search(text):
@@ -114,8 +114,8 @@ _ITEM = r"[^,，、;；:：.()]{1,40}?"
 _LIST = re.compile(rf"(?:{_ITEM}(?:, |、|，))+{_ITEM}(?:,? and | or |和|及|与)")
 
 
-def counted(q: Quantity, text: str) -> bool:
-    """Whether a small number counts the items of a list in a text (`timber, grain and coal`: 3)."""
+def counts_items(q: Quantity, text: str) -> bool:
+    """Return whether a small number counts the items of a list in a text (`timber, grain and coal`: 3)."""
     return q.weak and any(
         len(re.findall(r", (?!and\b|or\b)|、|，", m.group())) + 2 == q.value for m in _LIST.finditer(text)
     )

@@ -1,7 +1,7 @@
-"""How many, and how sure: quantifiers, hedges and degrees of the claim against those of the source.
+"""Compare quantifiers, hedges and degrees of a claim with those of its source.
 
-Closed classes of English and Chinese.  A claim may be weaker than its source in how sure it is, never stronger; in how
-many it has to say the same.
+These are closed word classes of English and Chinese.  A claim may be less certain than its source, never more; its
+quantifier has to be the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUANTIFIERS = {
     r"ne)? (?:\w+ )?(?:but|except|other)\b|\bexcept\b|\bsole\b|"
     r"只有|仅有|仅限|只(?=[在对为向限能由])|仅(?!\d)|唯一|除了?\S+外",
 }
-"""What tells how many of a kind are meant."""
+"""Patterns of quantifiers, by what they say."""
 _STRENGTH = {"some": 1, "most": 2, "all": 3}
 _QUANTIFIERS = {name: re.compile(words, re.I) for name, words in QUANTIFIERS.items()}
 _POSSIBLE = re.compile(
@@ -56,15 +56,15 @@ _DEGREE = re.compile(r"\b(more|less)\s+([a-z]{4,})\b(?! than half)")
 
 
 def overstated(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
-    """Where the claim says of all what the source says of some, as sure what it has as possible, more for less."""
+    """Return the overstatements: the claim says all and its source some, certain and possible, or more and less."""
     found: list[Problem] = []
     for clause in claim.clauses:
         windows = list(_aligned(clause, claim, lines))
         if not windows:
             continue
         said = " ".join(windows)
-        found += _many(clause, said)
-        found += _sure(claim.text, windows[0])
+        found += _check_quantifier(clause, said)
+        found += _check_certainty(claim.text, windows[0])
         for degree, adjective in _DEGREE.findall(clause.lower()):
             theirs = _DEGREE.findall(" ".join(line.text for line in lines).lower())
             if (degree, adjective) not in theirs and any(a == adjective for _, a in theirs):
@@ -73,14 +73,14 @@ def overstated(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
 
 
 def _aligned(clause: str, claim: Sentence, lines: Sequence[Sentence]) -> Iterator[str]:
-    """The clauses of the source that say most of what this one says, best first; none when that is little."""
+    """Yield the clauses of the source that share most words with this one, best first; none if they share few."""
     keys = stems(clause)
     scored: list[tuple[int, float, int, int, Sentence, str]] = []
     for line in lines:
         if line.cjk != claim.cjk:
             continue
         pieces = line.clauses
-        # A clause goes with the subject before it: `the birds rose to 143, most of them migrants`.
+        # a clause may need the subject before it: `the birds rose to 143, most of them migrants`
         for i, piece in enumerate(pieces):
             own = len(keys & stems(piece))
             scored.append((own, own / max(len(keys), 1), -len(scored), i, line, piece))
@@ -96,7 +96,7 @@ def _aligned(clause: str, claim: Sentence, lines: Sequence[Sentence]) -> Iterato
             yield piece
 
 
-def _many(clause: str, said: str) -> list[Problem]:
+def _check_quantifier(clause: str, said: str) -> list[Problem]:
     mine = {name for name, words in _QUANTIFIERS.items() if words.search(clause)}
     theirs = {name for name, words in _QUANTIFIERS.items() if words.search(said)}
     if len(mine) != 1 or mine & theirs:
@@ -109,7 +109,7 @@ def _many(clause: str, said: str) -> list[Problem]:
     return []
 
 
-def _sure(claim: str, said: str) -> list[Problem]:
+def _check_certainty(claim: str, said: str) -> list[Problem]:
     plain = re.sub(r"\bMay\b", "", claim)
     if possible := _POSSIBLE.search(re.sub(r"\bMay\b", "", said)):
         if not _POSSIBLE.search(plain) and not _PLANNED.search(plain):

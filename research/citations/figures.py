@@ -1,4 +1,4 @@
-"""Whether a figure of a claim is, in the source, a figure of the same thing, the same one's, and of the same year."""
+"""Check that a figure of a claim has, in the source, the same subject, measure and year."""
 
 from __future__ import annotations
 
@@ -8,37 +8,50 @@ from collections.abc import Iterable, Sequence
 from research.citations.lexicon import negated, opposed, sides, two_sided
 from research.citations.matching import Problem, has, match
 from research.citations.measures import Quantity, fits
-from research.citations.names import Names, holds, is_country
+from research.citations.names import Names, contains_name, is_country
 from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, stems, years
 
 RIVAL = 0.3
-"""By how much another line has to match the words better before its figure is the one that should stand there."""
+"""By how much another line must match the claim's words better for its figure to be the expected one."""
 
 
-def against(names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, lines: Sequence[Sentence],
-    weights: dict[str, float], near: dict[int, float],
-) -> list[Problem]:  # fmt: skip
-    """What speaks against a figure of the claim being this figure of the source."""
+def check_figure(
+    names: Names,
+    claim: Sentence,
+    figure: Figure,
+    line: Sentence,
+    seen: Figure,
+    lines: Sequence[Sentence],
+    weights: dict[str, float],
+    near: dict[int, float],
+) -> list[Problem]:
+    """Return the reasons why a figure of the claim is not this figure `seen` in a line of the source."""
     found: list[Problem] = []
     q, s = figure.quantity, seen.quantity
     others = [
-        other for other in line.figures
-        if other is not seen and other.own != seen.own and fits(q.unit, other.quantity.unit)
-        and not q.states(other.quantity) and other.quantity.kind == s.kind and not other.quantity.weak
-    ]  # fmt: skip
+        other
+        for other in line.figures
+        if other is not seen
+        and other.own != seen.own
+        and fits(q.unit, other.quantity.unit)
+        and not q.states(other.quantity)
+        and other.quantity.kind == s.kind
+        and not other.quantity.weak
+    ]
     if q.value * s.value < 0 and not ({(0, 1), (16, 1)} & sides(claim.text) or negated(claim.text)):
         found.append(Problem(f"the source has {s.written}, with its sign", against=True))
-    found += _years(names, claim, figure, line, seen, others)
-    found += _bound(names, claim, figure, line, seen, others)
+    found += _check_years(claim, figure, line, seen, others)
+    found += _check_names(names, figure, line, seen, others)
     if line.cjk == claim.cjk:
-        found += _attribute(claim, figure, line, seen, others, lines, weights, near, names.words(claim.text))
+        found += _check_measure(claim, figure, line, seen, others, lines, weights, near, names.words(claim.text))
     return found
 
 
-def _years(
-    names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]
+def _check_years(
+    claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]
 ) -> list[Problem]:
+    """Check that the figure of the source is of the year that the claim names."""
     claimed = (
         years(figure.own)
         or years(figure.near)
@@ -57,29 +70,30 @@ def _years(
     return []
 
 
-def _bound(
-    names: Names, claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]
-) -> list[Problem]:
-    """Names beside the claim's figure have to stand beside the source's, and not beside another figure there."""
+def _check_names(names: Names, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure]) -> list[Problem]:
+    """Check that the names beside the claim's figure are beside the source's too, and not beside another figure."""
     found = []
     own = names.of(figure.own) or names.of(figure.near)
     beside = [name for _, name, _ in names.of(seen.own)]
     held = [k for _, _, k in names.of(seen.own)]
     for _, written, key in own:
-        if holds(seen.own, key):
+        if contains_name(seen.own, key):
             continue
-        elsewhere = [other for other in others if holds(other.own, key)]
-        if beside and any(holds(figure.own, k) for k in held):
+        elsewhere = [other for other in others if contains_name(other.own, key)]
+        if beside and any(contains_name(figure.own, k) for k in held):
             continue
         if elsewhere and beside:
             found.append(
                 Problem(f"the source gives {seen.quantity.written} for {beside[0]}, not {written}", against=True)
             )
-        elif holds(line.text, key) or holds(line.context, key):
+        elif contains_name(line.text, key) or contains_name(line.context, key):
             continue
         else:
-            said = [name for _, name, k in names.of(line.text) or names.of(line.title)
-                    if is_country(k) == is_country(key) and not holds(figure.own, k)]  # fmt: skip
+            said = [
+                name
+                for _, name, k in names.of(line.text) or names.of(line.title)
+                if is_country(k) == is_country(key) and not contains_name(figure.own, k)
+            ]
             reason = (
                 f"the source says {said[0]}, not {written}"
                 if said
@@ -89,13 +103,20 @@ def _bound(
     return found
 
 
-def _attribute(
-    claim: Sentence, figure: Figure, line: Sentence, seen: Figure, others: Sequence[Figure],
-    lines: Sequence[Sentence], weights: dict[str, float], near: dict[int, float], called: frozenset[str],
-) -> list[Problem]:  # fmt: skip
-    """Whether the figure is what the claim says it is: beside other words in its line, or another line's by right.
+def _check_measure(
+    claim: Sentence,
+    figure: Figure,
+    line: Sentence,
+    seen: Figure,
+    others: Sequence[Figure],
+    lines: Sequence[Sentence],
+    weights: dict[str, float],
+    near: dict[int, float],
+    called: frozenset[str],
+) -> list[Problem]:
+    """Check that the figure measures what the claim says, by the words beside it and by better matching lines.
 
-    `called` are the words of names, which are looked at apart.
+    `called` are the words of names, which `_check_names` checks.
     """
     q = figure.quantity
     known = stems(line.title) | stems(line.label) | called
@@ -121,7 +142,7 @@ def _attribute(
         if rival is line or rival.cjk != claim.cjk:
             continue
         there_share = match(local, rival, weights)
-        # Another line has all this one has, and the side that the claim names: male, exports, youth.
+        # another line also has the word that makes the difference: male, exports, youth
         side = there_share > here and any(has(rival, key) for key in missing if two_sided(key))
         if not (side and there_share >= 0.6) and not there_share >= max(0.45, here + RIVAL):
             continue
@@ -137,18 +158,20 @@ def _attribute(
     return []
 
 
-Compared = tuple[list[Problem], tuple[Sentence, Sentence]]
-"""What speaks against a comparison, and the lines that it was looked up in."""
+Comparison = tuple[list[Problem], tuple[Sentence, Sentence]]
+"""Problems of a comparison, and the two lines that it was checked against."""
 
 _THAN = re.compile(r"\bthan\b|比|高于|低于|大于|小于|多于|少于|超过")
 _MORE = 1
-"""The scale of `OPPOSITES` with more and less."""
+"""Index of the scale from more to less in `OPPOSITES`."""
 
 
-def compared(names: Names, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]) -> Compared | None:
-    """Whether `A has more of it than B` agrees with the figures that the sources give for A and B.
+def check_comparison(
+    names: Names, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]
+) -> Comparison | None:
+    """Check a claim such as `A has more of it than B` against the figures that the sources give for A and B.
 
-    None when they give none.  Only for claims without figures of their own; of several years the claim's, else the first.
+    Returns None for other claims, claims with figures, and sources without them.  Figures of the claim's year come first.
     """
     ends = {end for scale, end in sides(claim.text) if scale == _MORE}
     called = list(dict.fromkeys(key for _, _, key in names.of(claim.text)))
@@ -157,7 +180,11 @@ def compared(names: Names, claim: Sentence, lines: Sequence[Sentence], weights: 
         return None
     found = []
     for name in called:
-        about = [line for line in lines if line.figures and (holds(line.title, name) or holds(line.text, name))]
+        about = [
+            line
+            for line in lines
+            if line.figures and (contains_name(line.title, name) or contains_name(line.text, name))
+        ]
         about = [line for line in about if line.years & claim.years] or about
         if not about:
             return None
@@ -174,26 +201,24 @@ def compared(names: Names, claim: Sentence, lines: Sequence[Sentence], weights: 
 
 
 def _beside(figure: Figure) -> frozenset[str]:
-    """The words beside a figure, with the small numbers and ordinals that tell it from the next (`the second prize`)."""
+    """Return the words beside a figure, with small numbers and ordinals that identify it (`the second prize`)."""
     small = {f"#{q.value:.0f}" for q in quantities(figure.own) if q.weak}
     return stems(figure.own) | small | {"#1" for _ in re.findall(r"\b(?:one|first)\b", figure.own.lower())[:1]}
 
 
-def dated(
+def check_date(
     q: Quantity, claim: Sentence, used: Sequence[Sentence], lines: Sequence[Sentence], weights: dict[str, float]
 ) -> list[Problem]:
-    """A year or date of the claim has to stand in the sources, with what the claim says of it."""
+    """Check that a year or date of the claim is in the sources, and with the same words."""
     if any(q.states(s) or s.states(q) for line in lines for s in (*line.quantities, *quantities(line.context))):
-        return [] if claim.figures or q.kind != "year" else _of_another_year(q, claim, lines, weights)
+        return [] if claim.figures or q.kind != "year" else _wrong_year(q, claim, lines, weights)
     if q.kind == "year" and any(_spans(line.years, frozenset((int(q.value),))) for line in used):
         return []
     return [Problem(f"{q.written} does not stand in the source")]
 
 
-def _of_another_year(
-    q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]
-) -> list[Problem]:
-    """Whether the source tells what the claim tells, in the same words, of another year only."""
+def _wrong_year(q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]) -> list[Problem]:
+    """Report a claim about one year that the source makes, in the same words, about another year only."""
     year = int(q.value)
     same = [line for line in lines if line.cjk == claim.cjk and line.years]
     pieces = [(piece, years(piece)) for line in same for piece in line.clauses]
@@ -201,14 +226,17 @@ def _of_another_year(
     if len(claim.years) != 1 or len(claim.keys) < 2 or not total:
         return []
 
-    def told(text: str) -> float:
+    def share(text: str) -> float:
         return sum(weights.get(key, 1.0) for key in claim.keys & stems(text)) / total
 
-    here = max((told(piece) for piece, found in pieces if year in found), default=0.0)
-    whole = max((told(line.text) for line in same if year in line.years), default=0.0)
-    there, found = max(((told(piece), found) for piece, found in pieces if found and year not in found),
-                       key=lambda pair: pair[0], default=(0.0, frozenset()))  # fmt: skip
-    other = max((told(line.text) for line in same if year not in line.years), default=0.0)
+    here = max((share(piece) for piece, found in pieces if year in found), default=0.0)
+    whole = max((share(line.text) for line in same if year in line.years), default=0.0)
+    there, found = max(
+        ((share(piece), found) for piece, found in pieces if found and year not in found),
+        key=lambda pair: pair[0],
+        default=(0.0, frozenset()),
+    )
+    other = max((share(line.text) for line in same if year not in line.years), default=0.0)
     if (there >= 0.6 and not here) or (other >= 0.75 and whole <= other / 2):
         return [
             Problem(
@@ -220,23 +248,27 @@ def _of_another_year(
 
 
 def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
+    """Return the problem of a figure that no line states; `rank` holds the lines, most similar first."""
     q = figure.quantity
     given = [
-        f.quantity.written for line in rank[:1] for f in line.figures
+        f.quantity.written
+        for line in rank[:1]
+        for f in line.figures
         if f.quantity.unit == q.unit and stems(figure.near) & line.keys
-    ]  # fmt: skip
+    ]
     reason = f"{q.written} does not stand in the source" + (f", which has {given[0]}" if given else "")
-    # A figure that looks rounded and is near the source's is a matter of taste, not another figure.
+    # a rounded figure close to the source's is not a different figure
     round_ = q.hedge or q.written.rstrip("%").endswith("0") or len(re.sub(r"\D", "", q.written)) <= 2
     close = any(
         f.quantity.unit == q.unit and abs(f.quantity.value - q.value) <= 0.05 * abs(q.value)
-        for line in rank[:3] for f in line.figures
-    )  # fmt: skip
+        for line in rank[:3]
+        for f in line.figures
+    )
     return Problem(reason, figure=not q.weak and not (round_ and close))
 
 
 def _spans(ranges: frozenset[int], claimed: frozenset[int]) -> bool:
-    """Whether years lie within a range of two."""
+    """Return whether `ranges` holds the two ends of a range that contains all claimed years."""
     return len(ranges) == 2 and all(min(ranges) <= year <= max(ranges) for year in claimed)
 
 

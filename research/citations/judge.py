@@ -1,7 +1,7 @@
-"""A second opinion on doubtful claims: one model call for a batch, read strictly.
+"""A second opinion on doubtful claims: one model call per batch, whose reply is parsed strictly.
 
-The model sees quotes of web pages, which may try to speak to it.  So each batch has a fence that no quote can contain,
-the reply is only numbers and words of a fixed list, and what code has found missing no reply can make stand.
+The model sees quotes of web pages, which may contain instructions.  Each batch therefore has a fence that no quote can
+contain, a reply consists of numbers and fixed words, and no reply can turn `unsupported` into `supported`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from research import decoding
+from research._util import decoding
 from research.text import clip, unfenced
 from research.types import Citation, Message, Source
 
 BATCH = 12
-"""Claims judged in one call."""
+"""Maximum number of claims in one call."""
 SEEN = 2_500
-"""Characters of a source that the judge is shown."""
+"""Characters of a source that the judge sees."""
 
 JUDGE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -42,7 +42,7 @@ JUDGE_SCHEMA: dict[str, Any] = {
     "required": ["verdicts"],
     "additionalProperties": False,
 }
-"""What the reply has to follow (`Request.schema`)."""
+"""JSON schema of the reply (`Request.schema`)."""
 
 _INSTRUCTION = """\
 You check whether quoted sources support claims. Decide from the quotes alone, not from what you know.
@@ -64,18 +64,18 @@ class _Verdicts(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def doubtful(citations: Sequence[Citation]) -> tuple[Citation, ...]:
-    """The citations that a judge is worth asking about: at most `BATCH`, `partial` before `unsupported`."""
+    """Return the citations to judge: at most `BATCH`, `partial` before `unsupported`."""
     ranked = sorted((c for c in citations if c.status in ("partial", "unsupported")), key=lambda c: c.status)
     return tuple(ranked[:BATCH])
 
 
 def judge_messages(citations: Sequence[Citation], sources: Sequence[Source]) -> tuple[Message, ...]:
-    """The request for one batch: instruction, then each claim with what was seen of the source it cites."""
+    """Return the request for one batch: the instruction, and each claim with the quotes of its source."""
     entries = []
     for number, citation in enumerate(citations, 1):
         quotes = dict.fromkeys(f"{source.title}\n{source.quote}" for source in sources if source.n == citation.n)
         entries.append((number, citation.claim, clip("\n…\n".join(quotes), SEEN)))
-    # A digest of all that stands inside: no text can hold the digest of a text that holds it.
+    # No text can contain the digest of a text that contains it.
     fence = "=====" + hashlib.sha256(repr(entries).encode("utf-8", "replace")).hexdigest()[:24] + "====="
     claims = [
         f"Claim {number}: {' '.join(claim.split())}\nSource of claim {number}:\n{fence}\n{quote}\n{fence}"
@@ -85,10 +85,9 @@ def judge_messages(citations: Sequence[Citation], sources: Sequence[Source]) -> 
 
 
 def judged(text: str, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-    """The batch with the verdicts of a reply.  A reply that is not exactly the JSON asked for changes nothing.
+    """Return the batch with the verdicts of a reply.  A reply that is not exactly the requested JSON changes nothing.
 
-    A judge may raise `partial` to `supported` and lower anything; from `unsupported` it raises only to `partial`, and a
-    dead number stays dead.
+    A verdict may raise `partial` to `supported`, raise `unsupported` to `partial`, and lower anything; `dead` stays.
     """
     try:
         verdicts = decoding.decode(unfenced(text), _Verdicts).verdicts

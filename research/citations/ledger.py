@@ -1,4 +1,4 @@
-"""The numbered sources of a run, and how a model is shown one."""
+"""The numbered sources of a run, and their text in prompts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Ledger:
             self._keep(source)
 
     def add(self, passage: Passage) -> Source:
-        """The passage with the number of its url; the same url keeps its number, each quote is kept."""
+        """Number a passage by its url and keep its quote.  Passages with the same url share a number."""
         with self._lock:
             n = self._numbers.get(passage.url, max(self._seen, default=0) + 1)
             source = Source(n, passage.url, passage.title, passage.quote, passage.csl, passage.memory)
@@ -34,19 +34,19 @@ class Ledger:
 
     @property
     def sources(self) -> list[Source]:
-        """All that was seen, by number; several entries of one number where several passages were seen."""
+        """All sources in order of number, with one entry for each passage seen."""
         with self._lock:
             return [source for n in sorted(self._seen) for source in self._seen[n]]
 
 
-def told(text: str, sources: Iterable[Source]) -> str:
-    """What a tool gave, as a model reads it: its words, and each source once."""
-    return "\n\n".join([*([text] if text else []), *dict.fromkeys(map(shown, sources))])
+def tool_result_text(text: str, sources: Iterable[Source]) -> str:
+    """Return the result of a tool as the model reads it: its text, then each source once."""
+    return "\n\n".join([*([text] if text else []), *dict.fromkeys(map(source_text, sources))])
 
 
-def shown(source: Source) -> str:
-    """A source as a model reads it: its number and title, its url, and the quoted lines, marked as a quotation."""
-    # On one line each: a title with a line break could pass for a second source.
+def source_text(source: Source) -> str:
+    """Return a source as the model reads it: number, title, url, and its quote marked as a quotation."""
+    # One line each: a title with a line break could pass for a second source.
     title, url = (" ".join(text.split()) for text in (source.title, source.url))
     quoted = "\n".join(f"> {line}" for line in source.quote.splitlines())
     return f"[{source.n}] {title}\n<{url}>\n{quoted}"

@@ -1,4 +1,4 @@
-"""Words with a side: each line of `OPPOSITES` is a scale on which a text stands at one end or the other."""
+"""Opposites, synonyms and negations.  Each line of `OPPOSITES` is a scale whose two ends contradict each other."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ mandatory compulsory required obligatory 强制 | voluntary optional 自愿
 land | water
 fixed | mobile
 """
-"""Two ends of a scale between `|`; a line that begins with a space goes on with the one before."""
+"""Scales, one per line, with `|` between the two ends; a line that begins with a space continues the one before."""
 
 ALIKE = """
 people population inhabitants residents populous 人口 居民 人数
@@ -110,7 +110,7 @@ reason cause caused attribute attributed because owing 原因 由于 归因 因�
 sea ocean maritime
 army military defence defense armed
 """
-"""Words that reports use for much the same; they match, and oppose nothing."""
+"""Words that reports use for nearly the same; they match each other and have no opposite."""
 
 NEGATIONS = re.compile(
     r"\b(?:not(?! only)|no(?! doubt)|never|none|neither|nor|nobody|nothing|without|cannot|n't|non|hardly|lacks?|"
@@ -131,12 +131,12 @@ WEAK = frozenset(
     "数据 显示 报告 表示 达到 达 为 约 大约 超过 根据 共 其中 同时 目前 此外 另外 "
     "该国 国家 全国 公司 项目 已经 已 将 由于 使 进行 可以 个 位 名 只 座 台".split()
 )
-"""Words that say how something is told; they weigh little when a claim is compared with a source."""
+"""Reporting words, which are ignored when a claim is compared with a source."""
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, frozenset[tuple[int, int]]]:
-    """Ends of scales by word.  Two threads may both build it at first; neither sees it half built."""
+    """Return the ends of scales by word.  Two threads may both build it; neither sees a partial table."""
     lines = [line for text in (OPPOSITES, ALIKE) for line in text.strip().replace("\n ", " ").splitlines()]
     built: dict[str, set[tuple[int, int]]] = {}
     for scale, line in enumerate(lines):
@@ -144,7 +144,7 @@ def _table() -> dict[str, frozenset[tuple[int, int]]]:
             for word in words.split():
                 built.setdefault(word, set()).add((scale, side))
     table = {word: frozenset(ends) for word, ends in built.items()}
-    # Forms that are not listed are known by their stem, where it is no other listed word's.
+    # Unlisted forms are found by their stem, unless listed words with that stem differ.
     roots: dict[str, set[frozenset[tuple[int, int]]]] = {}
     for word, ends in table.items():
         roots.setdefault(stem(word), set()).add(ends)
@@ -162,7 +162,7 @@ def _chinese() -> re.Pattern[str]:
 
 @lru_cache(maxsize=65_536)
 def sides(text: str) -> frozenset[tuple[int, int]]:
-    """Where a text stands: pairs of a scale and an end of it, 0 or 1."""
+    """Return the scales that a text is on, as pairs of scale and end (0 or 1)."""
     table = _table()
     found: set[tuple[int, int]] = set()
     for word in re.findall(r"[a-z]+(?:-[a-z]+)?", text.lower()):
@@ -173,15 +173,16 @@ def sides(text: str) -> frozenset[tuple[int, int]]:
 
 
 def two_sided(word: str) -> bool:
-    """Whether a word stands at one end of a scale that has two."""
+    """Return whether a word is at one end of a scale of opposites."""
     return any(scale < SCALES for scale, _ in sides(word))
 
 
 SCALES = OPPOSITES.count("|")
+"""Number of scales with two ends; further ones hold synonyms."""
 
 
 def opposed(claimed: frozenset[tuple[int, int]], seen: frozenset[tuple[int, int]]) -> frozenset[int]:
-    """Scales on which one text stands at one end only and the other at the other end only."""
+    """Return the scales on which the two texts are only at opposite ends."""
     return frozenset(
         scale
         for scale, side in claimed
@@ -190,13 +191,13 @@ def opposed(claimed: frozenset[tuple[int, int]], seen: frozenset[tuple[int, int]
 
 
 def negated(text: str) -> bool:
-    """Whether an odd number of words of the text deny it."""
+    """Return whether a text contains an odd number of negations."""
     return len(NEGATIONS.findall(text.lower())) % 2 == 1
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """What forms of one word share, roughly: six letters of it without its ending."""
+    """Return the rough stem of a word: at most six letters, without a common ending."""
     if not word.isascii() or any(c.isdigit() for c in word):
         return word
     return (re.sub(r"(?<=\w{4})(?:ations?|ings?|ments?|ions?|ness|ly|ed|ers?|es|al|th|e|s)$", "", word) or word)[:6]

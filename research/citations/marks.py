@@ -1,4 +1,4 @@
-"""Citation marks in a text, the statements they stand behind, and statements that have none."""
+"""Citation marks in a text, the statements they belong to, and statements without one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec import Struct
 from research.text import has_cjk
 
 MARK = re.compile(r"\[(\d{1,9}(?:\s*[,，、]\s*\d{1,9})*)\]")
-"""A citation in text: `[3]` or `[1, 4]`."""
+"""A citation mark: `[3]` or `[1, 4]`."""
 
 LARGEST = 999
-"""Numbers above are years or lines, and never sources."""
+"""Larger numbers are years or line numbers, never sources."""
 
 _WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
 _LIST = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～至]|and|&)\s*(?:\^|" + _WORD + r"[\s:#：]*)?\d{1,3})*"
@@ -39,16 +39,16 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*\s*:?\s*$")
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 
 _LAST, _NEXT = 30, 1_000
-"""Characters before and after a stop that are looked at: texts are foreign, and may be one long line."""
+"""Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 
 
 class Statement(Struct, frozen=True):
     """One claim of a text and the numbers it cites."""
 
     text: str
-    """As written, with its marks, without the bullet."""
+    """The text as written, with its marks and without the bullet."""
     context: str = ""
-    """What the place says beside it: the heading, the header cells of a table row."""
+    """The heading, and the header cells of a table row."""
     numbers: tuple[int, ...] = ()
     heading: bool = False
     before: str = ""
@@ -56,9 +56,9 @@ class Statement(Struct, frozen=True):
 
 
 def normalised(text: str) -> str:
-    """The text with each mark that models write for `[n]` as `[n]`: 【1†L3】 ［1］ [^1] [Source 1] [1-3] <sup>1</sup> (source 1).
+    """Rewrite all kinds of marks as `[n]`: 【1†L3】 ［1］ [^1] [Source 1] [1-3] <sup>1</sup> (source 1).
 
-    Code is left alone, and so is `[1990-1995]`: a number over 999 is no source.
+    Code stays as it is, and so does `[1990-1995]`, because a number over 999 is not a source.
     """
     return around_code(text, lambda part: _FOREIGN.sub(_canonical, part))
 
@@ -80,45 +80,47 @@ def _canonical(match: re.Match[str]) -> str:
 
 
 def around_code(text: str, prose: Callable[[str], str], code: Callable[[str], str] = str) -> str:
-    """The text with `prose` done to all that is not code, and `code` to fences and spans.
+    """Apply `prose` to all text outside code, and `code` to fences and code spans.
 
-    Spans stand in for themselves as one private character each, so that a link around one stays whole.
+    `prose` sees a private character in place of each piece of code, so that a link around one stays whole.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
 
-    def keep(match: re.Match[str]) -> str:
+    def mask(match: re.Match[str]) -> str:
         if "\n\n" in match.group() and not match.group().lstrip().startswith(("```", "~~~")):
             return match.group()
-        kept.append(match.group())
-        return f"\ue000{len(kept) - 1}\ue001"
+        pieces.append(match.group())
+        return f"\ue000{len(pieces) - 1}\ue001"
 
-    masked = _SPAN.sub(keep, _FENCE.sub(keep, text.replace("\ue000", "").replace("\ue001", "")))
+    masked = _SPAN.sub(mask, _FENCE.sub(mask, text.replace("\ue000", "").replace("\ue001", "")))
     done = prose(masked)
-    while "\ue000" in done:  # a span may hold the place of a fence
-        done = re.sub("\ue000(\\d+)\ue001", lambda match: code(kept[int(match[1])]), done)
+    while "\ue000" in done:  # a span may contain a masked fence
+        done = re.sub("\ue000(\\d+)\ue001", lambda match: code(pieces[int(match[1])]), done)
     return done
 
 
 def without_code(text: str) -> str:
+    """Return the text with a space in place of each piece of code."""
     return around_code(text, str, lambda _: " ")
 
 
 def cited(text: str) -> list[int]:
-    """The numbers cited in a text, each once, in order of first use."""
+    """Return the numbers that a text cites, each once, in order of first use."""
     plain = without_code(normalised(text))
     found = [int(n) for match in MARK.finditer(plain) for n in re.findall(r"\d+", match.group(1))]
     return list(dict.fromkeys(found))
 
 
 def without_marks(text: str) -> str:
+    """Return the text without citation marks and the spaces before them."""
     bare = re.sub(r"(?<=\S) {2,}(?=\S)", " ", MARK.sub("", text))
     return re.sub(r"\s+([.,;:。，；])", r"\1", bare).strip()
 
 
 def statements(text: str) -> list[Statement]:
-    """The statements of a Markdown text: sentences, list items' sentences, table rows.  Code is left out.
+    """Return the statements of a Markdown text: its sentences and table rows.  Code is left out.
 
-    A mark that stands after the full stop belongs to the sentence before it.
+    A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
     heading, before = "", ""
@@ -152,7 +154,7 @@ def statements(text: str) -> list[Statement]:
 
 
 def _row(cells: list[str], header: list[str], heading: str) -> Iterator[Statement]:
-    """A row is one statement; where several of its cells cite, each of these is one, with the row's first cell."""
+    """Yield a table row as one statement or, if several cells cite, one for each of them with the row's first cell."""
     citing = [i for i, cell in enumerate(cells) if cited(cell)]
     if len(citing) <= 1 or 0 in citing:
         text = " | ".join(cells)
@@ -165,7 +167,7 @@ def _row(cells: list[str], header: list[str], heading: str) -> Iterator[Statemen
 
 
 def sentences_of(line: str) -> list[str]:
-    """Sentences of one line.  A stop ends none after an abbreviation, an initial, or before a small letter."""
+    """Return the sentences of a line.  A full stop after an abbreviation or initial, or before a small letter, ends none."""
     found, start = [], 0
     at = 0
     while match := _STOP.search(line, at):
@@ -219,18 +221,18 @@ _REFERENCES = re.compile(
 
 
 def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Statements with a figure or a name that cite nothing, in order.
+    """Return the statements with a figure or a name that cite nothing, in order.
 
-    Not counted: headings, questions, code, quotations of the question, lines that only lead in (`:`), talk about the
-    report or its sources, hedges and refusals, figures that the python tool gave (`computed`: its outputs), and
-    everything under a heading such as `References`.
+    Left out: headings, questions, code, repetitions of `question`, lines that end in a colon, remarks about the report or
+    its sources, refusals, figures from `computed` (the outputs of the python tool), and everything under a heading such as
+    `References`.
     """
     from research.citations.names import Names, is_country
     from research.citations.quantities import quantities
 
     known, found, listing = Names([text]), [], False
     outputs = tuple(computed)
-    reckoned = [q for output in outputs for q in quantities(output)]
+    computed_figures = [q for output in outputs for q in quantities(output)]
     for statement in statements(text):
         plain = without_marks(statement.text).strip("*_ ")
         if statement.heading or _REFERENCES.match(plain):
@@ -241,7 +243,7 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
         if plain and question and plain.casefold() in question.casefold():
             continue
         spoken = re.sub(r"`[^`]*`", " ", plain)
-        figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in reckoned)]
+        figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in computed_figures)]
         called = [name for name in known.of(spoken) if not any(name[1] in output for output in outputs)]
         strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
         if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24)):

@@ -1,4 +1,4 @@
-"""How much of a claim a line of a source has."""
+"""Measure how much of a claim a line of a source contains."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from research.citations.reading import Sentence
 
 
 class Problem(Struct, frozen=True):
-    """What speaks against a claim."""
+    """A reason to doubt a claim."""
 
     reason: str
     against: bool = False
-    """The source says otherwise; else it only does not say so."""
+    """The source contradicts the claim, rather than only not stating it."""
     figure: bool = False
-    """A figure of the claim is missing."""
+    """A figure of the claim is missing in the source."""
 
 
 def weights_of(claim: Sentence, lines: Sequence[Sentence]) -> dict[str, float]:
-    """What each word of a claim weighs: more when few lines of the sources have it."""
+    """Return the weight of each word of a claim; rare words of the sources weigh more."""
     frequency = Counter(key for line in lines for key in claim.keys & line.all_keys)
     return {key: math.log(2 + len(lines) / (1 + frequency[key])) for key in claim.keys}
 
 
 def match(keys: frozenset[str], line: Sentence, weights: dict[str, float]) -> float:
-    """The share of words that a line has, itself or in its context, by weight."""
+    """Return the share of words, by weight, that a line or its context contains."""
     total = sum(weights.get(key, 1.0) for key in keys)
     if not total:
         return 1.0
@@ -39,6 +39,7 @@ def match(keys: frozenset[str], line: Sentence, weights: dict[str, float]) -> fl
 
 
 def has(line: Sentence, key: str) -> bool:
+    """Return whether a line contains a word, its characters if it is Chinese, or a synonym."""
     if key in line.all_keys:
         return True
     if not key.isascii():
@@ -51,21 +52,23 @@ def _line_sides(text: str) -> frozenset[tuple[int, int]]:
     return sides(text)
 
 
-def shared(claim: Sentence, line: Sentence) -> float:
-    """Figures and years that both have."""
+def common_figures(claim: Sentence, line: Sentence) -> float:
+    """Return 0.5 for each figure and year that both contain."""
     return 0.5 * sum(any(q.states(s) for s in line.quantities) for q in claim.quantities if not q.weak)
 
 
 def closeness(claim: Sentence, line: Sentence) -> float:
-    return len(claim.keys & line.keys) + 3 * shared(claim, line)
+    """Return how many words and figures both contain; figures count more."""
+    return len(claim.keys & line.keys) + 3 * common_figures(claim, line)
 
 
-def told_as(line: Sentence) -> str:
+def embedding_text(line: Sentence) -> str:
+    """Return the text of a line to embed, with the title if the line is only a labelled value."""
     return f"{line.title}: {line.text}" if line.label else line.text
 
 
 def cover(claim: Sentence, rank: Sequence[Sentence]) -> list[Sentence]:
-    """The best line, and up to two more that have words of the claim which it does not have."""
+    """Return the best line, and up to two more that contain words of the claim that it lacks."""
     if not rank:
         return []
     chosen = [rank[0]]

@@ -1,4 +1,4 @@
-"""A figure, a year or a date, and whether one bears out another by the precision in which it is written."""
+"""A figure, a year or a date, and whether two agree within their written precision."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Quantity(Struct, frozen=True):
     """`number`, `year`, `date` or `ordinal`."""
     written: str
     value: float
-    """In the first unit of its dimension; of a date: its year, or 0."""
+    """Value in the base unit of its dimension; for a date its year, or 0."""
     half: float
-    """Half of what the last written digit counts: the rounding that the writer allows."""
+    """Half a unit of the last written digit: the largest rounding error."""
     unit: str
     start: int
     end: int
     hedge: str = ""
-    """`about`, `over` or `under`, as the words before it say."""
+    """`about`, `over` or `under`, from the words around it; else empty."""
     date: tuple[int, int, int] = (0, 0, 0)
-    """Year, month and day; 0 where not given."""
+    """Year, month and day; 0 if not given."""
     weak: bool = False
-    """A small number in words, which often only points (`the two countries`)."""
+    """A small number in words, which often only refers to something (`the two countries`)."""
 
     def states(self, seen: Quantity) -> bool:
-        """Whether a source that has `seen` bears this figure out, by the precision in which this one is written."""
+        """Return whether `seen` in a source supports this figure, within the precision of its writing."""
         if "date" in (self.kind, seen.kind):
             return _same_date(self, seen)
         if (
@@ -36,7 +36,7 @@ class Quantity(Struct, frozen=True):
             and self.kind != seen.kind
             and not (self.unit and self.unit == seen.unit)
         ):
-            # Round four is the fourth round; but the 17th place is not 17.
+            # round four is the fourth round, but the 17th place is not 17
             return bool(self.value == seen.value and self.weak and seen.weak and not (self.unit or seen.unit))
         if not fits(self.unit, seen.unit):
             return False
@@ -55,7 +55,7 @@ class Quantity(Struct, frozen=True):
         zeros = _trailing_zeros(self.written)
         if zeros >= 2 and zeros > _trailing_zeros(seen.written) and _significant(self.written) >= 2 and not seen.hedge:
             return bool(abs(difference) <= self.half * 10**zeros + slack)  # 27,800 for 27,816
-        # A unit converted by the writer is rounded twice.
+        # a value in a converted unit is rounded twice
         converted = (
             self.unit and self.half and abs(difference) <= 1.2 * self.half and self.written[-1:] != seen.written[-1:]
         )
@@ -63,7 +63,7 @@ class Quantity(Struct, frozen=True):
 
 
 def fits(claimed: str, seen: str) -> bool:
-    """Whether two dimensions can be the same; a figure without a unit fits any but money by name."""
+    """Return whether two dimensions can be the same.  A figure without a unit fits any."""
     return claimed == seen or not claimed or not seen or {claimed, seen} == {"cny", "jpy"}
 
 

@@ -1,4 +1,4 @@
-"""Names in a text: people, organisations, places; countries in English and Chinese are known by their code."""
+"""Names of people, organisations and places in a text.  Countries are identified by their ISO code."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _DEMONYMS = {
     "democratic republic of the congo": "CD", "drc": "CD", "republic of the congo": "CG", "palestinian": "PS",
 }  # fmt: skip
 _PARTICLES = "于在将说称和与对由被把向任指认"
-"""What the segmenter takes for the end of a name."""
+"""Particles that the segmenter mistakes for the end of a name."""
 _ENDINGS = ("n", "an", "ian", "ean", "ese", "i", "ish", "er")
 
 
 @lru_cache(maxsize=1)
 def countries() -> dict[str, str]:
-    """What countries and their people are called, lower case, English and Chinese, with the ISO code (CLDR)."""
+    """Return the ISO code by name of country or people, in lower case, English and Chinese (CLDR)."""
     from babel import Locale
 
     found = dict(_DEMONYMS)
@@ -56,7 +56,7 @@ def countries() -> dict[str, str]:
                 found.setdefault(plain, code)
                 found.setdefault(plain.removesuffix("特别行政区"), code)
     short = {name: code for name, code in found.items() if name.isalpha() and name.isascii() and len(name) > 3}
-    for ending in _ENDINGS:  # the plain ending first: `Nigerian` is of Nigeria, not of Niger
+    for ending in _ENDINGS:  # full names first: `Nigerian` belongs to Nigeria, not to Niger
         for cut in (0, 1, 2):
             for name, code in short.items():
                 if cut == 0 or name[-1] in "aeiouy":
@@ -72,8 +72,9 @@ def _chinese_countries() -> re.Pattern[str]:
 
 @lru_cache(maxsize=16_384)
 def names(text: str) -> tuple[tuple[int, str, str], ...]:
-    """Names with their place and key, in order: (place, as written, key).  The first word of a sentence is one only
-    when it stands in a longer name or names a country; `Names.proper` knows better.
+    """Return the candidate names in order, as (position, as written, key).
+
+    `Names.of` filters them: the first word of a sentence is often not a name.
     """
     found = [(m.start(), m.group(), countries()[m.group()]) for m in _chinese_countries().finditer(text)]
     for match in _RUN.finditer(text):
@@ -93,7 +94,7 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
 
 
 def _apart(name: str) -> list[str]:
-    """`Real GDP of Chile` names Chile; `University of Leeds` is one name."""
+    """Split a name at `of` if it joins two: `Real GDP of Chile` names Chile; `University of Leeds` is one name."""
     if " of " not in name:
         return [name]
     parts = re.split(r" of (?:the )?", name)
@@ -107,13 +108,13 @@ def _apart(name: str) -> list[str]:
 
 
 def starts_sentence(text: str, place: int) -> bool:
-    """Whether a capital at this place says nothing: the beginning, or after a stop, colon, quote or bullet."""
+    """Return whether a sentence starts at this position, so that a capital there does not indicate a name."""
     before = text[max(0, place - 64) : place].rstrip(" \t\"“‘'([*_#>-–—")
     return not before or before[-1] in ".!?:;。！？：；\n|"
 
 
 def key(name: str) -> str:
-    """The code of a country, else the lower-case words."""
+    """Return the code of a country, else the words in lower case."""
     plain = name.replace("’", "'").casefold()
     if "'" in plain:
         plain = re.sub(r"'s?$|'s(?= )", "", plain)
@@ -122,11 +123,12 @@ def key(name: str) -> str:
 
 
 def is_country(key: str) -> bool:
+    """Return whether a key is a country code."""
     return key.isupper()
 
 
 class Names:
-    """Which words are names, learnt from a whole collection of texts, and whether a text holds one."""
+    """Finds names; learns from a collection of texts which words are names."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
@@ -139,7 +141,7 @@ class Names:
         self.common = set(re.findall(r"(?<![\w’'-])[a-z][a-z’'-]+", joined))
 
     def of(self, text: str) -> list[tuple[int, str, str]]:
-        """The names of a text: (place, as written, key)."""
+        """Return the names of a text as (position, as written, key)."""
         found = []
         for place, written, k in names(text):
             words = written.split()
@@ -149,20 +151,20 @@ class Names:
                 elif len(words) == 1 and words[0].casefold() not in self.proper:
                     continue
             if not is_country(k) and words and all(word.casefold() in self.common for word in words):
-                continue  # a heading in capitals
+                continue  # a title in capitals
             if words:
                 written = " ".join(words)
                 found.append((place, written, key(written)))
         return found + _tagged(text)
 
     def words(self, text: str) -> frozenset[str]:
-        """The stems of all words in the names of a text."""
+        """Return the stems of all words in the names of a text."""
         return frozenset(stem(word) for _, written, _ in self.of(text) for word in tokens(written))
 
 
 @lru_cache(maxsize=4_096)
 def _tagged(text: str) -> list[tuple[int, str, str]]:
-    """Chinese names of people, places and organisations, by the segmenter's tags."""
+    """Return the Chinese names of people, places and organisations, from the segmenter's tags."""
     if not has_cjk(text):
         return []
     import rjieba
@@ -178,8 +180,8 @@ def _tagged(text: str) -> list[tuple[int, str, str]]:
 
 
 @lru_cache(maxsize=65_536)
-def holds(text: str, name: str) -> bool:
-    """Whether a text holds a name by its key: as it is, in a shorter or longer form, as initials, or as a people."""
+def contains_name(text: str, name: str) -> bool:
+    """Return whether a text contains a name, by key: as it is, shorter or longer, as initials, or as a demonym."""
     if is_country(name):
         return any(k == name or name in _parts(written) for _, written, k in names(text)) or _loose(text, name)
     if has_cjk(name):
@@ -196,9 +198,12 @@ def holds(text: str, name: str) -> bool:
             return True
         if written.replace(".", "").casefold() == initials and len(initials) > 1:
             return True
-        if len(name) > 1 and " " not in name and name.replace(".", "") == "".join(
-            word[0] for word in written.casefold().split() if word not in STOP_WORDS
-        ):  # fmt: skip
+        if (
+            len(name) > 1
+            and " " not in name
+            and name.replace(".", "")
+            == "".join(word[0] for word in written.casefold().split() if word not in STOP_WORDS)
+        ):
             return True
     if " " not in name and len(name) > 1:
         return _demonym(name, text)
@@ -215,7 +220,7 @@ def _parts(written: str) -> set[str]:
 
 
 def _loose(text: str, code: str) -> bool:
-    """Names that the capitals do not show: `the people of the gambia`; words only, no demonyms of two letters."""
+    """Return whether a text contains a country in lower case (`the people of the gambia`), by names of over 3 letters."""
     lower = text.casefold()
     return any(
         c == code and len(n) > 3 and n in lower and re.search(rf"(?<!\w){re.escape(n)}(?!\w)", lower)
@@ -229,7 +234,7 @@ def _named(code: str) -> tuple[tuple[str, str], ...]:
 
 
 def _demonym(name: str, text: str) -> bool:
-    """`Tuscan` and `Tuscany`: a long common beginning, and only an ending apart."""
+    """Return whether a text contains a word that differs from a name only in its ending: `Tuscan` and `Tuscany`."""
     ends = {"", "y", "a", "n", "an", "ian", "ese", "i", "ish", "er", "ers", "s", "ns", "ans", "e", "o", "es"}
     for word in _split(text):
         n = len(_common(word, name))
@@ -246,7 +251,7 @@ def _common(a: str, b: str) -> str:
 
 
 def _words(name: str) -> frozenset[str]:
-    """The words of a name; without initials, which stand for a first name."""
+    """Return the words of a name, without initials of first names."""
     found = frozenset(w for w in _split(name) if w not in STOP_WORDS and w not in _NOT_NAMES)
     return frozenset(w for w in found if len(w.strip(".")) > 1 or not w.isascii()) or found
 

@@ -1,4 +1,4 @@
-"""Of whom a sentence says something: the names of its clause, or those of the clauses before where it has none."""
+"""Find whom a sentence is about: the names of each clause or, without one, those of the clauses before."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 
 from research.citations.lexicon import two_sided
 from research.citations.matching import Problem
-from research.citations.names import Names, holds
+from research.citations.names import Names, contains_name
 from research.citations.reading import Sentence, stems
 
 _SEGMENT = re.compile(
     r"[;；。()（）]|[,，](?!\d)|\band\b(?=\s+(?:[a-z]+\s+){0,3}(?:[A-Z]|[a-z]+(?:ed|est|t)\b))|\b(?:while|"
     r"whereas|but|although)\b|而(?!且)|但(?!是否)"
 )
-_STANDS_FOR = re.compile(
+_PRONOUN = re.compile(
     r"^\W*(?:and |but )?(?:he|she|it|they|this|that|these|those|its|his|her|their|the (?:company|firm|team|"
     r"group|former|latter|two)|both|他|她|它|该|其|此|双方|两)",
     re.I,
 )
 
 Part = tuple[str, list[tuple[str, str]]]
-"""A piece of a sentence, and the names that it speaks of: (as written, key)."""
+"""A piece of a sentence, and the names that it is about: (as written, key)."""
 
 
 def parts(names: Names, line: Sentence) -> Iterator[Part]:
-    """The pieces of a sentence with the names that own them; a piece that begins with a pronoun has none."""
+    """Yield the pieces of a sentence with the names they are about; none for a piece that begins with a pronoun."""
     inherited: list[tuple[str, str]] = []
     start = 0
     for end in [*(m.start() for m in _SEGMENT.finditer(line.text)), len(line.text)]:
@@ -33,7 +33,7 @@ def parts(names: Names, line: Sentence) -> Iterator[Part]:
         start = end
         own = [(written, key) for _, written, key in names.of(piece)]
         strong = re.match(r"[;；。]|while|whereas|but|但|而", piece)
-        if _STANDS_FOR.match(piece.strip(" ,，")):
+        if _PRONOUN.match(piece.strip(" ,，")):
             inherited = []
         elif re.match(r"\W*(?:who|whose|whom|which)\b", piece):
             inherited = inherited[-1:]
@@ -45,7 +45,7 @@ def parts(names: Names, line: Sentence) -> Iterator[Part]:
 
 
 def _leads(piece: str, name: str) -> bool:
-    """Whether a name is the subject of a piece: before its verb, and behind no preposition."""
+    """Return whether a name is the subject of a piece: near its start, and not after a preposition."""
     before = piece[: piece.find(name)].strip(" ,，;；")
     return (
         not re.search(
@@ -57,10 +57,10 @@ def _leads(piece: str, name: str) -> bool:
     )
 
 
-def of_another(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
-    """What the claim says of one name and the source says, in the same words, of another one only.
+def misattributed(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
+    """Return what the claim says of one name and the source, in the same words, only of another.
 
-    Both have to stand in the sources; the word right behind the name, mostly the verb, counts twice.
+    Both names must be in the sources.  The words right after the name, mostly the verb, count twice.
     """
     clauses = list(parts(names, claim))
     found = _in_chinese(claim, lines) if claim.cjk else []
@@ -69,7 +69,7 @@ def of_another(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> list
         if not owners:
             continue
         written, key = owners[0]
-        if any(written in other for other, _ in owners[1:]) or not any(holds(line.text, key) for line in lines):
+        if any(written in other for other, _ in owners[1:]) or not any(contains_name(line.text, key) for line in lines):
             continue
         plain = stems(written)
         keys = [stem for stem in stems(piece) if stem not in plain]
@@ -93,17 +93,19 @@ def of_another(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> list
                 there = stems(theirs)
                 share = sum(w for k, w in weight.items() if k in there) / total
                 if share:
-                    own = holds(theirs, key) or any(holds(w, key) or holds(written, k) for w, k in theirs_owners)
+                    own = contains_name(theirs, key) or any(
+                        contains_name(w, key) or contains_name(written, k) for w, k in theirs_owners
+                    )
                     scored.append((share, own, theirs_owners, line))
         if not scored:
             continue
         top = max(share for share, *_ in scored)
         mine = max((share for share, own, *_ in scored if own), default=0.0)
         best = next(entry for entry in scored if entry[0] == top)
-        others = [w for w, k in best[2] if not holds(claim.text, k)]
+        others = [w for w, k in best[2] if not contains_name(claim.text, k)]
         if top < 0.65 or mine >= top - 0.15 or not others or best[1]:
             continue
-        if holds(best[3].title, key) and not holds(best[3].title, others[0]):
+        if contains_name(best[3].title, key) and not contains_name(best[3].title, others[0]):
             continue
         found.append(Problem(f"the source says this of {others[0]}, not of {written}", against=top >= 0.75))
     return found
@@ -117,17 +119,22 @@ _SUPERLATIVE = re.compile(
 
 
 def _superlative(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
-    """A superlative of the claim whose subject, name or not, stands in the source, but never with that superlative."""
+    """Return superlatives of the claim whose subject is in the source, but never with that superlative."""
     found = []
     for clause in claim.clauses:
         for match in _SUPERLATIVE.finditer(clause):
             word = match.group()
             subject = stems(clause[: match.start()]) or stems(clause[match.end() :])
-            places = [(line, piece) for line in lines if line.cjk == claim.cjk
-                      for piece in re.split(r"[;；,，]|\b(?:and|while|but|whereas)\b", line.text) if word in piece]  # fmt: skip
+            places = [
+                (line, piece)
+                for line in lines
+                if line.cjk == claim.cjk
+                for piece in re.split(r"[;；,，]|\b(?:and|while|but|whereas)\b", line.text)
+                if word in piece
+            ]
             if not subject or not places or any(subject & (stems(p) | stems(line.title)) for line, p in places):
                 continue
-            # Where the clause has no subject of its own, the one that the sentence began with may be meant.
+            # a clause without a subject may refer to the one at the start of the sentence
             if any(subject & stems(line.text[: line.text.find(piece)]) for line, piece in places):
                 continue
             if all(any(key in line.keys for line in lines) for key in subject):
@@ -142,9 +149,9 @@ _SURNAMES = frozenset(
 
 
 def _in_chinese(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
-    """The same without names, which the segmenter often misses: another subject before the same words.
+    """Find another subject before the same words in Chinese text, where the segmenter often misses names.
 
-    Two subjects are of one kind when they end in one character (青木湖, 双龙湖) or begin with a surname.
+    Two subjects are comparable if they end in the same character (青木湖, 双龙湖) or both begin with a surname.
     """
     text = claim.text.strip("。 ")
     whole = "".join(line.text for line in lines)
@@ -169,9 +176,9 @@ def _in_chinese(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
 
 
 _KINDS = frozenset("湖山河江海岛桥市县区省州国镇村寺庙馆院校厂行社队局部站港路线街楼塔宫城谷")
-"""What names of places and organisations end in."""
+"""Last characters of names of places and organisations."""
 
 
 def _top(key: str) -> bool:
-    """Whether a word is a superlative."""
+    """Return whether a stem is a superlative."""
     return (key.endswith("est") and len(key) > 4 and two_sided(key)) or key.startswith("最")

@@ -1,4 +1,4 @@
-"""Figures as people write them, English and Chinese: value, precision, unit; and years and dates."""
+"""Parse figures, years and dates in English and Chinese text, with their precision and unit."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _APPROXIMATE = re.compile(r"\s*(?:or so|左右|上下)", re.I)
 
 @lru_cache(maxsize=16_384)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """All figures of a text, in order."""
+    """Return all figures of a text, in order."""
     found: list[Quantity] = []
     rest = text
     chinese = has_cjk(text)
@@ -145,7 +145,7 @@ def _dates(text: str) -> Iterator[Quantity]:
 
 
 def _numeric_dates(text: str) -> Iterator[Quantity]:
-    """`14/03/2023`; where day and month could be either, the day is left open when they differ."""
+    """Yield dates such as `14/03/2023`; if day and month are ambiguous and differ, both are left open."""
     for match in _NUMERIC_DATE.finditer(text):
         if match["y"]:
             year, month, day = int(match["y"]), int(match["a"]), int(match["b"])
@@ -172,7 +172,7 @@ def _ordinals(text: str) -> Iterator[Quantity]:
 
 
 def _odds(text: str) -> Iterator[Quantity]:
-    """`One in five` as a percentage."""
+    """Yield odds such as `one in five` as percentages."""
     for match in _ODDS.finditer(text):
         a, b = (float(_WORDS.get(word.lower(), -1) if word.isalpha() else word) for word in (match["a"], match["b"]))
         if 0 < a < b <= 100 and b in (3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 100):
@@ -209,8 +209,8 @@ def _shares(text: str) -> Iterator[Quantity]:
 
 
 def _numbers(text: str) -> Iterator[Quantity]:
-    at, parted = 0, _parted(text)
-    while match := _NUMBER.search(parted, at):
+    at, spaced = 0, _spaced(text)
+    while match := _NUMBER.search(spaced, at):
         start, end = match.span()
         at = end
         digits = re.sub(r"[,  ]", "", match["digits"])
@@ -219,12 +219,12 @@ def _numbers(text: str) -> Iterator[Quantity]:
         unit, factor, after = unit_at(text, end)
         if (
             scale_word in ("m", "b") and not currency and unit not in ("usd", "eur", "gbp", "cny", "jpy")
-        ):  # metres, or the letter of a name: `4.2m`
+        ):  # metres or part of a name, not millions: `4.2m`
             scale_word, end = "", match.end("digits")
             unit, factor, after = unit_at(text, end)
         tail = text[after if unit else end :]
         if not unit and re.match(r"[a-zA-Z]", tail) and not re.match(r"s\b", tail):
-            continue  # 88P, 3D: a name
+            continue  # part of a name: 88P, 3D
         if currency:
             unit, factor, after = SYMBOLS.get(currency[-1], currency), 1.0, end
             unit = {"rmb": "cny", "a$": "usd"}.get(unit, unit)
@@ -258,7 +258,7 @@ def _numbers(text: str) -> Iterator[Quantity]:
         number = (sign * value - shift) * factor
         yield Quantity(
             "number", text[start:stop].strip(), number, half, unit, start, stop, hedge=_hedge(text, start, stop)
-        )  # fmt: skip
+        )
         at = max(at, stop)
 
 
@@ -281,8 +281,15 @@ def _spelled(text: str) -> Iterator[Quantity]:
         span = (match.start(), max(after, match.end()))
         weak = value <= 20 and not unit
         yield Quantity(
-            "number", text[span[0] : span[1]], value * factor, 0.5 * factor, unit, *span, hedge=_hedge(text, *span), weak=weak
-        )  # fmt: skip
+            "number",
+            text[span[0] : span[1]],
+            value * factor,
+            0.5 * factor,
+            unit,
+            *span,
+            hedge=_hedge(text, *span),
+            weak=weak,
+        )
 
 
 def _chinese(text: str) -> Iterator[Quantity]:
@@ -330,6 +337,6 @@ def _hedge(text: str, start: int, end: int) -> str:
     return "about" if _APPROXIMATE.match(text[end:]) else ""
 
 
-def _parted(text: str) -> str:
-    """The text with a space for each Chinese character before a digit, so that a number begins there too."""
+def _spaced(text: str) -> str:
+    """Replace each Chinese character before a digit with a space, so that the number is found."""
     return re.sub(r"[\u3400-\u9fff](?=[-−$€£¥]?\d)", " ", text)

@@ -1,4 +1,4 @@
-"""A sentence as the checker reads it: its words, names and figures, and what stands beside each figure."""
+"""A sentence as the checker reads it: its words, clauses and figures, and the words around each figure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SOFT = re.compile(
     r"(?:\bfrom|\bto|至|到|由|从)\s*(?:about |some |around |just |约)?$",
     re.I,
 )
-"""Where two figures part: at the last `and` between them, or at `from`, `to` and the like right before the second."""
+"""Separates two figures: the last `and` between them, or `from`, `to` and the like right before the second."""
 _YEAR_ONLY = re.compile(
     r"[\s(（]*(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d+)?)?年?\s*(?:est\.?|estimate|data|"
     r"估计)?[)）\s,，;；.]*$",
@@ -35,21 +35,21 @@ _YEAR_ONLY = re.compile(
 
 
 class Figure(Struct, frozen=True):
-    """A figure and its place."""
+    """A figure and the words around it."""
 
     quantity: Quantity
     own: str
-    """The piece of the sentence that it stands in."""
+    """The piece of the sentence that contains it."""
     near: str
-    """That, and the pieces before it that hold no figure."""
+    """That piece, with the preceding pieces that have no figure."""
 
 
 class Sentence(Struct, frozen=True, dict=True):
-    """A sentence or line with what its place says beside it."""
+    """A sentence or line, with its context."""
 
     text: str
     context: str = ""
-    """Title, heading, and the sentences before it that it may speak of."""
+    """Title, heading, and the sentences before it that it may refer to."""
     title: str = ""
     n: int = 0
 
@@ -71,7 +71,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
-        """Its clauses; a short one goes with the one before."""
+        """The clauses; a short one is joined to the one before."""
         pieces: list[str] = []
         for start, end in _pieces(self.text, ()):
             piece = self.text[start:end].strip(" ,，;；")
@@ -83,7 +83,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
-        """Its figures without years and dates, each with its piece of the sentence."""
+        """The figures, without years and dates."""
         wanted = [q for q in self.quantities if q.kind in ("number", "ordinal")]
         spans = list(_pieces(self.text, wanted))
         counts = [sum(start <= q.start < end for q in wanted) for start, end in spans]
@@ -91,7 +91,7 @@ class Sentence(Struct, frozen=True, dict=True):
         for q in wanted:
             i = next((i for i, (start, end) in enumerate(spans) if start <= q.start < end), len(spans) - 1)
             start, end = spans[i]
-            j = i + 1  # a year in brackets behind a figure is the figure's
+            j = i + 1  # a year in brackets after a figure belongs to it
             while j < len(spans) and not counts[j] and _YEAR_ONLY.fullmatch(self.text[spans[j][0] : spans[j][1]]):
                 end = spans[j][1]
                 j += 1
@@ -103,7 +103,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def label(self) -> str:
-        """What stands before the colon of a line such as `Median age, total: 42.7 years`."""
+        """The text before the colon of a line such as `Median age, total: 42.7 years`; else empty."""
         match = re.match(r"([^:：.!?。]{2,110}?)[:：]\s*\S", self.text)
         return match[1] if match and len(match[1].split()) <= 16 else ""
 
@@ -113,7 +113,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
 
 def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a sentence begin and end: at its commas and the like, and between figures that are paired."""
+    """Yield start and end of the pieces of a sentence, cut at commas and the like, and between paired figures."""
     taken = [(q.start, q.end) for q in quantities(text)]
     cuts = [m.start() for m in _HARD.finditer(text) if not any(a <= m.start() < b for a, b in taken)]
     for before, q in zip(wanted, wanted[1:], strict=False):
@@ -132,7 +132,7 @@ def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> frozenset[str]:
-    """What the words of a text have at their root, without figures and words that only tell."""
+    """Return the stems of a text, without figures and reporting words (`WEAK`)."""
     for q in reversed(quantities(text)):
         text = f"{text[: q.start]} {text[q.end :]}"
     return frozenset(stem(token) for token in content_tokens(text) if token not in WEAK and not token[0].isdigit())
@@ -140,13 +140,13 @@ def stems(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)
 def years(text: str) -> frozenset[int]:
-    """The years that a text names, from dates too."""
+    """Return the years in a text, including those of dates."""
     found = {int(q.value) for q in quantities(text) if q.kind == "year"}
     return frozenset(found | {q.date[0] for q in quantities(text) if q.kind == "date" and q.date[0]})
 
 
 def lines_of(source: Source) -> list[Sentence]:
-    """The sentences of a source, each with title, heading, and the two sentences before it as context."""
+    """Return the sentences of a source; the context of each is title, heading and the two sentences before it."""
     found = []
     heading = ""
     for line in source.quote.splitlines():

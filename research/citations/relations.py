@@ -1,8 +1,8 @@
-"""Who did what to whom, what came of what, what came first, and which of two is more: relations with two ends.
+"""Relations with two ends: agent and patient, cause and effect, earlier and later, more and less.
 
-Each is found by a word that stands between its ends, a closed class of the language: conjunctions of cause and time,
-`than` and 比, and for verbs their voice (`was bought by`, 被, 由).  A claim turns a relation of the source round when
-its first end has the words of the source's second, and its second those of the first.
+Each is found by the word between its ends, from closed classes of the language: conjunctions of cause and time, `than` and
+比, and the voice of verbs (`was bought by`, 被, 由).  A claim reverses a relation of the source if its first end has the
+words of the source's second end, and its second those of the first.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from research.text import clip, has_cjk
 
 
 class Relation(Struct, frozen=True):
-    """Two ends by their words, in the order cause and effect, earlier and later, more and less, doer and done to."""
+    """A relation between two sets of stems.  `first` is the cause, the earlier, the larger or the agent."""
 
     kind: str
     first: frozenset[str]
     second: frozenset[str]
 
     def weight(self, other: Relation) -> tuple[int, int]:
-        """How many words stand at the same end in both, and how many at the other end; 0 when one end has none."""
+        """Return how many words both have at the same end, and at opposite ends; 0 unless both ends share some."""
         mine, theirs = self.first & self.second, other.first & other.second
         a, b, c, d = self.first - mine, self.second - mine, other.first - theirs, other.second - theirs
         if not (a & d and b & c):
@@ -48,7 +48,7 @@ _FORTH = (
 )
 _AFTER, _BEFORE = r"after|following|since", r"before|prior to|ahead of"
 _SPLITS = (
-    # kind, pattern with two groups, whether the first group is the relation's first end
+    # kind, pattern with two groups, whether the first group is the first end
     ("cause", re.compile(rf"^(?:{_BACK})(?![a-z])\s*(.+?)[,，]\s*(.+)$", re.I), True),
     ("cause", re.compile(rf"^(.+?)(?<![a-z])(?:{_BACK})(?![a-z])(.+)$", re.I), False),
     ("cause", re.compile(rf"^(.+?)(?<![a-z])(?:{_FORTH})(?![a-z])(.+)$", re.I), True),
@@ -58,10 +58,20 @@ _SPLITS = (
     ("time", re.compile(rf"^(.+?)\b(?:{_AFTER}|preceded by)\b(.+)$", re.I), False),
     ("time", re.compile(rf"^(.+?)\b(?:{_BEFORE}|followed by|(?:and|,) then)\b(.+)$", re.I), True),
     ("time", re.compile(r"^(.*?先.+?)[，,]?(?:然后|随后|之后|再|后)(.+)$"), True),
-    ("time", re.compile(r"^([^，,。]*?在?[^，,。先]{2,16}?)(?:之后|以后|后)(?![来续者果期台方面退代卫])[，,]?(.+)$"), True),
-    ("time", re.compile(r"^([^，,。]*?在?[^，,。先]{2,16}?)(?:之前|以前|前)"
-                        r"(?![者往景身期锋台提任进面所线沿述])[，,]?(.+)$"), False),
-)  # fmt: skip
+    (
+        "time",
+        re.compile(r"^([^，,。]*?在?[^，,。先]{2,16}?)(?:之后|以后|后)(?![来续者果期台方面退代卫])[，,]?(.+)$"),
+        True,
+    ),
+    (
+        "time",
+        re.compile(
+            r"^([^，,。]*?在?[^，,。先]{2,16}?)(?:之前|以前|前)"
+            r"(?![者往景身期锋台提任进面所线沿述])[，,]?(.+)$"
+        ),
+        False,
+    ),
+)
 _FROM_TO = re.compile(r"\bfrom\b([^,;]+?)\b(?:to|into)\b([^,;]+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)")
 _LESS = re.compile(r"少|低|短|小|慢|轻|便宜|差|弱|浅|窄|晚")
 _COMPARATIVE = re.compile(r"\b(?:(more|less|fewer)\s+([a-z]+)|([a-z]{3,}er|more|less|worse|better|fewer))\b", re.I)
@@ -79,24 +89,59 @@ _MUTUAL = re.compile(
     r"^(?:border|met|meet|merg|sign|share|marri|marry|differ|join|play|talk|trade|draw|tied|cooperat|includ|use|"
     r"base)|和|合并|会见|签署|接壤|包括"
 )
-"""Verbs for what both ends do alike, and those that order nothing."""
+"""Verbs of mutual actions, and others for which the order does not matter."""
 IRREGULAR = {
     form: forms.split()[0]
     for forms in (
-        "beat beats beaten", "give gave given", "take took taken", "sell sold", "buy bought", "build built", "pay paid",
-        "lend lent", "lead led", "teach taught", "win won", "lose lost", "tell told", "write wrote written", "see saw seen",
-        "find found", "hold held", "leave left", "send sent", "make made", "drive drove driven", "steal stole stolen",
-        "choose chose chosen", "draw drew drawn", "catch caught", "fight fought", "bring brought", "hire hired", "hit hits",
-        "know knew known", "overtake overtook overtaken", "shoot shot", "strike struck", "throw threw thrown",
-        "show showed shown", "feed fed", "bite bit bitten", "eat ate eaten", "sue sued", "owe owed", "seek sought",
+        "beat beats beaten",
+        "give gave given",
+        "take took taken",
+        "sell sold",
+        "buy bought",
+        "build built",
+        "pay paid",
+        "lend lent",
+        "lead led",
+        "teach taught",
+        "win won",
+        "lose lost",
+        "tell told",
+        "write wrote written",
+        "see saw seen",
+        "find found",
+        "hold held",
+        "leave left",
+        "send sent",
+        "make made",
+        "drive drove driven",
+        "steal stole stolen",
+        "choose chose chosen",
+        "draw drew drawn",
+        "catch caught",
+        "fight fought",
+        "bring brought",
+        "hire hired",
+        "hit hits",
+        "know knew known",
+        "overtake overtook overtaken",
+        "shoot shot",
+        "strike struck",
+        "throw threw thrown",
+        "show showed shown",
+        "feed fed",
+        "bite bit bitten",
+        "eat ate eaten",
+        "sue sued",
+        "owe owed",
+        "seek sought",
     )
     for form in forms.split()
-}  # fmt: skip
-"""Forms of verbs that share no beginning, with the verb."""
+}
+"""Irregular verb forms, with the verb."""
 
 
-def turned_round(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
-    """Relations of the claim that the source has the other way round, and nowhere the same way."""
+def reversed_relations(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
+    """Return the relations of the claim that the source has reversed, and nowhere the same way."""
     found = []
     for mine in relations(claim.text):
         same = crossed = 0
@@ -119,7 +164,7 @@ def turned_round(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
 
 @lru_cache(maxsize=16_384)
 def relations(text: str) -> tuple[Relation, ...]:
-    """All relations that the words of a sentence show."""
+    """Return all relations in a sentence."""
     plain = text.strip(" .。!?！？")
     found = []
     for kind, pattern, forth in _SPLITS:
@@ -133,11 +178,11 @@ def relations(text: str) -> tuple[Relation, ...]:
 
 
 def _comparisons(text: str) -> Iterator[Relation]:
-    """`A is longer than B`; of a word without a known scale only the same word is compared."""
+    """Yield comparisons such as `A is longer than B`; words without a known scale match only themselves."""
     for clause in re.split(r"[;；]|, (?:but|and|while)\b", text):
         head, than, behind = clause.partition(" than ")
         found = list(_COMPARATIVE.finditer(head)) if than else []
-        if found:  # the last one that is known: `the tower is older than`, `lasts longer in winter than`
+        if found:  # the last known comparative: `the tower is older than`, `lasts longer in winter than`
             match = next((m for m in reversed(found) if m[1] or sides(m[3])), found[-1])
             degree, adjective, plain = match.groups()
             before, between = head[: match.start()], head[match.end() :]
@@ -170,7 +215,7 @@ def _verbs(text: str) -> Iterator[Relation]:
             if by:
                 yield Relation(kind, _words(right[by.end() :]), _words(left) | _words(right[: by.start()]))
             continue
-        if _PREPOSITION.match(right):  # `the stars found in 2019`: nothing says who found them
+        if _PREPOSITION.match(right):  # `the stars found in 2019` has no agent
             continue
         yield Relation(kind, _words(left), _words(right))
 
@@ -201,7 +246,7 @@ def _piece(text: str) -> str:
 
 
 def _last(text: str) -> str:
-    """The clause that ends here; where it holds nothing (`, who`), the one before it."""
+    """Return the last clause, or the one before if it has no content (`, who`)."""
     cuts = [0, *(m.end() for m in _CUT.finditer(text))]
     return next((text[cut:] for cut in reversed(cuts) if stems(text[cut:])), text)
 
@@ -212,7 +257,7 @@ def _first(text: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def _words(text: str) -> frozenset[str]:
-    """Stems; Chinese in pairs of characters, which do not depend on how a sentence is cut into words."""
+    """Return the stems; for Chinese, pairs of characters, which do not depend on word segmentation."""
     if not has_cjk(text):
         return stems(text) - {"be"}
     runs = re.findall(r"[\u3400-\u9fff]+", re.sub(r"[的了在将已也都于是以从]", " ", text))

@@ -1,15 +1,35 @@
-"""Units of measurement and words of magnitude, English and Chinese."""
+"""Units of measurement and scale words in English and Chinese."""
 
 from __future__ import annotations
 
 import re
 
 SCALES = {
-    "hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "mio": 1e6, "m": 1e6, "billion": 1e9,
-    "bn": 1e9, "b": 1e9, "trillion": 1e12, "tn": 1e12,
-    "百": 1e2, "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "百亿": 1e10,
-    "千亿": 1e11, "万亿": 1e12, "兆": 1e12,
-}  # fmt: skip
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "k": 1e3,
+    "million": 1e6,
+    "mn": 1e6,
+    "mio": 1e6,
+    "m": 1e6,
+    "billion": 1e9,
+    "bn": 1e9,
+    "b": 1e9,
+    "trillion": 1e12,
+    "tn": 1e12,
+    "百": 1e2,
+    "千": 1e3,
+    "万": 1e4,
+    "十万": 1e5,
+    "百万": 1e6,
+    "千万": 1e7,
+    "亿": 1e8,
+    "十亿": 1e9,
+    "百亿": 1e10,
+    "千亿": 1e11,
+    "万亿": 1e12,
+    "兆": 1e12,
+}
 
 _UNITS = {
     "%": (
@@ -63,7 +83,7 @@ _UNITS = {
     "celsius": (("°c|° c|º ?c|degrees? (?:celsius|centigrade|c)|摄氏度|℃", 1.0),),
     "fahrenheit": (("°f|° f|degrees? fahrenheit|华氏度|℉", 1.0),),
 }  # fmt: skip
-"""Unit words of each dimension, with what one of them is in the first; lower case."""
+"""Patterns of unit words by dimension, in lower case, with their factor to the base unit."""
 
 SYMBOLS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "￥": "jpy"}
 _KNOWN = [
@@ -76,7 +96,7 @@ _POUNDS = re.compile(r"pounds?(?! of\b)")
 
 
 def unit_at(text: str, end: int) -> tuple[str, float, int]:
-    """The unit that follows a place: its dimension, factor, and where it ends."""
+    """Return the unit that follows a position: its dimension, its factor, and its end."""
     gap = re.match(r"[ \-]?", text[end:])
     place = end + (gap.end() if gap else 0)
     tail = text[place : place + 24].lower()
@@ -91,7 +111,7 @@ def unit_at(text: str, end: int) -> tuple[str, float, int]:
             and not (place > end and match.group() in ("m", "b", "l", "t", "g", "w") and text[place].isupper())
         ):
             best = (dimension, factor, place + match.end())
-    # `3 million pounds a year` is money, `3 million pounds of beef` is not.
+    # `3 million pounds a year` is money, `3 million pounds of beef` is not
     if best[0] == "mass" and _POUNDS.match(tail) and re.search(r"(?:illion|[mb]n|\dm)$", text[:end].rstrip(), re.I):
         return "gbp", 1.0, best[2]
     return best

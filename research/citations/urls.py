@@ -1,4 +1,4 @@
-"""Nothing in a report may lead to a page that the run did not see: such urls are taken out, seen ones become `[n]`."""
+"""Remove urls that the run did not see from a report, and turn those of sources into `[n]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from research.types import Source
 
 _COLON = r"(?::|&#0*58;|&#x0*3a;|&colon;|：)"
 _SLASH = r"(?:\\?/|&#0*47;|&#x0*2f;|&sol;)"
-# Characters of a url; Chinese ones are looked at apart, for a sentence may go on right behind an address.
+# Characters of a url.  Chinese ones are handled separately: a sentence may continue right after an address.
 _CHARS = r"[^\s<>\"“”‘’`|{}\\^，。；：！？、（）《》〈〉「」『』【】［］\u3000-\u303f]"
 _LATIN = r"[^\s<>\"“”‘’`|{}\\^\u2e80-\uffef]"
 _URL = re.compile(
@@ -39,14 +39,14 @@ _AUTO = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.I)
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
 
 REMOVED = {"en": "(link removed)", "zh": "（链接已移除）"}
-"""What stands where a bare url was."""
+"""Replaces a bare url, by language of the text."""
 
 
 def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str, tuple[str, ...]]:
-    """The text with its marks in the form `[n]` and without urls that the run did not see; and these urls.
+    """Return the text with marks in the form `[n]` and without urls that the run did not see, and the removed urls.
 
-    A url that is a source's becomes its `[n]`.  One that stands in a shown quote or in the question stays as it is.  Of
-    any other, a link keeps its label, and a bare url is replaced by a note.  Code keeps its urls when they were seen.
+    The url of a source becomes its `[n]`.  A url from a quote or the question stays.  For any other, a link keeps its
+    label, and a note replaces a bare url.  Code keeps the urls that were seen.
     """
     seen = Seen(sources, question)
     text = normalised(text)
@@ -60,7 +60,7 @@ def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str
 
 
 class Seen:
-    """The urls that a run has seen, by their plain form."""
+    """The urls that a run has seen, in plain form."""
 
     def __init__(self, sources: Sequence[Source], question: str) -> None:
         self.number: dict[str, int] = {}
@@ -73,11 +73,11 @@ class Seen:
 
     @cached_property
     def quoted(self) -> set[str]:
-        """Those that only stand in a quote: most reports name none, and long quotes take a while to go through."""
+        """Urls in quotes and in the question; computed only on demand, because long quotes take a while."""
         return {plain(url) for part in self._texts for url in found(part)} - {""}
 
     def knows(self, url: str) -> int | None:
-        """The number of the source; 0 when the url was only quoted; None when nothing showed it."""
+        """Return the number of the source with this url; 0 if it was only quoted, None if it was not seen."""
         form = plain(url)
         if form in self.number:
             return self.number[form]
@@ -93,7 +93,7 @@ class _Cleaner:
         text = _DEFINITION.sub(self._definition, text)
         text = _ANCHOR.sub(self._anchor, text)
         text = _TAG.sub(self._tag, text)
-        for _ in range(3):  # a picture in a link in a link
+        for _ in range(3):  # handles a picture in a link in a link
             text = _INLINE.sub(self._inline, text)
         if self.defined:
             text = _REFERENCE.sub(self._reference, text)
@@ -165,7 +165,7 @@ class _Cleaner:
         )
 
     def _tag(self, match: re.Match[str]) -> str:
-        """A tag with an address that was not seen goes as a whole; other tags stay."""
+        """Remove a tag if one of its addresses was not seen."""
         urls = [html.unescape(next((g for g in m.groups() if g), "")) for m in _ADDRESS.finditer(match.group())]
         gone = [url for url in urls if url and self.seen.knows(url) is None]
         self.removed += gone
@@ -173,12 +173,12 @@ class _Cleaner:
 
 
 def found(text: str) -> list[str]:
-    """The urls of a text."""
+    """Return the urls of a text."""
     return [_readings(match.group())[-1] for match in _URL.finditer(text) if _is_address(match.group())]
 
 
 def plain(url: str) -> str:
-    """What different ways to write one address share: no scheme, `www.`, fragment, tracking or percent signs."""
+    """Return the plain form of an address, without scheme, `www.`, fragment, tracking parameters and percent-encoding."""
     url = unquote(_ZERO_WIDTH.sub("", html.unescape(url)).replace("\\", "").replace("：", ":").strip().strip("<>"))
     if match := re.search(r"(?:^|doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)", url, re.I):
         return "doi:" + match[1].casefold().rstrip("/")
@@ -201,7 +201,7 @@ def _is_url(text: str) -> bool:
 
 
 def _is_address(written: str) -> bool:
-    """A bare `name.end/path` is an address only where the end is one of the internet's."""
+    """Return whether a match is an address: a bare `name.end/path` needs a top-level domain."""
     if re.match(rf"[a-z][a-z0-9+.-]*{_COLON}|www\.|10\.\d", written, re.I):
         return True
     from tld import get_tld
@@ -210,7 +210,7 @@ def _is_address(written: str) -> bool:
 
 
 def _readings(written: str) -> list[str]:
-    """How far an address may go, longest first: punctuation and Chinese words behind it may belong to the sentence."""
+    """Return the possible extents of an address, longest first: what follows it may belong to the sentence."""
     ends = [written]
     second = re.search(rf"[,;|](?=[a-z]{{2,8}}{_COLON}{_SLASH}{_SLASH})", written, re.I)
     if second:
@@ -234,7 +234,7 @@ def _trimmed(url: str) -> str:
 
 
 def _replace(text: str, seen: Seen, change: Callable[[str], str]) -> str:
-    """The text with each address in it changed; what follows an address stays."""
+    """Apply `change` to each address of a text, and keep what follows it."""
 
     def one(match: re.Match[str]) -> str:
         written = match.group()

@@ -1,4 +1,4 @@
-"""Whether the words of a claim say what the source's words say: not the opposite, not denied, not of another one."""
+"""Check that the words of a claim do not contradict the source: opposites, negations, swapped roles, other subjects."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from research.citations.lexicon import NEGATIONS, SCALES, negated, opposed, sides, two_sided
 from research.citations.matching import Problem
-from research.citations.names import Names, holds
+from research.citations.names import Names, contains_name
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems
 from research.text import clip, has_cjk
 
 
-def directions(names: Names, claim: Sentence, evidence: Sequence[Sentence], weights: dict[str, float]) -> list[Problem]:
-    """Clauses of the claim that the clause of the source which matches them denies, turns round, or says of another."""
+def contradictions(
+    names: Names, claim: Sentence, evidence: Sequence[Sentence], weights: dict[str, float]
+) -> list[Problem]:
+    """Return the clauses of the claim that the best matching clause of the source denies, reverses or says of another."""
     found = []
     called = names.words(claim.text)
     for clause in (part for whole in claim.clauses for part in _halves(whole)):
@@ -30,30 +32,32 @@ def directions(names: Names, claim: Sentence, evidence: Sequence[Sentence], weig
                 share = sum(weights.get(key, 1.0) for key in neutral if key in there) / total
                 same = sum(any(q.states(s) for s in quantities(window)) for q in figures)
                 weight = {key: 2 if two_sided(key) else 1 for key in telling}
-                told = sum(w for k, w in weight.items() if k in there or sides(k) & sides(window))
-                windows.append((share + same, told / max(sum(weight.values()), 1), line, window))
+                common = sum(w for k, w in weight.items() if k in there or sides(k) & sides(window))
+                windows.append((share + same, common / max(sum(weight.values()), 1), line, window))
         if not windows or len(keys) < 2 and not figures:
             continue
         top = max(windows, key=lambda entry: entry[0])
         best = top[0]
         near = [entry[3] for entry in windows if entry[0] >= best - 0.25 and entry[2] is top[2]]
-        turned = [_turned(names, clause, line, window) for score, _, line, window in windows if score >= best - 0.05]
-        if best >= 0.45 and all(turned):
-            found.append(Problem(turned[0], against=True))
+        reversals = [
+            _reversal(names, clause, line, window) for score, _, line, window in windows if score >= best - 0.05
+        ]
+        if best >= 0.45 and all(reversals):
+            found.append(Problem(reversals[0], against=True))
         elif best >= 0.45 and (other := _opposite(clause, near)):
             found.append(Problem(f"the source says the opposite: “{_short(other)}”", against=True))
         elif len(telling) >= 1:
-            found += _subject(names, clause, max(windows, key=lambda entry: entry[1] + entry[0] / 10))
+            found += _check_subject(names, clause, max(windows, key=lambda entry: entry[1] + entry[0] / 10))
     return found
 
 
-def _turned(names: Names, clause: str, line: Sentence, window: str) -> str:
-    """How a clause and one of the source contradict each other; empty when they do not."""
+def _reversal(names: Names, clause: str, line: Sentence, window: str) -> str:
+    """Return how a clause contradicts one of the source; empty if it does not."""
     changed = _roles(names, clause, line)
     apart = (bool(opposed(sides(clause), sides(window))) and changed != "turned") or _prefixed(clause, window)
     denied = _denies(clause, window) != _denies(window, clause)
     if apart and denied and any(_turns(text) for text in (clause, window)):
-        return ""  # did not rise, fell
+        return ""  # `did not rise` agrees with `fell`
     if apart:
         return f"the source says the opposite: “{_short(window)}”"
     if denied:
@@ -62,12 +66,14 @@ def _turned(names: Names, clause: str, line: Sentence, window: str) -> str:
 
 
 def _roles(names: Names, clause: str, line: Sentence) -> str:
-    """For two names that stand in the other order in the source: `same` when the word between them is the same, so
-    that the parts are exchanged, else `turned`; empty when the order is the same, or means nothing.
+    """Compare the order of two names in a clause and in the source.
+
+    `same`: the order differs around the same verb, so the roles are swapped.  `turned`: it differs around another one.
+    Empty: the order is the same, or meaningless.
     """
     mine = names.of(clause)
     for (a, first, one), (b, _, two) in zip(mine, mine[1:], strict=False):
-        places = [[p for p, _, k in names.of(line.text) if k == key or holds(k, key)] for key in (one, two)]
+        places = [[p for p, _, k in names.of(line.text) if k == key or contains_name(k, key)] for key in (one, two)]
         if one == two or not all(places) or min(places[1]) >= min(places[0]):
             continue
         if any(p < q for p in places[0] for q in places[1]):
@@ -81,19 +87,23 @@ def _roles(names: Names, clause: str, line: Sentence) -> str:
     return ""
 
 
-def _subject(names: Names, clause: str, window: tuple[float, float, Sentence, str]) -> list[Problem]:
-    """Whether the line that says what the clause says begins with another name than the clause."""
-    _, told, line, _ = window
-    if told >= 0.75 and not line.label:
-        others = [written for _, written, key in names.of(line.text) if not holds(clause, key)]
+def _check_subject(names: Names, clause: str, window: tuple[float, float, Sentence, str]) -> list[Problem]:
+    """Check that a line with the words of the clause has the same subject."""
+    _, common, line, _ = window
+    if common >= 0.75 and not line.label:
+        others = [written for _, written, key in names.of(line.text) if not contains_name(clause, key)]
         for _, written, key in names.of(clause):
-            if others and not holds(line.text, key) and not holds(line.title, key):
+            if others and not contains_name(line.text, key) and not contains_name(line.title, key):
                 return [Problem(f"the source says this of {others[0]}, not of {written}")]
     mine = names.of(clause)[:1]
     theirs = [] if line.label else names.of(line.text)[:1]
-    if told < 0.6 or not mine or not theirs or mine[0][0] > 12 or theirs[0][0] > 12:
+    if common < 0.6 or not mine or not theirs or mine[0][0] > 12 or theirs[0][0] > 12:
         return []
-    if holds(line.text, mine[0][2]) or holds(clause, theirs[0][2]) or holds(mine[0][1], theirs[0][2]):
+    if (
+        contains_name(line.text, mine[0][2])
+        or contains_name(clause, theirs[0][2])
+        or contains_name(mine[0][1], theirs[0][2])
+    ):
         return []
     return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True)]
 
@@ -103,11 +113,11 @@ _MUTUAL = re.compile(
     r"talk|trade)|"
     r"和|与|同|及|接壤|签署|合并|会见"
 )
-"""Words for what both do alike."""
+"""Words for mutual actions, for which the order does not matter."""
 
 
 def _halves(clause: str) -> list[str]:
-    """The two halves of `A and B` where each says something."""
+    """Split `A and B` if each half is a statement of its own."""
     parts = re.split(r"\s+and\s+(?=[a-z])", clause)
     if len(parts) == 2 and all(len(stems(part)) >= 2 for part in parts):
         return parts
@@ -115,7 +125,7 @@ def _halves(clause: str) -> list[str]:
 
 
 def _denies(text: str, other: str) -> bool:
-    """Whether a text denies something that the other speaks of: `no job` says nothing about a text without jobs."""
+    """Return whether a text denies something that the other mentions."""
     if not negated(text):
         return False
     for match in NEGATIONS.finditer(text.lower()):
@@ -135,7 +145,7 @@ def _denies(text: str, other: str) -> bool:
 
 
 def _opposite(clause: str, windows: Sequence[str]) -> str:
-    """The clause of one sentence of the source that stands at the other end, when none stands at the same."""
+    """Return a clause of the source with an opposite word, if no clause has the same word; else empty."""
     ends = sides(clause)
     if any(scale < SCALES for window in windows for scale, _ in ends & sides(window)):
         return ""
@@ -145,7 +155,7 @@ def _opposite(clause: str, windows: Sequence[str]) -> str:
 
 
 def _prefixed(text: str, other: str) -> bool:
-    """Whether one text has a word and the other the same with `un-`, `in-` or `dis-` before it."""
+    """Return whether one text has a word and the other the same word with `un-`, `in-`, `dis-` or the like."""
     a, b = (set(re.findall(r"[a-z]{4,}", each.lower())) for each in (text, other))
     return any(
         word.startswith(prefix) and word.removeprefix(prefix) in right and word not in right
@@ -157,7 +167,7 @@ def _prefixed(text: str, other: str) -> bool:
 
 
 def _turns(text: str) -> bool:
-    """Whether a negation stands before a word with a side: `did not rise`."""
+    """Return whether a negation precedes a word that has an opposite: `did not rise`."""
     behind = (text[match.end() :].lower() for match in NEGATIONS.finditer(text.lower()))
     return any(two_sided(word) for tail in behind for word in re.findall(r"[a-z]+|[\u4e00-\u9fff]{2}", tail)[:3])
 

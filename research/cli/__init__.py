@@ -1,1 +1,3 @@
-"""The command line: what each command does, one file for each group of them."""
+"""The command line: one file per command, which declares its arguments and runs it, and what they share.
+
+May import everything else.  `--help` imports every file here, so each imports its room when it runs."""

@@ -1,4 +1,4 @@
-"""What commands share: opening the home, loading a run, printing one."""
+"""What several commands share: opening the home, loading a run, and printing one."""
 
 from __future__ import annotations
 
@@ -7,50 +7,63 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
-    from research.view import RunView
-    from research.workbench import Workbench
+    from research.config.settings import Settings
+    from research.events.events import Event
+    from research.events.view import RunView
+    from research.workbench.workbench import Workbench
 
 
-EXIT = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "stopped": 4}
-"""Exit status by the run's; 2 is a wrong call or setting."""
+EXIT_STATUS = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "stopped": 4}
+"""Exit status by the status of the run; 2 is a wrong call or setting."""
+
+
+def open_settings(home: str | None) -> Settings:
+    """Load the settings and start the log; `home` overrides WORKBENCH_HOME."""
+    # sqlite-utils imports pandas where it is installed, only to know its types; that takes half a second.
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    from research.config.settings import load
+    from research.ops import logs
+
+    settings = load(home=home)
+    logs.start(settings.logs, settings.log_level)
+    return settings
 
 
 def open_home(arguments: argparse.Namespace) -> Workbench:
-    # sqlite-utils loads pandas where it is installed, only to know its types: half a second that no command uses.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
-    from research import logs
-    from research.settings import load
-    from research.workbench import Workbench
+    """Open the workbench in the home folder of this call."""
+    settings = open_settings(arguments.home)
+    from research.workbench.workbench import Workbench
 
-    settings = load(home=arguments.home)
-    logs.start(settings.logs, settings.log_level)
     return Workbench(settings)
 
 
-def load(arguments: argparse.Namespace) -> tuple[Workbench, list[Any]]:
+def load_run(arguments: argparse.Namespace) -> tuple[Workbench, list[Event]]:
+    """Open the home and return it with the events of the named run.  Raises `ConfigError` if there is no such run."""
     bench = open_home(arguments)
     return bench, bench.store.events(bench.store.run(arguments.run).id)
 
 
-def names(text: str) -> tuple[str, ...]:
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a list separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def pairs(items: Sequence[str], option: str) -> dict[str, str]:
+def parse_pairs(items: Sequence[str], option: str) -> dict[str, str]:
+    """Parse the values of an option that is written NAME=VALUE.  Raises `ConfigError`."""
     for item in items:
         if "=" not in item:
             raise ConfigError(f"{option} {item!r}: write NAME=VALUE")
     return dict(item.split("=", 1) for item in items)
 
 
-def index(bench: Workbench, folders: Sequence[str]) -> None:
-    """Bring the library up to date, with progress on stderr; only the first time takes noticeable time."""
-    from research import progress
+def prepare_library(bench: Workbench, folders: Sequence[str]) -> None:
+    """Bring the library up to date, with progress on stderr; only the first time is slow."""
+    from research.exports import progress
 
     with progress.bar(sys.stderr) as report:
         unreadable = bench.prepare(folders, report)
@@ -59,13 +72,13 @@ def index(bench: Workbench, folders: Sequence[str]) -> None:
 
 
 def writable(name: str) -> Path:
-    """The path, known to be writable before any work is done."""
+    """Return the path after trying to open it for writing, so that a bad path fails before any work is done."""
     path = Path(name)
-    there = path.exists()
+    existed = path.exists()
     try:
         with path.open("ab"):
             pass
-        if not there:
+        if not existed:
             path.unlink()
     except OSError as error:
         raise ConfigError(f"{name} cannot be written ({error.strerror}); name a file in an existing folder") from error
@@ -73,12 +86,13 @@ def writable(name: str) -> Path:
 
 
 def print_run(view: RunView, as_json: bool) -> int:
+    """Print a run on stdout and return the exit status it calls for."""
     if as_json:
         from research.exports.json import as_dict
 
         print(json.dumps(as_dict(view), ensure_ascii=False))
     else:
-        from research import progress
+        from research.exports import progress
 
         print(progress.summary(view))
-    return EXIT.get(view.status, 0)
+    return EXIT_STATUS.get(view.status, 0)

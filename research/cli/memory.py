@@ -1,4 +1,4 @@
-"""Commands about the memory: search, list, add, pin, forget, export, import, encode anew."""
+"""`memory`: the entries that earlier runs added, and the user's own notes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from research.cli.common import open_home, writable
+from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,18 +18,45 @@ if TYPE_CHECKING:
     from research.memory.memory import Memory
 
 
+def add(commands: Commands) -> None:
+    """Declare the command and its actions."""
+    actions = Commands.actions_of(commands.add("memory", "what earlier runs learned, and your own notes", None))
+    action = actions.add("search", "find entries by meaning and by words", search)
+    action.add_argument("query")
+    action.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N; default: 10")
+    action.add_argument("--json", action="store_true", help="print one JSON array")
+    action = actions.add("list", "list the entries, newest first", list_entries)
+    action.add_argument("--limit", type=positive_int, default=50, metavar="N", help="at most N; default: 50")
+    action.add_argument("--json", action="store_true", help="print one JSON array")
+    action = actions.add("export", "write all entries as lines of JSON", export)
+    action.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    actions.add("import", "add the entries of an exported file", load).add_argument("file")
+    for name, summary, run in (
+        ("forget", "delete entries", forget),
+        ("pin", "keep entries even when the memory is full", pin),
+        ("unpin", "allow entries to be dropped when the memory is full", unpin),
+    ):
+        actions.add(name, summary, run).add_argument("id", nargs="+")
+    action = actions.add("add", "save a note of your own", add_note)
+    action.add_argument("text")
+    action.add_argument("--tag", action="append", default=[], metavar="TAG")
+    actions.add("reembed", "encode all entries again, after the encoder was changed", reembed)
+
+
 def search(arguments: argparse.Namespace) -> int:
+    """Print the entries nearest to a query."""
     found = open_home(arguments).memory.search(arguments.query, arguments.limit)
     if arguments.json:
         _print([{**_fields(each.entry), "score": each.score, "cosine": each.cosine} for each in found])
     for each in () if arguments.json else found:
         print(f"{each.cosine:.2f}  {_line(each.entry)}")
     if not found:
-        print(f"Nothing in the memory for {arguments.query!r}.", file=sys.stderr)
+        print(f"The memory has nothing about {arguments.query!r}.", file=sys.stderr)
     return 0
 
 
-def entries(arguments: argparse.Namespace) -> int:
+def list_entries(arguments: argparse.Namespace) -> int:
+    """Print the newest entries."""
     memory = open_home(arguments).memory
     listed = memory.entries(limit=arguments.limit)
     if arguments.json:
@@ -43,6 +69,7 @@ def entries(arguments: argparse.Namespace) -> int:
 
 
 def export(arguments: argparse.Namespace) -> int:
+    """Write all entries as lines of JSON."""
     target = writable(arguments.output) if arguments.output else None
     lines = open_home(arguments).memory.export()
     if target is None:
@@ -54,6 +81,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def load(arguments: argparse.Namespace) -> int:
+    """Add the entries of an exported file."""
     try:
         lines = Path(arguments.file).read_bytes().splitlines()
     except OSError as error:
@@ -63,36 +91,43 @@ def load(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def add(arguments: argparse.Namespace) -> int:
+def add_note(arguments: argparse.Namespace) -> int:
+    """Save a note."""
     from research.memory import Entry
 
     (added,) = open_home(arguments).memory.add([Entry(arguments.text, tags=tuple(arguments.tag))])
-    print(f"{added.id}  {'kept' if added.new else 'says this already'}")
+    print(f"{added.id}  {'kept' if added.new else 'known already'}")
     return 0
 
 
 def forget(arguments: argparse.Namespace) -> int:
-    memory = _holding(arguments, arguments.id)
+    """Delete entries."""
+    memory = _memory_with(arguments, arguments.id)
     print(f"{memory.forget(arguments.id):,} forgotten")
     return 0
 
 
 def pin(arguments: argparse.Namespace) -> int:
+    """Pin entries."""
     ids = list(dict.fromkeys(arguments.id))
-    _holding(arguments, ids).pin(ids)
+    _memory_with(arguments, ids).pin(ids)
     print(f"{len(ids):,} pinned")
     return 0
 
 
 def unpin(arguments: argparse.Namespace) -> int:
+    """Unpin entries."""
     ids = list(dict.fromkeys(arguments.id))
-    _holding(arguments, ids).pin(ids, False)
+    _memory_with(arguments, ids).pin(ids, False)
     print(f"{len(ids):,} no longer pinned")
     return 0
 
 
-def _holding(arguments: argparse.Namespace, ids: Sequence[str]) -> Memory:
-    """The memory, which has all of these entries: they are changed together or not at all."""
+def _memory_with(arguments: argparse.Namespace, ids: Sequence[str]) -> Memory:
+    """Return the memory after checking that it has every entry, so that all of them change or none.
+
+    Raises `ConfigError`.
+    """
     memory = open_home(arguments).memory
     for id_ in ids:
         memory.get(id_)
@@ -100,14 +135,15 @@ def _holding(arguments: argparse.Namespace, ids: Sequence[str]) -> Memory:
 
 
 def reembed(arguments: argparse.Namespace) -> int:
-    from research import progress
+    """Encode all entries again."""
+    from research.exports import progress
 
     memory = open_home(arguments).memory
     if other := memory.other_encoder:
         print(f"the entries were encoded by {other}", file=sys.stderr)
     with progress.bar(sys.stderr) as report:
         done = memory.reembed(lambda done, total: report(done, total, "encoding"))
-    print(f"{done:,} encoded anew")
+    print(f"{done:,} encoded again")
     return 0
 
 
@@ -117,6 +153,8 @@ def _line(entry: Entry) -> str:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
+    import msgspec
+
     return msgspec.structs.asdict(entry)
 
 

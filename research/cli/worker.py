@@ -1,4 +1,4 @@
-"""`worker`: takes runs from the queue and works on them, here; any number of them, on any number of machines."""
+"""`worker`: take runs from the queue and work on them; any number of workers may share a queue."""
 
 from __future__ import annotations
 
@@ -10,135 +10,144 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from research.cli.common import open_settings
+from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
-    from research.settings import Settings
-    from research.workbench import Workbench
+    from research.config.settings import Settings
+    from research.workbench.workbench import Workbench
 
-RUNS = 8
-"""Runs at once in one process, unless it is told otherwise."""
-FORGET_EVERY_S = 600.0
-"""How often turns that are over are removed from the queue."""
+DEFAULT_RUNS = 8
+"""Runs at once in one process, unless `--runs` says otherwise."""
+CLEAN_EVERY_S = 600.0
+"""How often entries of ended runs are deleted from the queue."""
 
 
-def worker(arguments: argparse.Namespace) -> int:
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add("worker", "take queued runs and work on them until the process is asked to end", run)
+    command.add_argument(
+        "--runs",
+        type=positive_int,
+        default=DEFAULT_RUNS,
+        metavar="N",
+        help=f"at most N at once; default: {DEFAULT_RUNS}",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Work until the process is asked to end (SIGTERM, Ctrl-C)."""
-    # sqlite-utils loads pandas where it is installed, only to know its types.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
-    from research import logs
-    from research.queue import listen
-    from research.settings import load
+    settings = open_settings(arguments.home)
+    from research.engine.queue import listen
 
-    settings = load(home=arguments.home)
-    logs.start(settings.logs, settings.log_level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    here = _Worker(settings)
+    worker = _Worker(settings)
     try:
-        here.warm()
-        listen(settings, arguments.runs, here.take)
-        _say(f"worker {os.getpid()} takes up to {arguments.runs} runs from {_named(settings)}")
-        threading.Thread(target=here.tend, name="tend-runs", daemon=True).start()
+        worker.warm_up()
+        listen(settings, arguments.runs, worker.take)
+        _print(f"worker {os.getpid()} takes up to {arguments.runs} runs from {_queue_name(settings)}")
+        threading.Thread(target=worker.reclaim_lost_runs, name="tend-runs", daemon=True).start()
         while True:
             time.sleep(3_600)
     except KeyboardInterrupt:
-        # Nothing is lost: another worker goes on from the events as soon as these runs have been silent for a moment.
-        left = ", ".join(here.at_work) or "none"
-        _say(f"worker {os.getpid()} ends; runs that go on elsewhere: {left}")
+        # The runs stay in the store: another worker continues them once their heartbeat is old enough.
+        at_work = ", ".join(worker.at_work) or "none"
+        _print(f"worker {os.getpid()} ends; runs left to other workers: {at_work}")
         sys.stderr.flush()
-        os._exit(0)  # threads in the middle of a call are not waited for
+        os._exit(0)  # does not wait for threads in the middle of a call
 
 
 class _Worker:
-    """The users' homes as this process has opened them, and the runs it works on."""
+    """The homes that this process has opened, by user, and the runs it works on."""
 
     def __init__(self, settings: Settings) -> None:
         self.at_work: dict[str, str] = {}
-        """Users by run."""
+        """The user of each run that this worker drives, by run id."""
         self._settings = settings
-        self._open: dict[str, Workbench] = {}
+        self._benches: dict[str, Workbench] = {}
         self._lock = threading.Lock()
-        self._enqueued: set[tuple[str, str]] | None = None
-        """What stands in the queue, as far as that was looked at in this round."""
+        self._queued: set[tuple[str, str]] | None = None
+        """(user, run id) of every queued run, read at most once in each round of `reclaim_lost_runs`."""
 
     def open(self, user: str) -> Workbench:
-        """A user's home, with an engine that puts what is lost into the queue."""
-        from research.users import settings_for
-        from research.workbench import Workbench
+        """Return the user's workbench, whose engine puts lost runs into the queue."""
+        from research.config.users import settings_for
+        from research.workbench.workbench import Workbench
 
         with self._lock:
-            if user not in self._open:
-                bench = Workbench(settings_for(self._settings, user), _Missing(self, user))
-                self._open[user] = bench
-            return self._open[user]
+            if user not in self._benches:
+                self._benches[user] = Workbench(settings_for(self._settings, user), _LostRunQueue(self, user))
+            return self._benches[user]
 
-    def warm(self) -> None:
-        """Load now what every run needs, and try the sandbox: a run that was taken should not wait for it."""
-        from research.journal import Journal
+    def warm_up(self) -> None:
+        """Import what every run needs and try the sandbox, so that the first run does not wait for that."""
+        from research.agent.journal import Journal
 
         bench = self.open("")
-        bench.shared(bench.recipe(model="extractive"), Journal(), threading.Event())
+        bench.context_for(bench.recipe(model="extractive"), Journal(), threading.Event())
 
     def take(self, user: str, run_id: str) -> None:
-        """Work on a run, until it ends or rests."""
+        """Work on a run until it ends or pauses."""
         try:
             bench = self.open(user)
-            bench.reload()  # a key that was entered meanwhile counts
-            _say(f"run {run_id} taken")
+            bench.reload()  # picks up a key that the user has entered since
+            _print(f"run {run_id} taken")
             self.at_work[run_id] = user
-            bench.engine.work_off(run_id)
+            bench.engine.drive(run_id)
             row = bench.store.run(run_id)
-            _say(f"run {run_id} {row.outcome or row.status}")
+            _print(f"run {run_id} {row.outcome or row.status}")
         except (ConfigError, StoreUnavailable) as error:
-            _say(f"run {run_id} left: {error}")
+            _print(f"run {run_id} left: {error}")
         finally:
             self.at_work.pop(run_id, None)
 
-    def tend(self) -> None:
-        """Put into the queue what should be there and is not: runs of workers that are gone, first of all."""
-        from research.engine import TEND_EVERY_S
-        from research.queue import forget_ended
-        from research.users import known
+    def reclaim_lost_runs(self) -> None:
+        """Put runs that no process works on back into the queue, such as those of workers that were killed; forever."""
+        from research.config.users import known_users
+        from research.engine.queue import delete_ended
+        from research.engine.reclaim import RECLAIM_EVERY_S
 
-        forgot = 0.0
+        cleaned = 0.0
         while True:
             try:
-                self._enqueued = None
-                for user in ("", *known(self._settings)):
-                    self.open(user).engine.take_up_lost()
+                self._queued = None
+                for user in ("", *known_users(self._settings)):
+                    self.open(user).engine.reclaim_lost()
             except (ConfigError, StoreUnavailable) as error:
-                _say(f"lost runs cannot be looked for: {error}")
-            if time.monotonic() - forgot > FORGET_EVERY_S:
-                forgot = time.monotonic()
-                forget_ended(self._settings)
-            time.sleep(TEND_EVERY_S)
+                _print(f"cannot look for lost runs: {error}")
+            if time.monotonic() - cleaned > CLEAN_EVERY_S:
+                cleaned = time.monotonic()
+                delete_ended(self._settings)
+            time.sleep(RECLAIM_EVERY_S)
 
-    def stands(self, user: str, run_id: str) -> bool:
-        """Whether a run is in the queue; looking at all of it once a round is cheaper than once for each run."""
-        from research.queue import enqueued
+    def is_queued(self, user: str, run_id: str) -> bool:
+        """Return whether a run is in the queue."""
+        from research.engine.queue import enqueued
 
-        if self._enqueued is None:
-            self._enqueued = enqueued(self._settings)
-        return (user, run_id) in self._enqueued
+        if self._queued is None:
+            # One query for the whole queue costs less than one for each run.
+            self._queued = enqueued(self._settings)
+        return (user, run_id) in self._queued
 
 
-class _Missing:
-    """Puts into the queue what is not there."""
+class _LostRunQueue:
+    """Queues a run unless it is queued already or this process works on it."""
 
     def __init__(self, worker: _Worker, user: str) -> None:
-        from research.queue import DbosQueue
+        from research.engine.queue import DbosQueue
 
         self._worker, self._user = worker, user
         self._queue = DbosQueue(worker._settings, user)
 
     def put(self, run_id: str) -> None:
-        if run_id not in self._worker.at_work and not self._worker.stands(self._user, run_id):
+        if run_id not in self._worker.at_work and not self._worker.is_queued(self._user, run_id):
             self._queue.put_lost(run_id)
 
 
-def _named(settings: Settings) -> str:
+def _queue_name(settings: Settings) -> str:
     return "the database" if settings.database_url is not None else str(settings.root)
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

@@ -1,1 +1,3 @@
-"""Context strategies: from what happened to the messages that the model sees.  One file each."""
+"""Context strategies, one file each: they turn a transcript into the messages that the model sees.
+
+May import `agent`, `events`, `plugins`, `types`, `text` and `errors`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from research.registry import context
-from research.run import Run
-from research.types import Message
+from research.agent.run import Run
+from research.events.transcript import Composed
+from research.plugins import context
 
 
 @context("Full history", when="Up to ten rounds, or a model with a large window.")
-def full(run: Run) -> list[Message]:
+def full(run: Run) -> Composed:
     """Everything that happened; complete, and growing with every round.  Best for fewer than ten steps."""
-    return run.head() + run.turns()
+    return Composed(run.head() + run.turns())

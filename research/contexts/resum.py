@@ -2,63 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Annotated, Any
 
-import msgspec
-
-from research import tokens
-from research.asking import transcribed
+from research.agent.context import Steps
+from research.agent.conversation import as_text
+from research.agent.run import Run
+from research.agent.work import Call, History, HistorySize, Span
 from research.errors import FormatError, LimitReached, ProviderError
-from research.registry import Range, context
-from research.run import Run, Steps
-from research.transcript import Summary
+from research.events.transcript import Composed, Summary
+from research.plugins import Range, context
 from research.types import Message
 
 
-@context("ReSum", when="Ten to thirty rounds, whose early findings still count.")
+def _shows(options: Mapping[str, Any], per_token: float) -> HistorySize:
+    # One round more than fits, because the summary is made after the history has become too long.
+    room = options["threshold"] * options["max_tokens"]
+    return lambda behind, each: min(behind * each, max(room, each) + each)
+
+
+def _summaries(options: Mapping[str, Any], history: History) -> list[Call]:
+    room, rounds, each = options["threshold"] * options["max_tokens"], history.rounds, history.each
+    times = min(rounds, ceil(rounds * each / max(1.0, room - history.head))) if room > history.head else rounds
+    count = Span(0, history.loop.agents.high * times)
+    return [Call(purpose="summarise", count=count, reads=Span(0, max(room, each) + each))]
+
+
+@context(
+    "ReSum",
+    when="Ten to thirty rounds, whose early findings still count.",
+    purposes={"summarise": "summariser"},
+    shows=_shows,
+    extra=_summaries,
+)
 def resum(
     run: Run,
     *,
     max_tokens: Annotated[int, Range(1_000, 1_000_000), "Largest prompt, in tokens."] = 32_000,
     threshold: Annotated[float, Range(0.1, 1.0), "Share of it at which the history is summarised."] = 0.9,
-) -> Steps[list[Message]]:
+) -> Steps[Composed]:
     """The whole history until it fills the window, then a summary of it and what comes after.  For medium tasks.
 
     A failed or empty summary keeps the history and is tried again in the next round.
     Source: Wu et al. 2025, "ReSum: Unlocking Long-Horizon Search Intelligence via Context Summarization"
     (arXiv:2509.13313).
     """
-    run.bound = max_tokens
-    messages = _messages(run)
-    covered = run.transcript.summary.covers if run.transcript.summary else 0
-    if run.tokens(messages, run.recipe.model) <= threshold * max_tokens or run.transcript.length == covered:
-        return messages
-    previous = run.transcript.summary.text if run.transcript.summary else ""
+    previous = run.transcript.summary
+    unchanged = Composed(_messages(run, previous, max_tokens), bound=max_tokens)
+    covered = previous.covers if previous else 0
+    if run.count_tokens(unchanged.messages) <= threshold * max_tokens or run.transcript.length == covered:
+        return unchanged
     turns, upto = run.turns(covered), run.transcript.length
     brief = _brief(run, turns, previous)
-    # Rounds that would make the summariser's own prompt too long stay as they are and wait for the next summary.
-    while tokens.count_messages(brief, run.recipe.model) > threshold * max_tokens and upto > covered + 1:
+    # Rounds that would make the summariser's own prompt too long wait for the next summary.
+    while run.count_tokens(brief) > threshold * max_tokens and upto > covered + 1:
         upto -= 1
         brief = _brief(run, turns[: len(turns) - len(run.turns(upto))], previous)
     try:
         reply = yield from run.ask("summarise", messages=brief, tools=())
     except (ProviderError, FormatError, LimitReached):
-        return messages
+        return unchanged
     if not reply.answer.strip():
-        return messages
+        return unchanged
     summary = Summary(reply.answer, upto)
-    run.transcript = msgspec.structs.replace(run.transcript, summary=summary)
-    return _messages(run)
+    return Composed(_messages(run, summary, max_tokens), summary=summary, bound=max_tokens)
 
 
-def _brief(run: Run, turns: list[Message], previous: str) -> list[Message]:
-    return run.brief("summarise", question=run.question, history=transcribed(turns), previous=previous)
+def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list[Message]:
+    history, earlier = as_text(turns), previous.text if previous else ""
+    return run.brief("summarise", question=run.question, history=history, previous=earlier)
 
 
-def _messages(run: Run) -> list[Message]:
-    summary = run.transcript.summary
+def _messages(run: Run, summary: Summary | None, bound: int) -> list[Message]:
+    system, question = run.head(bound)
     if summary is None:
-        return run.head() + run.turns()
-    system, question = run.head()
-    told = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
-    return [system, Message("user", told), *run.turns(summary.covers)]
+        return [system, question, *run.turns()]
+    words = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
+    return [system, Message("user", words), *run.turns(summary.covers)]

@@ -1,14 +1,15 @@
-"""Which recipe is better, for whose questions: datasets, measures, and a runner that asks each recipe the same.
+"""Evaluate recipes on datasets: datasets, scorers, and a runner that asks each recipe the same questions.
 
-Every row of an evaluation is a run that can be opened; an evaluation that was interrupted goes on where it stopped.
-"""
+Every row of an evaluation is a run that can be opened.  May import `workbench`, `exports` and what is below them."""
 
 from research.evaluation.corpus import Corpus, open_corpus
-from research.evaluation.datasets import Dataset, Question, load
-from research.evaluation.measures import Scores, measure
+from research.evaluation.datasets import load
+from research.evaluation.plans import Evaluation, Plan, check
+from research.evaluation.questions import Dataset, Question
 from research.evaluation.recipes import Candidate, candidate
 from research.evaluation.records import Records, Row
-from research.evaluation.running import Evaluation, Plan, check, evaluate
+from research.evaluation.running import evaluate
+from research.evaluation.scorers import FinishedRun, Scores, measure, measures
 from research.evaluation.statistics import Figure, Summary, differences, summary
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Dataset",
     "Evaluation",
     "Figure",
+    "FinishedRun",
     "Plan",
     "Question",
     "Records",
@@ -29,6 +31,7 @@ __all__ = [
     "evaluate",
     "load",
     "measure",
+    "measures",
     "open_corpus",
     "summary",
 ]

@@ -1,10 +1,10 @@
-"""How well an answer agrees with the gold ones, by the definitions of the official scripts.
+"""Exact match and F1 of an answer, as the official evaluation scripts define them.
 
 - HotpotQA: `hotpot_evaluate_v1.py` of hotpotqa/hotpot (Yang et al. 2018, arXiv:1809.09600).
 - CMRC 2018: `cmrc2018_evaluate.py` of ymcui/cmrc2018, version 6 (Cui et al. 2019, arXiv:1810.07366).
 
-One step away from the latter: the official script first lets NLTK's Punkt model, which is downloaded, look for sentences
-within each Latin stretch; here a stretch is one sentence.  Both cut it into the same words unless a full stop stands in it.
+One difference from the latter: the official script first splits each Latin stretch into sentences with NLTK's Punkt model,
+which has to be downloaded.  Here a stretch is one sentence; the words are the same unless it contains a full stop.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _VERDICTS: Final = ("yes", "no", "noanswer")
 _HAN = re.compile(r"[\u4e00-\u9fa5]")
 _MARKS: Final = frozenset("-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
-"""Punctuation of the CMRC script.  Its list also has `……`, two characters, which no single one equals."""
+"""Punctuation of the CMRC script, without `……`: the script compares single characters, so it never matches."""
 
 
 def hotpot(answer: str, golds: Sequence[str]) -> tuple[float, float]:
-    """Exact match and F1, each 0 to 1, the best of all gold answers."""
+    """Return exact match and F1, each from 0 to 1, for the best of the gold answers."""
     return (
         max(float(_normal(answer) == _normal(gold)) for gold in golds),
         max(_word_f1(_normal(answer), _normal(gold)) for gold in golds),
@@ -32,7 +32,7 @@ def hotpot(answer: str, golds: Sequence[str]) -> tuple[float, float]:
 
 
 def cmrc(answer: str, golds: Sequence[str]) -> tuple[float, float]:
-    """Exact match and F1, each 0 to 1, the best of all gold answers."""
+    """Return exact match and F1, each from 0 to 1, for the best of the gold answers."""
     said = _cut(answer)
     return (
         max(float(_bare(answer) == _bare(gold)) for gold in golds),
@@ -56,7 +56,7 @@ def _bare(text: str) -> str:
 
 
 def _cut(text: str) -> list[str]:
-    """Chinese characters one by one, what stands between them in words; without punctuation of the script's list."""
+    """Split a text into single Chinese characters and other words, without the script's punctuation."""
     from nltk.tokenize import NLTKWordTokenizer
 
     pieces: list[str] = []
@@ -67,7 +67,7 @@ def _cut(text: str) -> list[str]:
 
 
 def _run_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
-    """By the longest run of pieces that both have in common."""
+    """Return F1 by the longest run of pieces that both share."""
     longest, before = 0, [0] * (len(wanted) + 1)
     for one in said:
         row = [0] * (len(wanted) + 1)

@@ -1,6 +1,6 @@
-"""Evaluations in the background of a server: begun, stopped and gone on with from a page that may be closed meanwhile.
+"""Evaluations in the background of a server: a page starts, stops and resumes them, and may close meanwhile.
 
-What they have is read from the store, so that every page, and every process, sees the same.
+Progress is read from the store, so that every page and every process sees the same.
 """
 
 from __future__ import annotations
@@ -14,66 +14,66 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.errors import ConfigError, WorkbenchError
-from research.evaluation.records import Records, Row
-from research.evaluation.running import (
+from research.evaluation.plans import (
     Evaluation,
     Plan,
     Saved,
-    begin,
-    begun,
-    carry_out,
     check,
-    left,
-    same,
-    saved,
-    stands,
-    together,
+    count_left,
+    merge,
+    results,
+    same_setup,
+    store_plan,
+    stored_plan,
+    stored_plans,
 )
-from research.workbench import Workbench
+from research.evaluation.records import Records, Row
+from research.evaluation.running import carry_out
+from research.workbench.workbench import Workbench
 
 
-class Standing(Struct, frozen=True):
-    """An evaluation as it stands now."""
+class Progress(Struct, frozen=True):
+    """A stored evaluation and how far it is."""
 
     saved: Saved
     found: Evaluation
     at_work: tuple[Row, ...]
-    """Rows whose runs were begun and not measured yet."""
+    """Rows whose runs have started and are not measured yet."""
 
     @property
     def total(self) -> int:
-        """Rows that there are to be."""
+        """Number of rows when the evaluation is complete."""
         return len(self.saved.plan.questions) * len(self.saved.plan.candidates)
 
     @property
     def done(self) -> int:
-        """Those that are measured."""
+        """Number of measured rows."""
         return sum(map(len, self.found.rows.values()))
 
     @property
     def unjudged(self) -> int:
-        """Measured ones whose reports are still to be judged."""
+        """Number of measured rows whose reports still have to be judged."""
         return self.found.left - (self.total - self.done)
 
 
 class Job(threading.Thread):
-    """One evaluation at work in this process."""
+    """The thread of one evaluation in this process."""
 
     def __init__(self, bench: Workbench, plan: Plan) -> None:
         super().__init__(name=f"evaluate {plan.name}", daemon=True)
         self._bench = bench
         self.plan = plan
         self.stopping = threading.Event()
-        self.begun = time.time()
-        self._asking = self.begun
+        self.started = time.time()
+        self._asking = self.started
         self._measured = 0
         self._lock = threading.Lock()
         self.indexed: tuple[int, int] | None = None
-        """Documents that are made searchable first, done and in all; None as soon as questions are asked."""
+        """(done, total) documents while the corpus is indexed; None once questions are asked."""
         self.error = ""
-        """Why it ended before its time, in words."""
+        """The error that ended the evaluation early."""
         self.reason = ""
-        """Why a run rests, and no other was begun."""
+        """Why a run is paused; no run starts after it."""
         self.start()
 
     def run(self) -> None:
@@ -88,7 +88,7 @@ class Job(threading.Thread):
             self.error = str(error)
 
     def remaining(self, left: int) -> float | None:
-        """Seconds that so many rows take at the pace so far; None before anything was measured."""
+        """Return the seconds that `left` rows take at the pace so far; None before the first row is measured."""
         return (time.time() - self._asking) / self._measured * left if self._measured else None
 
     def _count(self, *_: object) -> None:
@@ -100,7 +100,7 @@ class Job(threading.Thread):
 
 
 class Evaluations:
-    """The evaluations of one workbench.  Safe for threads."""
+    """Starts and stops the evaluations of one workbench.  Safe for threads."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -108,25 +108,25 @@ class Evaluations:
         self._lock = threading.Lock()
 
     def all(self) -> list[Saved]:
-        """Newest first."""
-        return saved(self._bench.store)
+        """Return all stored evaluations, newest first."""
+        return stored_plans(self._bench.store)
 
-    def standing(self, name: str) -> Standing:
-        """Raises `ConfigError` when there is none of that name."""
+    def progress(self, name: str) -> Progress:
+        """Return the progress of an evaluation.  Raises `ConfigError` for an unknown name."""
         records = Records(self._bench.store, name)
-        kept = _kept(records)
+        saved = _stored(records)
         rows = records.rows()
-        asked = {question.digest for question in kept.plan.questions}
-        keys = {each.key for each in kept.plan.candidates}
+        asked = {question.digest for question in saved.plan.questions}
+        keys = {each.key for each in saved.plan.candidates}
         at_work = [row for row in rows.values() if not row.done and row.asked in asked and row.recipe in keys]
-        return Standing(kept, stands(kept.plan, rows.values()), tuple(at_work))
+        return Progress(saved, results(saved.plan, rows.values()), tuple(at_work))
 
     def left(self, one: Saved) -> int:
-        """How many of its rows are still to come; for a list, quicker than `standing`."""
-        return left(one.plan, Records(self._bench.store, one.plan.name).marks())
+        """Return the number of rows still to come; faster than `progress`, for lists."""
+        return count_left(one.plan, Records(self._bench.store, one.plan.name).marks())
 
     def job(self, name: str) -> Job | None:
-        """The last one of that name in this process, at work or over."""
+        """Return the last job of that name in this process, running or ended."""
         return self._jobs.get(name)
 
     def working(self, name: str) -> bool:
@@ -134,48 +134,47 @@ class Evaluations:
         return job is not None and job.is_alive()
 
     def start(self, plan: Plan) -> str:
-        """Begin an evaluation, or add recipes to one that asks the same; returns its name.
+        """Start an evaluation, or add recipes to one with the same setup, and return its name.
 
-        Raises `ConfigError` for what is wrong with the plan, and where something else has its name.
+        Raises `ConfigError` for a plan that cannot be carried out, and for the name of another evaluation.
         """
         records = Records(self._bench.store, plan.name)
-        before = begun(records)
-        if before is not None and not same(before.plan, plan):
+        before = stored_plan(records)
+        if before is not None and not same_setup(before.plan, plan):
             raise ConfigError(
-                f"evaluation {records.name!r} is there, with other questions, documents or another budget; "
-                "choose another name"
+                f"evaluation {records.name!r} exists with other questions, documents or another budget; choose another name"
             )
-        self._begin(together(replace(plan, name=records.name), before).plan, records)
+        self._begin(merge(replace(plan, name=records.name), before).plan, records)
         return records.name
 
-    def go_on(self, name: str, max_usd: float | None = None) -> None:
-        """Ask what is left; `max_usd` is the new cap on the whole.  Raises `ConfigError`."""
+    def resume(self, name: str, max_usd: float | None = None) -> None:
+        """Run the rows that are left; `max_usd` is the new cap on the whole.  Raises `ConfigError`."""
         records = Records(self._bench.store, name)
-        self._begin(replace(_kept(records).plan, max_usd=max_usd), records)
+        self._begin(replace(_stored(records).plan, max_usd=max_usd), records)
 
     def stop(self, name: str) -> None:
-        """Let the runs at work rest after the call in flight; the rest is not asked."""
+        """Pause the active runs after the call in flight, and start no more."""
         job = self._jobs.get(name)
         if job is not None:
             job.stopping.set()
 
     def forget(self, name: str) -> Callable[[], None]:
-        """Drop an evaluation and its rows, not its runs; returns what brings them back.
+        """Delete an evaluation and its rows, but not its runs, and return a function that restores them.
 
-        Raises `ConfigError` while it is at work.
+        Raises `ConfigError` while it is running.
         """
         with self._lock:
             if self.working(name):
-                raise ConfigError(f"evaluation {name!r} is at work; stop it first")
+                raise ConfigError(f"evaluation {name!r} is running; stop it first")
             records = Records(self._bench.store, name)
-            body, rows = records.begun(), records.rows()
+            body, rows = records.plan(), records.rows()
             records.drop()
 
         def restore() -> None:
             for row in rows.values():
                 records.keep(row)
             if body is not None:
-                records.begin(body)
+                records.keep_plan(body)
 
         return restore
 
@@ -183,12 +182,14 @@ class Evaluations:
         check(self._bench, plan)
         with self._lock:
             if self.working(plan.name):
-                raise ConfigError(f"evaluation {plan.name!r} is at work already; choose another name, or wait for it")
-            self._jobs[plan.name] = Job(self._bench, begin(records, plan))
+                raise ConfigError(
+                    f"evaluation {plan.name!r} is already running; choose another name or wait until it ends"
+                )
+            self._jobs[plan.name] = Job(self._bench, store_plan(records, plan))
 
 
-def _kept(records: Records) -> Saved:
-    kept = begun(records)
-    if kept is None:
-        raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists those that are kept")
-    return kept
+def _stored(records: Records) -> Saved:
+    saved = stored_plan(records)
+    if saved is None:
+        raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")
+    return saved

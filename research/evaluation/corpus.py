@@ -1,7 +1,7 @@
-"""The documents that all recipes of an evaluation search: a collection of the library, and how its ids come back.
+"""The documents that all recipes of an evaluation search, and the mapping of sources back to document ids.
 
-A file of documents becomes a folder of the home, one file each, indexed as any other.  A run cites the address that the
-library gave the file; `Corpus.names` turns it into the id that the dataset knows.
+A file of documents becomes a folder in the home directory with one file per document, indexed like any other folder.  A run
+cites the library's address of a file; `Corpus.names` turns it into the id that the dataset knows.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import msgspec
 from msgspec import Struct
 
 from research.errors import ConfigError
-from research.evaluation.datasets import load_corpus
-from research.search.factbook import Document
-from research.search.shelves import existing, file_url
+from research.evaluation.question_files import read_documents
+from research.search.library.factbook import Document
+from research.search.library.storage import existing_folder, file_url
 from research.types import Source
 
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
-"""Ids that are names of files, on every system and in one case."""
+"""Ids that are valid file names on every system, whatever its case rules."""
 
 
 class Corpus(Struct, frozen=True):
-    """Where recipes search."""
+    """The documents that recipes search."""
 
     folder: str = ""
-    """Absolute path of what is searched alone; empty: the library as it is, with the Factbook."""
+    """Absolute path of the only folder to search; empty for the library as it is, with the Factbook."""
     ids: Mapping[str, str] = {}
-    """Of a file of documents: the id behind each address of the library."""
+    """For a file of documents: document id by library address."""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -39,14 +39,14 @@ class Corpus(Struct, frozen=True):
 
     @property
     def search(self) -> tuple[str, ...]:
-        """For `Recipe.search`."""
+        """Value for `Recipe.search`."""
         return ("folders",) if self.folder else ("library",)
 
     def names(self, source: Source) -> Collection[str]:
-        """The ids under which a dataset may know a source.
+        """Return the ids under which a dataset may know a source.
 
-        Of a file of documents its id alone, beside the address; of a folder the path within it, with and without the
-        suffix, and the title; of all else address and title.
+        For a file of documents: id and address.  For a folder: address, title, and the path in the folder with and
+        without suffix.  Otherwise: address and title.
         """
         if self.ids:
             return (self.ids.get(source.url, source.url), source.url)
@@ -56,19 +56,19 @@ class Corpus(Struct, frozen=True):
 
 
 def open_corpus(home: Path, name: str, documents: Sequence[Document] | None, path: Path | None = None) -> Corpus:
-    """The corpus at `path`, a folder or a file; without one the `documents` of the dataset, or the Factbook.
+    """Return the corpus at `path`, a folder or a file, or else of the dataset's `documents`, or else the Factbook.
 
-    Writes what has to be indexed; indexing is the workbench's.  Raises `ConfigError`.
+    Writes the files to index; the workbench indexes them.  Raises `ConfigError` for a malformed or unwritable corpus.
     """
     if path is not None and path.is_dir():
-        return Corpus(str(existing(path)))
+        return Corpus(str(existing_folder(path)))
     if path is not None:
-        documents, name = load_corpus(path), path.stem
+        documents, name = read_documents(path), path.stem
     return _written(home, name, documents) if documents is not None else Corpus()
 
 
 def _written(home: Path, name: str, documents: Sequence[Document]) -> Corpus:
-    """A folder named after what it holds: whole or not there, and never written twice."""
+    """Write the documents into a folder named after their digest, atomically and only once."""
     digest = hashlib.sha256(msgspec.json.encode(documents)).hexdigest()[:12]
     stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
     folder = home / "corpora" / f"{stem or 'corpus'}-{digest}"
@@ -90,7 +90,7 @@ def _written(home: Path, name: str, documents: Sequence[Document]) -> Corpus:
 
 
 def _file_name(key: str) -> str:
-    """The id itself where it can be a name, else what is left of it with a digest."""
+    """Return the id as a file name, or its safe characters with a digest."""
     if _SAFE.fullmatch(key):
         return f"{key}.md"
     plain = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")[:40]

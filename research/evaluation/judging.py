@@ -1,8 +1,8 @@
-"""Two reports on one question, compared by a language model.
+"""Compare two reports on one question with a language model.
 
-After RACE (DeepResearch Bench, Du et al. 2025, arXiv:2506.11763): points for comprehensiveness, insight, following the
-instruction and readability; a report's score is its points as a share of those of both.  Simpler in two ways: the four
-weigh the same for every question, and each pair is judged twice, in either order, so that the place does not count.
+After RACE (DeepResearch Bench, Du et al. 2025, arXiv:2506.11763): the judge gives points for comprehensiveness, insight,
+following the instruction and readability; the score of a report is its share of the points of both.  Differences from RACE:
+the four aspects have fixed, equal weights, and each pair is judged in both orders to cancel position bias.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from research import decoding
+from research._util import decoding
 from research.errors import ConfigError, ProviderError
 from research.text import clip, unfenced
 from research.types import Completion, Message, Model, Priced, Request, Usage
 
 ASPECTS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
 SHOWN = 60_000
-"""Characters of each report that the judge reads."""
+"""Characters of each report that the judge sees."""
 TRIES = 3
-"""Requests for one verdict at most: after one that failed for the moment, or whose reply cannot be read."""
+"""Maximum number of requests for one verdict; a retryable error or an unreadable reply causes another."""
 
 _INSTRUCTION = """\
 You compare two research reports on one question. Give each of them points from 0 to 10 for each of four aspects:
@@ -71,16 +71,16 @@ class _Verdict(Struct, forbid_unknown_fields=True):
 
 
 class Judged(Struct, frozen=True):
-    """What came of it."""
+    """The result of judging a report."""
 
     score: float | None
-    """The report's share of the points, 0 to 1; 0.5: as good as the reference.  None: no verdict was to be had."""
+    """The report's share of the points, 0 to 1; 0.5 is as good as the reference.  None if the judge gave no verdict."""
     cost_usd: float | None
-    """None when a price is unknown."""
+    """None if a price is unknown."""
 
 
 def checked_judge(name: str, model: Model) -> Model:
-    """The model, if it can judge at all.  Raises `ConfigError`."""
+    """Return the model.  Raises `ConfigError` if it cannot judge reports."""
     if name.partition(":")[0] == "extractive":
         raise ConfigError(
             f"judge {name!r}: the offline model cannot judge reports; name a language model, e.g. openai:NAME"
@@ -89,7 +89,7 @@ def checked_judge(name: str, model: Model) -> Model:
 
 
 def race(judge: Model, question: str, report: str, reference: str) -> Judged:
-    """Judge a report against a reference, in both orders.  Raises `ProviderError` when the judge cannot be asked."""
+    """Judge a report against a reference, in both orders.  Raises `ProviderError` if the judge does not reply."""
     forth, spent = _points(judge, question, report, reference)
     back, more = _points(judge, question, reference, report)
     cost = None if spent is None or more is None else spent + more
@@ -104,7 +104,7 @@ def _share(target: _Points, reference: _Points) -> float:
 
 
 def _points(judge: Model, question: str, first: str, second: str) -> tuple[_Verdict | None, float | None]:
-    """The points of two reports in this order, and what asking for them took."""
+    """Return the points of two reports shown in this order, and the cost in US dollars."""
     request = Request(messages(question, (first, second)), purpose="judge", temperature=0.0, schema=_SCHEMA)
     spent: float | None = 0.0
     for attempt in range(1, TRIES + 1):
@@ -124,16 +124,16 @@ def _points(judge: Model, question: str, first: str, second: str) -> tuple[_Verd
 
 
 def price(model: Model, usage: Usage) -> float | None:
-    """US dollars; None when the price is unknown."""
+    """Return the cost in US dollars; None if the price is unknown."""
     if usage.cost_usd is None and isinstance(model, Priced):
         return model.price(usage)
     return usage.cost_usd
 
 
 def messages(question: str, reports: Sequence[str]) -> tuple[Message, ...]:
-    """The request for one pair; nothing of a report can end its quotation."""
+    """Return the request for one pair of reports.  A report cannot contain the fence that ends its quotation."""
     shown = [clip(report, SHOWN) for report in reports]
-    # A digest of all that stands inside: no text can hold the digest of a text that holds it.
+    # No text can contain the digest of a text that contains it.
     fence = "=====" + hashlib.sha256(repr((question, shown)).encode("utf-8", "replace")).hexdigest()[:24] + "====="
     parts = [f"Question:\n{fence}\n{question}\n{fence}"]
     parts += [
@@ -143,7 +143,7 @@ def messages(question: str, reports: Sequence[str]) -> tuple[Message, ...]:
 
 
 def _read(text: str) -> _Verdict | None:
-    """The points of a reply; None unless it is exactly the JSON asked for."""
+    """Return the points in a reply; None unless it is exactly the requested JSON."""
     try:
         return decoding.decode(unfenced(text), _Verdict)
     except msgspec.DecodeError:

@@ -1,8 +1,8 @@
-"""What the rows of an evaluation say at a glance: which recipe is better, at what price, on which questions they disagree.
+"""Summarise an evaluation: which recipe is better, at what cost, and on which questions the recipes disagree.
 
-A difference is called real when two tests agree: the 95 % bootstrap interval of the paired differences does not hold 0,
-and neither does chance explain how often each of the two was ahead (the exact sign test; of right and wrong answers this is
-McNemar's exact test, Psychometrika 12, 1947).  The bootstrap alone finds differences in a handful of questions too easily.
+A difference counts as real if two tests agree: the 95 % bootstrap interval of the paired differences excludes 0, and the
+exact sign test rejects chance (for right and wrong answers it equals McNemar's exact test, Psychometrika 12, 1947).  The
+bootstrap alone would report too many differences over a handful of questions.
 """
 
 from __future__ import annotations
@@ -14,63 +14,68 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from research.evaluation.datasets import Question
-from research.evaluation.measures import MEASURES
+from research.evaluation.plans import Evaluation, Plan
+from research.evaluation.questions import Question
 from research.evaluation.records import Row
-from research.evaluation.running import Evaluation, Plan
+from research.evaluation.scorers import measures
 from research.evaluation.statistics import COSTS, Figure, mean, value
 
 TOKENS: Final = "tokens"
-"""Prompt and completion together."""
-COMPARED: Final = (*MEASURES, TOKENS, *(name for name in COSTS if name in ("cost_usd", "seconds")))
+"""Name of the sum of prompt and completion tokens."""
 SURE: Final = 0.05
+"""Significance level of the sign test."""
 
 Verdict = Literal["real", "unsure", "equal"]
-"""`unsure`: the interval does not hold 0, but too few questions differ."""
+"""`unsure`: the interval excludes 0, but too few questions differ for the sign test."""
 
 
 class Point(Struct, frozen=True):
-    """A recipe by what it takes and what it brings."""
+    """A recipe in the chart of quality against tokens."""
 
     name: str
     tokens: Figure
     quality: Figure
     front: bool
-    """No other recipe is at least as good for no more tokens, and better in one of the two.  Oracles are not asked."""
+    """On the Pareto front: no other recipe is as good and as cheap, and better in one of the two.  Never an oracle."""
 
 
 class Pair(Struct, frozen=True):
-    """Two recipes over the questions that both were asked."""
+    """Two recipes, compared over the questions that both have answered."""
 
     first: str
-    """Has the more of it."""
+    """The recipe with the higher value."""
     second: str
     figure: Figure
-    """How much more, question by question."""
+    """The difference, paired by question."""
     verdict: Verdict
 
 
-def worth(row: Row, measure: str) -> float | None:
-    """One of `COMPARED` of a row."""
+def compared_names() -> tuple[str, ...]:
+    """Return the measures and costs that recipes are compared by."""
+    return (*measures(), TOKENS, *(name for name in COSTS if name in ("cost_usd", "seconds")))
+
+
+def compared_value(row: Row, measure: str) -> float | None:
+    """Return one of `compared_names()` for a row."""
     return float(row.prompt_tokens + row.completion_tokens) if measure == TOKENS else value(row, measure)
 
 
 def measured(found: Evaluation) -> list[str]:
-    """Those of `COMPARED` of which something is known."""
+    """Return the `compared_names()` for which any row has a value."""
     rows = [row for each in found.rows.values() for row in each]
-    return [name for name in COMPARED if any(worth(row, name) is not None for row in rows)]
+    return [name for name in compared_names() if any(compared_value(row, name) is not None for row in rows)]
 
 
 def figure(rows: Sequence[Row], measure: str) -> Figure | None:
-    """The mean; None where nothing is known, and of a cost that is known in part."""
-    values = [worth(row, measure) for row in rows]
+    """Return the mean; None if no value is known, and for a cost unless all are known."""
+    values = [compared_value(row, measure) for row in rows]
     if measure == "cost_usd" and None in values:
         return None
     return mean([each for each in values if each is not None])
 
 
 def points(plan: Plan, found: Evaluation, measure: str) -> list[Point]:
-    """The recipes of which the measure is known, with those on the Pareto front marked."""
+    """Return the recipes for which the measure is known, with the Pareto front marked."""
     oracles = {each.name for each in plan.candidates if each.oracle}
     known = []
     for name, rows in found.rows.items():
@@ -90,13 +95,13 @@ def _beats(one: Point, other: Point) -> bool:
 
 
 def pairs(found: Evaluation, measure: str) -> list[Pair]:
-    """Each pair of recipes, the surest and largest differences first."""
+    """Return each pair of recipes, real differences first, then by size."""
     order: Mapping[Verdict, int] = {"real": 0, "unsure": 1, "equal": 2}
-    told = []
+    found_pairs = []
     for first, second in combinations(found.rows, 2):
         other = {row.question: row for row in found.rows[second]}
         both = [
-            (worth(row, measure), worth(other[row.question], measure))
+            (compared_value(row, measure), compared_value(other[row.question], measure))
             for row in found.rows[first]
             if row.question in other
         ]
@@ -104,8 +109,8 @@ def pairs(found: Evaluation, measure: str) -> list[Pair]:
         if sum(more) < 0:
             first, second, more = second, first, [-each for each in more]
         if (by := mean(more)) is not None:
-            told.append(Pair(first, second, by, _verdict(more, by)))
-    return sorted(told, key=lambda pair: (order[pair.verdict], -pair.figure.mean))
+            found_pairs.append(Pair(first, second, by, _verdict(more, by)))
+    return sorted(found_pairs, key=lambda pair: (order[pair.verdict], -pair.figure.mean))
 
 
 def _verdict(more: Sequence[float], by: Figure) -> Verdict:
@@ -116,21 +121,21 @@ def _verdict(more: Sequence[float], by: Figure) -> Verdict:
 
 
 def sign_test(ahead: int, behind: int) -> float:
-    """How likely a coin falls at least as unevenly, to either side."""
+    """Return the two-sided probability that a fair coin is at least as uneven."""
     n, fewer = ahead + behind, min(ahead, behind)
     return min(1.0, sum(comb(n, k) for k in range(fewer + 1)) / 2.0 ** (n - 1))
 
 
 def disagree(rows: Sequence[Row]) -> bool:
-    """Whether one recipe is right on a question and another is not."""
+    """Return whether one recipe is right on a question and another is wrong."""
     return len({row.scores.right for row in rows if row.scores.right is not None}) > 1
 
 
 def by_question(plan: Plan, found: Evaluation) -> list[tuple[Question, dict[str, Row]]]:
-    """The questions of which something is measured, each with its rows by the recipe's name."""
+    """Return the questions that have rows, each with its rows by the recipe's name."""
     rows = {name: {row.asked: row for row in each} for name, each in found.rows.items()}
-    told = [
+    pairs_of_rows = [
         (question, {name: each[question.digest] for name, each in rows.items() if question.digest in each})
         for question in plan.questions
     ]
-    return [(question, each) for question, each in told if each]
+    return [(question, each) for question, each in pairs_of_rows if each]

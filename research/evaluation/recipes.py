@@ -1,4 +1,4 @@
-"""The recipes of an evaluation, as they are written: `FRAMEWORK[:OPTION=VALUE…]/CONTEXT[:OPTION=VALUE…][/MODEL]`."""
+"""The recipes of an evaluation, parsed from `FRAMEWORK[:OPTION=VALUE…]/CONTEXT[:OPTION=VALUE…][/MODEL]`."""
 
 from __future__ import annotations
 
@@ -10,50 +10,53 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from research.errors import ConfigError
-from research.evaluation.datasets import Question
-from research.recipe import Recipe
-from research.workbench import Workbench
+from research.evaluation.questions import Question
+from research.events.recipe import Recipe
+from research.workbench.workbench import Workbench
 
 
 class Candidate(Struct, frozen=True):
-    """A recipe that takes part."""
+    """A recipe that takes part in an evaluation."""
 
     name: str
-    """As it was written; what the figures stand under."""
+    """The text it was parsed from; labels its figures."""
     recipe: Recipe
 
     @property
     def key(self) -> str:
-        """Twelve hex digits that are the same for equal recipes, however they came to be.
+        """Twelve hex digits that are the same for equal recipes.
 
-        `Recipe.hash` is not: a value that equals its default is left out of the JSON only where it is the same object.
+        `Recipe.hash` can differ: msgspec omits a default value from the JSON only if it is the very same object.
         """
         whole = asdict(self.recipe) | {"budget": asdict(self.recipe.budget)}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()[:12]
 
     @property
     def oracle(self) -> bool:
-        """Whether it sees the gold answer: a bound for the others, and no rival of theirs."""
+        """Whether the recipe sees the gold answer, which makes it an upper bound rather than a competitor."""
         return self.recipe.framework_options.get("evaluator") == "gold"
 
     def asked(self, question: Question) -> Recipe:
-        """The recipe for one question; an oracle is told its answer, and is none where there is nothing to tell."""
+        """Return the recipe for one question.
+
+        An oracle is given the gold answer; for a question without one it uses the heuristic evaluator.
+        """
         if not self.oracle:
             return self.recipe
-        told = {"gold": question.answers[0]} if question.answers else {"evaluator": "heuristic"}
-        return replace(self.recipe, framework_options={**self.recipe.framework_options, **told})
+        evaluator = {"gold": question.answers[0]} if question.answers else {"evaluator": "heuristic"}
+        return replace(self.recipe, framework_options={**self.recipe.framework_options, **evaluator})
 
 
-def candidate(bench: Workbench, text: str, **shared: Any) -> Candidate:
-    """The recipe that is written so, with what all of them share.  Raises `ConfigError` that names it.
+def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
+    """Parse a recipe; `common` holds the arguments that all recipes share.  Raises `ConfigError` that quotes the text.
 
-    Options follow a name after a colon, separated by commas: `reflexion:evaluator=gold,trials=2/full`.  A model's own
-    name may hold slashes and colons.
+    Options follow a name after a colon, separated by commas: `NAME:first=1,second=2/full`.  The name of the model may
+    contain slashes and colons.
     """
     first, second, model = (*text.split("/", 2), "", "")[:3]
     framework, options = _options("framework", first, text)
     context, more = _options("context", second, text)
-    arguments = {**shared, "options": {**options, **more}}
+    arguments = {**common, "options": {**options, **more}}
     if model:
         arguments["model"] = model
     try:
@@ -68,6 +71,6 @@ def _options(side: str, words: str, text: str) -> tuple[str, dict[str, str]]:
     for each in filter(None, rest.split(",")):
         key, equals, value = each.partition("=")
         if not equals or not key:
-            raise ConfigError(f"--recipe {text}: {each!r}: write NAME=VALUE")
+            raise ConfigError(f"--recipe {text}: option {each!r} must have the form NAME=VALUE")
         found[f"{side}.{key}"] = value
     return name, found

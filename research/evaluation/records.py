@@ -1,6 +1,6 @@
-"""What is kept of an evaluation: its plan, and one row for each question and recipe, in the store beside the runs.
+"""The stored rows of an evaluation: one for each question and recipe, in the store beside the runs.
 
-A row is kept before its run begins, so that whoever goes on after a crash finds the run and goes on with it, too.
+A row is stored before its run starts, so that an evaluation that resumes after a crash finds the run and resumes it too.
 """
 
 from __future__ import annotations
@@ -10,40 +10,40 @@ from collections.abc import Collection
 import msgspec
 from msgspec import Struct
 
-from research import decoding
-from research.desk import Keeper
+from research._util import decoding
 from research.errors import ConfigError
-from research.evaluation.measures import Scores
+from research.evaluation.scorers import Scores
+from research.store import KeyValue
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
-    """One question asked of one recipe."""
+    """The result of one recipe on one question."""
 
     evaluation: str
     recipe: str
-    """`Candidate.key`; of an oracle, without the answer it is told."""
+    """`Candidate.key`, which does not include the answer given to an oracle."""
     question: str
-    """Its id."""
+    """Id of the question."""
     asked: str
-    """Digest of the question with its gold answers."""
+    """`Question.digest`."""
     run: str
     """Id of the run."""
     outcome: str = ""
-    """Empty until the run has ended and was measured."""
+    """Empty until the run has ended and is measured."""
     answer: str = ""
-    """Its beginning."""
+    """The beginning of the answer."""
     scores: Scores = Scores()
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: bool = False
-    """As in `RunView`."""
+    """As in `RunView`: some token counts are estimates."""
     cost_usd: float | None = None
-    """None when the price is unknown."""
+    """None if the price is unknown."""
     seconds: float = 0.0
     judge: str = ""
-    """The model that judged the report, once it has."""
+    """The model that judged the report; empty until it has."""
     judge_usd: float | None = 0.0
-    """What that took; None when its price is unknown."""
+    """Cost of judging; None if the price is unknown."""
 
     @property
     def key(self) -> str:
@@ -55,7 +55,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True):
-    """What of a row says how far it is; the fields as there."""
+    """The fields of a row that tell its progress, decoded without the rest."""
 
     recipe: str
     asked: str
@@ -70,47 +70,47 @@ class Mark(Struct, frozen=True):
 class Records:
     """The rows of one evaluation."""
 
-    def __init__(self, keeper: Keeper, evaluation: str) -> None:
-        """Raises `ConfigError` for a name that could not stand in a tag."""
+    def __init__(self, keeper: KeyValue, evaluation: str) -> None:
+        """Raises `ConfigError` for a name that cannot be part of a tag."""
         name = " ".join(evaluation.split())
         if not 0 < len(name) <= 60 or "/" in name or not name.isprintable():
-            raise ConfigError(f"evaluation name {evaluation[:80]!r}: 1 to 60 characters without / are accepted")
+            raise ConfigError(f"evaluation name {evaluation[:80]!r}: use 1 to 60 printable characters without /")
         self.name = name
         self._keeper = keeper
 
     @property
     def tag(self) -> str:
-        """What its runs are tagged with."""
+        """The tag of the evaluation's runs."""
         return f"eval:{self.name}"
 
-    def begun(self) -> bytes | None:
-        """What `begin` kept last."""
-        return next(iter(self._keeper.kept("evaluation", f"{self.name}/")), None)
+    def plan(self) -> bytes | None:
+        """Return what `keep_plan` stored last."""
+        return next(iter(self._keeper.values("evaluation", f"{self.name}/")), None)
 
-    def begin(self, body: bytes) -> None:
-        """Keep what is to be done, before anything is: whoever finds the evaluation can go on with it."""
-        self._keeper.keep("evaluation", f"{self.name}/", body)
+    def keep_plan(self, body: bytes) -> None:
+        """Store the plan, before anything runs, so that the evaluation can resume from the store alone."""
+        self._keeper.put("evaluation", f"{self.name}/", body)
 
     def rows(self) -> dict[str, Row]:
-        """By key."""
-        kept = self._keeper.kept("row", f"{self.name}/")
-        return {row.key: row for row in (decoding.decode(body, Row) for body in kept)}
+        """Return the rows by key."""
+        bodies = self._keeper.values("row", f"{self.name}/")
+        return {row.key: row for row in (decoding.decode(body, Row) for body in bodies)}
 
     def marks(self) -> list[Mark]:
-        """Of every row, for who only counts them: a row says a lot more."""
-        return [decoding.decode(body, Mark) for body in self._keeper.kept("row", f"{self.name}/")]
+        """Return the marks of all rows, which decode faster than the rows; for counting."""
+        return [decoding.decode(body, Mark) for body in self._keeper.values("row", f"{self.name}/")]
 
     def keep(self, row: Row) -> None:
-        self._keeper.keep("row", row.key, msgspec.json.encode(row))
+        self._keeper.put("row", row.key, msgspec.json.encode(row))
 
     def forget(self, asked: Collection[str]) -> None:
-        """The rows of these questions, by their digests; the runs stay."""
+        """Delete the rows of the questions with these digests; the runs stay."""
         for key, row in self.rows().items():
             if row.asked in asked:
-                self._keeper.drop("row", key)
+                self._keeper.remove("row", key)
 
     def drop(self) -> None:
-        """Forget the evaluation with all of its rows; the runs stay."""
+        """Delete the evaluation and all of its rows; the runs stay."""
         for key in self.rows():
-            self._keeper.drop("row", key)
-        self._keeper.drop("evaluation", f"{self.name}/")
+            self._keeper.remove("row", key)
+        self._keeper.remove("evaluation", f"{self.name}/")

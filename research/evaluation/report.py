@@ -1,4 +1,4 @@
-"""An evaluation as JSON, as Markdown and as CSV."""
+"""Export an evaluation as JSON, Markdown or CSV."""
 
 from __future__ import annotations
 
@@ -7,31 +7,61 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from research.evaluation.datasets import Question
-from research.evaluation.measures import MEASURES
+from research import plugins
+from research.evaluation.plans import Evaluation, Plan
+from research.evaluation.questions import Question
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Row
-from research.evaluation.running import Evaluation, Plan
+from research.evaluation.scorers import OWN, measures
 from research.evaluation.statistics import COSTS, Figure, differences, summary, value
 from research.exports.markdown import plain
 
-_SHOWN: Final = {
-    "right": "Right", "refused": "Refused", "exact_match": "EM", "f1": "F1", "evidence_recall": "Evidence recall",
-    "evidence_seen": "Evidence seen",
-    "citation_precision": "Citation precision", "effective_citations": "Effective citations", "race": "RACE",
-    "prompt_tokens": "Tokens in", "completion_tokens": "Tokens out", "cost_usd": "Cost, USD", "seconds_p50": "Seconds, p50",
+_TITLES: Final = {
+    "race": "RACE",
+    "prompt_tokens": "Tokens in",
+    "completion_tokens": "Tokens out",
+    "cost_usd": "Cost, USD",
+    "seconds_p50": "Seconds, p50",
     "seconds_p90": "Seconds, p90",
-}  # fmt: skip
-"""Columns of the table, as far as something is known."""
+}
+
+
+def _columns() -> list[str]:
+    """The columns of the tables; those of plug-ins come last."""
+    return [*_COLUMNS, *(name for name in measures() if name not in OWN)]
+
+
+def _title(name: str) -> str:
+    """The heading of a measure or a cost."""
+    return _TITLES.get(name) or plugins.scorer.get(name).title
+
+
+_COLUMNS: Final = (
+    "right",
+    "refused",
+    "exact_match",
+    "f1",
+    "evidence_recall",
+    "evidence_seen",
+    "citation_precision",
+    "effective_citations",
+    "race",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "seconds_p50",
+    "seconds_p90",
+)
+"""Columns of the Markdown table, if any recipe has a value for them."""
 _WHOLE: Final = ("prompt_tokens", "completion_tokens")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet would read as a formula, at the beginning of a cell."""
+"""First characters that make a spreadsheet read a cell as a formula."""
 
 
 def as_dict(plan: Plan, found: Evaluation) -> dict[str, Any]:
-    """For `eval --json`; keys are added over time, never renamed.
+    """Return the object that `eval --json` prints.  Keys may be added, but never renamed.
 
-    A figure is `{"mean", "interval": [low, high] or null, "n"}`, or null where nothing is known.
+    A figure is `{"mean", "interval": [low, high] or null, "n"}`, or null if no value is known.
     """
     return {
         "evaluation": found.name,
@@ -48,40 +78,60 @@ def as_dict(plan: Plan, found: Evaluation) -> dict[str, Any]:
 
 
 def markdown(plan: Plan, found: Evaluation) -> str:
-    """The table of recipes, the paired differences, and a line for each question."""
-    parts = [f"# Evaluation {plain(found.name)}", _said(plan, found), "## Recipes"]
+    """Return the tables of recipes, kinds of question, paired differences and single questions."""
+    parts = [f"# Evaluation {plain(found.name)}", _scope(plan, found), "## Recipes", _recipes_table(plan, found)]
+    parts.append("Means with 95 % bootstrap intervals over the questions; seconds are percentiles.")
+    if any(each.oracle for each in plan.candidates):
+        parts.append("An *oracle* is told the gold answer: a bound for the others, and no rival of theirs.")
+    return "\n\n".join([*parts, *_kinds(plan, found), *_differences(found), *_questions(plan, found)]) + "\n"
+
+
+def _recipes_table(plan: Plan, found: Evaluation) -> str:
     summaries = {each.name: summary(found.rows[each.name]) for each in plan.candidates}
-    columns = [name for name in _SHOWN if any(each.figures.get(name) for each in summaries.values())]
-    head = ["Recipe", "n", *(_SHOWN[name] for name in columns), "Outcomes"]
+    columns = [name for name in _columns() if any(each.figures.get(name) for each in summaries.values())]
+    head = ["Recipe", "n", *(_title(name) for name in columns), "Outcomes"]
     rows = [
         [
             plain(label(each)),
             f"{of.n}",
-            *(_shown(of.figures.get(name), name) for name in columns),
-            _counted(of.outcomes),
+            *(_interval(of.figures.get(name), name) for name in columns),
+            _counts(of.outcomes),
         ]
         for each in plan.candidates
         for of in [summaries[each.name]]
     ]
-    parts += [_table(head, rows), "Means with 95 % bootstrap intervals over the questions; seconds are percentiles."]
-    if any(each.oracle for each in plan.candidates):
-        parts.append("An *oracle* is told the gold answer: a bound for the others, and no rival of theirs.")
-    kinds = {each.name: _by_kind(plan, found.rows[each.name]) for each in plan.candidates}
-    if told := list(kinds[plan.candidates[0].name]):
-        rows = [
-            [plain(label(each)), *(_shown(summary(kinds[each.name][kind]).figures["right"], "right") for kind in told)]
-            for each in plan.candidates
+    return _table(head, rows)
+
+
+def _kinds(plan: Plan, found: Evaluation) -> list[str]:
+    by_kind = {each.name: _by_kind(plan, found.rows[each.name]) for each in plan.candidates}
+    kinds = list(by_kind[plan.candidates[0].name])
+    if not kinds:
+        return []
+    rows = [
+        [
+            plain(label(each)),
+            *(_interval(summary(by_kind[each.name][kind]).figures["right"], "right") for kind in kinds),
         ]
-        parts += ["## Right, by kind of question", _table(["Recipe", *map(plain, told)], rows)]
+        for each in plan.candidates
+    ]
+    return ["## Right, by kind of question", _table(["Recipe", *map(plain, kinds)], rows)]
+
+
+def _differences(found: Evaluation) -> list[str]:
     pairs = differences(found.rows)
-    if pairs:
-        told = [name for name in (*MEASURES, *COSTS) if name in _SHOWN and any(pair.figures[name] for pair in pairs)]
-        head = ["First − second", *(_SHOWN[name] for name in told)]
-        rows = [
-            [plain(f"{pair.first} − {pair.second}"), *(_shown(pair.figures[name], name) for name in told)]
-            for pair in pairs
-        ]
-        parts += ["## Differences", "Paired, question by question.", _table(head, rows)]
+    if not pairs:
+        return []
+    columns = [name for name in _columns() if any(pair.figures.get(name) for pair in pairs)]
+    rows = [
+        [plain(f"{pair.first} − {pair.second}"), *(_interval(pair.figures[name], name) for name in columns)]
+        for pair in pairs
+    ]
+    head = ["First − second", *(_title(name) for name in columns)]
+    return ["## Differences", "Paired, question by question.", _table(head, rows)]
+
+
+def _questions(plan: Plan, found: Evaluation) -> list[str]:
     lines = [
         [
             plain(question.id),
@@ -93,24 +143,23 @@ def markdown(plan: Plan, found: Evaluation) -> str:
         ]
         for each, question, row in _rows(plan, found)
     ]
-    parts += ["## Questions", _table(["Question", "Recipe", "Outcome", "Right", "Evidence", "Run"], lines)]
-    return "\n\n".join(parts) + "\n"
+    return ["## Questions", _table(["Question", "Recipe", "Outcome", "Right", "Evidence", "Run"], lines)]
 
 
 def rows_csv(plan: Plan, found: Evaluation) -> str:
-    """One line for each row; texts that a spreadsheet would take for formulas begin with an apostrophe."""
+    """Return one line per row.  Texts that a spreadsheet would read as formulas get a leading apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out)
-    names = ("id", "kind", "question", "recipe", "oracle", "run", "outcome", "answer", *MEASURES, *COSTS)
+    names = ("id", "kind", "question", "recipe", "oracle", "run", "outcome", "answer", *measures(), *COSTS)
     writer.writerow(names)
     for each, question, row in _rows(plan, found):
-        told = _row(each, question, row)
-        writer.writerow([_cell(told[name]) for name in names])
+        values = _row(each, question, row)
+        writer.writerow([_cell(values[name]) for name in names])
     return out.getvalue()
 
 
 def label(each: Candidate) -> str:
-    """The recipe's name in tables."""
+    """Return the name of a recipe in tables."""
     return f"{each.name} (oracle)" if each.oracle else each.name
 
 
@@ -120,7 +169,10 @@ def _recipe(plan: Plan, each: Candidate, rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "name": each.name,
         "recipe": {
-            "framework": recipe.framework, "context": recipe.context, "model": recipe.model, "hash": recipe.hash,
+            "framework": recipe.framework,
+            "context": recipe.context,
+            "model": recipe.model,
+            "hash": recipe.hash,
             "options": {"framework": recipe.framework_options, "context": recipe.context_options},
         },
         "oracle": each.oracle,
@@ -129,7 +181,7 @@ def _recipe(plan: Plan, each: Candidate, rows: Sequence[Row]) -> dict[str, Any]:
         "estimated": found.estimated,
         **_figures(found.figures),
         "kinds": {kind: {"n": of.n, **_figures(of.figures)} for kind, of in kinds.items()},
-    }  # fmt: skip
+    }
 
 
 def _figures(figures: Mapping[str, Figure | None]) -> dict[str, Any]:
@@ -141,14 +193,20 @@ def _figures(figures: Mapping[str, Figure | None]) -> dict[str, Any]:
 
 def _row(each: Candidate, question: Question, row: Row) -> dict[str, Any]:
     return {
-        "id": question.id, "kind": question.kind, "question": question.question, "recipe": each.name,
-        "oracle": each.oracle, "run": row.run, "outcome": row.outcome, "answer": row.answer,
-        **{name: value(row, name) for name in (*MEASURES, *COSTS)},
-    }  # fmt: skip
+        "id": question.id,
+        "kind": question.kind,
+        "question": question.question,
+        "recipe": each.name,
+        "oracle": each.oracle,
+        "run": row.run,
+        "outcome": row.outcome,
+        "answer": row.answer,
+        **{name: value(row, name) for name in (*measures(), *COSTS)},
+    }
 
 
 def _by_kind(plan: Plan, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of each kind of question, by its name; of a dataset that names none, nothing."""
+    """Return the rows by kind of question; empty for a dataset without kinds."""
     kind_of = {question.id: question.kind for question in plan.questions if question.kind}
     found: dict[str, list[Row]] = {kind: [] for kind in sorted(set(kind_of.values()))}
     for row in rows:
@@ -164,7 +222,7 @@ def _rows(plan: Plan, found: Evaluation) -> Iterator[tuple[Candidate, Question, 
             yield each, asked[row.question], row
 
 
-def _said(plan: Plan, found: Evaluation) -> str:
+def _scope(plan: Plan, found: Evaluation) -> str:
     budget = plan.candidates[0].recipe.budget
     caps = {"tokens": budget.tokens, "USD": budget.usd, "seconds": budget.seconds}
     words = [f"{len(plan.questions)} questions, the same corpus and budget for all recipes"]
@@ -174,11 +232,11 @@ def _said(plan: Plan, found: Evaluation) -> str:
     return " ".join(words)
 
 
-def _counted(outcomes: Mapping[str, int]) -> str:
+def _counts(outcomes: Mapping[str, int]) -> str:
     return ", ".join(f"{outcome} {number}" for outcome, number in outcomes.items())
 
 
-def _shown(figure: Figure | None, name: str) -> str:
+def _interval(figure: Figure | None, name: str) -> str:
     if figure is None:
         return "unknown" if name == "cost_usd" else ""
     digits = 0 if name in _WHOLE else 3

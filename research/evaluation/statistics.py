@@ -1,7 +1,6 @@
-"""Means with bootstrap intervals, and paired differences: how sure the figures of an evaluation are.
+"""Means with bootstrap intervals, and paired differences between recipes.
 
-Percentile bootstrap over questions (Efron and Tibshirani 1993, ch. 13), seeded, so that the same rows give the same
-figures.
+The percentile bootstrap over questions (Efron and Tibshirani 1993, ch. 13) is seeded: the same rows give the same figures.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from research.evaluation.measures import MEASURES
 from research.evaluation.records import Row
+from research.evaluation.scorers import measures
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,32 +22,32 @@ if TYPE_CHECKING:
 RESAMPLES = 2_000
 SEED = 20_240_607
 _AT_ONCE = 1_000_000
-"""Drawn values held at a time."""
+"""Maximum number of drawn values in memory."""
 
 
 class Figure(Struct, frozen=True):
-    """A mean, or where it says so a median, with its 95 % interval."""
+    """A mean, or a percentile, with its 95 % interval."""
 
     mean: float
     interval: tuple[float, float] | None
-    """None of fewer than two values."""
+    """None for fewer than two values."""
     n: int
-    """Values it is made of."""
+    """Number of values."""
 
 
 class Summary(Struct, frozen=True):
-    """A recipe's rows as figures; a measure that no row has is None."""
+    """The figures of one recipe."""
 
     n: int
     outcomes: dict[str, int]
     figures: dict[str, Figure | None]
-    """Each of `MEASURES`, and of `COSTS`."""
+    """By the names in `measures()` and `COSTS`; None if no row has the measure."""
     estimated: bool
-    """Tokens were counted by us, at least in part."""
+    """Some token counts are estimates, because the provider did not report them."""
 
 
 class Difference(Struct, frozen=True):
-    """How much more the first recipe has than the second, question by question."""
+    """By how much the first recipe exceeds the second, paired by question."""
 
     first: str
     second: str
@@ -59,10 +58,10 @@ COSTS: Final = ("prompt_tokens", "completion_tokens", "cost_usd", "seconds")
 
 
 def summary(rows: Sequence[Row]) -> Summary:
-    """The figures of one recipe.  `seconds_p50` and `seconds_p90` are percentiles; their `mean` is that percentile."""
-    figures = {name: mean(_values(rows, name)) for name in (*MEASURES, *COSTS)}
+    """Return the figures of one recipe.  The `mean` of `seconds_p50` and `seconds_p90` holds the percentile."""
+    figures = {name: mean(_values(rows, name)) for name in (*measures(), *COSTS)}
     if any(row.cost_usd is None for row in rows):
-        figures["cost_usd"] = None  # the mean of those that are known would be too low
+        figures["cost_usd"] = None  # the mean of the known costs would be too low
     seconds = _values(rows, "seconds")
     figures |= {f"seconds_p{share}": percentile(seconds, share) for share in (50, 90)}
     outcomes = Counter(row.outcome for row in rows)
@@ -70,13 +69,13 @@ def summary(rows: Sequence[Row]) -> Summary:
 
 
 def differences(rows: Mapping[str, Sequence[Row]]) -> list[Difference]:
-    """Of each pair of recipes, over the questions that both have been asked."""
+    """Return the difference of each pair of recipes, over the questions that both have answered."""
     found = []
     for first, second in combinations(rows, 2):
         other = {row.question: row for row in rows[second]}
         pairs = [(row, other[row.question]) for row in rows[first] if row.question in other]
         figures = {}
-        for name in (*MEASURES, *COSTS):
+        for name in (*measures(), *COSTS):
             both = [(value(one, name), value(two, name)) for one, two in pairs]
             figures[name] = mean([one - two for one, two in both if one is not None and two is not None])
         found.append(Difference(first, second, figures))
@@ -84,20 +83,20 @@ def differences(rows: Mapping[str, Sequence[Row]]) -> list[Difference]:
 
 
 def mean(values: Sequence[float]) -> Figure | None:
-    """None of no values."""
+    """Return the mean; None without values."""
     return _figure(values, lambda drawn: drawn.mean(axis=-1))
 
 
 def percentile(values: Sequence[float], share: float) -> Figure | None:
-    """The value that `share` per cent of them do not exceed."""
+    """Return the value that `share` per cent of the values do not exceed."""
     import numpy as np
 
     return _figure(values, lambda drawn: np.percentile(drawn, share, axis=-1))
 
 
 def value(row: Row, name: str) -> float | None:
-    """One measure or cost of a row."""
-    found: Any = getattr(row.scores, name) if name in MEASURES else getattr(row, name)
+    """Return a measure or a cost of a row, by name."""
+    found: Any = getattr(row, name) if name in COSTS else row.scores.get(name)
     return None if found is None else float(found)
 
 

@@ -1,7 +1,6 @@
-"""Exports of a run.  Each sees only the view, and the events where it is about them.
+"""Export a run to a file.  `FORMATS` lists the formats that the command line and the pages offer.
 
-`FORMATS` is the one table of what a run can be saved as; the command line and the pages offer what stands in it.
-"""
+Exports see only the view; "all events" also gets the events.  May import events, citations, compare, store and below."""
 
 from __future__ import annotations
 
@@ -10,21 +9,23 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from research.events import Event, encode
-from research.view import RunView
+from research.events.events import Event, encode
+from research.events.view import RunView
 
 
 class Format(Struct, frozen=True):
-    """A kind of file."""
+    """A file format that a run can be exported to."""
 
     title: str
     suffix: str
-    """Without the dot."""
+    """File name suffix, without the dot."""
     mime: str
     make: Callable[[RunView, Sequence[Event]], bytes]
-    """The file of a run, from its view and the events that this is the fold of."""
+    """Returns the content of the file, from the view of a run and the events it was folded from."""
     binary: bool = False
-    """Not for a terminal."""
+    """Whether the content must not be printed to a terminal."""
+    extra: str = ""
+    """The extra of the package that it needs, if any."""
 
 
 def _markdown(view: RunView, events: Sequence[Event]) -> bytes:
@@ -77,11 +78,11 @@ _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 FORMATS = {
     "md": Format("Markdown", "md", "text/markdown", _markdown),
     "html": Format("Web page", "html", "text/html", _html),
-    "pdf": Format("PDF", "pdf", "application/pdf", _pdf, binary=True),
+    "pdf": Format("PDF", "pdf", "application/pdf", _pdf, binary=True, extra="export"),
     "docx": Format("Word", "docx", _WORD, _docx, binary=True),
     "bib": Format("BibTeX", "bib", "application/x-bibtex", _bibtex),
     "csl": Format("CSL JSON", "csl.json", "application/json", _csl),
     "json": Format("JSON", "json", "application/json", _json_object),
     "jsonl": Format("All events", "jsonl", "application/x-ndjson", _events),
 }
-"""By the name that the command line takes."""
+"""Formats by their name on the command line."""

@@ -1,10 +1,10 @@
-"""The sources of a run as a bibliography for LaTeX: entries of biblatex, in UTF-8, for biber.
+"""The sources of a run as a LaTeX bibliography: biblatex entries in UTF-8, for biber.
 
 Source: the biblatex manual, "Database Guide" (types, fields, dates, names).
 """
 
-# The kept libraries (bibtexparser, pybtex) write entries, and take what is inside a field as it is, so that the part
-# that can go wrong would be ours all the same; the tests read with one of them what is written here.
+# bibtexparser and pybtex do not escape the content of a field, which is the error-prone part, so they would not help here;
+# the tests parse the output with one of them.
 
 from __future__ import annotations
 
@@ -13,37 +13,63 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from research.events.view import RunView
 from research.exports import csl
-from research.view import RunView
 
 _KINDS = {
-    "article-journal": "article", "article-magazine": "article", "article-newspaper": "article", "review": "article",
-    "paper-conference": "inproceedings", "book": "book", "chapter": "incollection", "entry-encyclopedia": "inreference",
-    "thesis": "thesis", "report": "report", "dataset": "dataset", "software": "software", "patent": "patent",
+    "article-journal": "article",
+    "article-magazine": "article",
+    "article-newspaper": "article",
+    "review": "article",
+    "paper-conference": "inproceedings",
+    "book": "book",
+    "chapter": "incollection",
+    "entry-encyclopedia": "inreference",
+    "thesis": "thesis",
+    "report": "report",
+    "dataset": "dataset",
+    "software": "software",
+    "patent": "patent",
     "manuscript": "unpublished",
-}  # fmt: skip
-"""CSL type to biblatex; a page, a preprint and anything else is `online`, or `misc` without an address."""
+}
+"""biblatex type by CSL type.  Any other type becomes `online`, or `misc` without an address."""
 
 _FIELDS = {
-    "title": "title", "publisher": "publisher", "publisher-place": "location", "event-title": "eventtitle",
-    "collection-title": "series", "genre": "type", "version": "version", "edition": "edition", "volume": "volume",
-    "issue": "issue", "number": "number", "page": "pages", "ISBN": "isbn", "ISSN": "issn",
-}  # fmt: skip
+    "title": "title",
+    "publisher": "publisher",
+    "publisher-place": "location",
+    "event-title": "eventtitle",
+    "collection-title": "series",
+    "genre": "type",
+    "version": "version",
+    "edition": "edition",
+    "volume": "volume",
+    "issue": "issue",
+    "number": "number",
+    "page": "pages",
+    "ISBN": "isbn",
+    "ISSN": "issn",
+}
 
-# A brace counts for the end of a field even behind a backslash, so none is written that is not ours.
+# A brace can end a field even after a backslash, so braces of the text are written as commands.
 _ESCAPES = str.maketrans(
     {
-        "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+        "\\": r"\textbackslash{}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
         **{sign: f"\\{sign}" for sign in "&%$#_"},
     }
-)  # fmt: skip
+)
 _SEPARATOR = re.compile(r",|\band\b|^others$", re.IGNORECASE)
 _VERBATIM = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def render(view: RunView, *, everything: bool = False) -> str:
-    """One entry for each source the report cites, after its number there; `everything`: for each that was seen."""
+    """Return an entry for each cited source, or with `everything` for each source seen, preceded by its number."""
     return "\n".join(_entry(item) for item in csl.items(view, everything=everything))
 
 
@@ -52,7 +78,7 @@ def _entry(item: Mapping[str, Any]) -> str:
     kind = _KINDS.get(item["type"], "online" if address == "url" else "misc")
     within = "journaltitle" if kind == "article" else "booktitle"
     if kind == "article" and "container-title" not in item:
-        kind = "online" if address == "url" else "misc"  # an article has to name its journal
+        kind = "online" if address == "url" else "misc"  # an article entry requires its journal
     if kind in ("online", "misc"):
         within = "organization"
     there = item.get("URL", "")
@@ -62,7 +88,7 @@ def _entry(item: Mapping[str, Any]) -> str:
         within: escaped(item.get("container-title", "")),
         "date": _date(item.get("issued")),
         "doi": quote(item.get("DOI", ""), safe=_VERBATIM),
-        # biblatex takes addresses verbatim: what could end the field is percent-encoded, and nothing else is touched.
+        # biblatex reads addresses verbatim, so only characters that could end the field are percent-encoded.
         address: quote(there, safe=_VERBATIM) if address == "url" else escaped(there),
         "urldate": _date(item["accessed"]),
     }
@@ -71,12 +97,12 @@ def _entry(item: Mapping[str, Any]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as LaTeX shows it as it is; letters of all scripts stay."""
+    """Escape text so that LaTeX shows it literally; letters of all scripts stay."""
     return text.translate(_ESCAPES)
 
 
 def _name(name: Mapping[str, str]) -> str:
-    """`von Last, Jr, First`; in braces what is one name and not several."""
+    """Format a name as `von Last, Jr, First`, in braces if it would read as several names."""
     family = " ".join(_part(name[part]) for part in ("non-dropping-particle", "family") if part in name)
     given = " ".join(_part(name[part]) for part in ("given", "dropping-particle") if part in name)
     if not given:
@@ -89,6 +115,6 @@ def _part(text: str) -> str:
 
 
 def _date(value: Mapping[str, Any] | None) -> str:
-    """ISO 8601, as far as it is known."""
+    """Format a date as ISO 8601, as far as it is known."""
     parts: list[int] = value["date-parts"][0] if value else []
     return "-".join(f"{part:0{width}}" for part, width in zip(parts, (4, 2, 2), strict=False))

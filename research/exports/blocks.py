@@ -1,7 +1,7 @@
-"""A report as a small closed tree, parsed once: what HTML, DOCX and PDF draw, each in its own way.
+"""A report as a small closed tree, parsed once, from which HTML, DOCX and PDF are drawn.
 
-The Markdown is a model's, so the tree holds nothing that could act: no HTML, no picture, no link but to the web, no
-control or direction characters.  What is not understood stays as it was written.
+The Markdown comes from a model, so the tree contains nothing active: no HTML, no pictures, only web links, no control or
+direction characters.  Unknown markup stays as text.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 _Status = Literal["supported", "partial", "unsupported", "dead"]
 
 DEEPEST = 6
-"""Lists and quotations in each other; what is nested deeper stands at this depth."""
+"""Maximum nesting of lists and quotations; deeper content is flattened to this depth."""
 _NESTED = 120
-"""As deep as Markdown is read: beyond what `_shallow` leaves, two levels for each of its steps."""
+"""Nesting limit of the parser, above what `_shallow` leaves: each of its steps takes two levels."""
 _BRACKETS = 2_000
-"""Most `[` of one paragraph: the time to read it grows with their square."""
+"""Maximum number of `[` in a paragraph: parsing time grows with their square."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000e0000-\U0010ffff]"
 )
-"""Controls that XML forbids, characters that turn or hide text, and those that mean nothing to anybody."""
+"""Controls that XML forbids, characters that reorder or hide text, and characters without meaning."""
 _END_OF_LINE = "\x0b"
 WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
-"""Characters between which Chinese and Japanese write no space."""
+"""Characters that Chinese and Japanese write without spaces."""
 _BREAK = re.compile(r"(?<![ \t])[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 
 
 class Span(Struct, frozen=True, omit_defaults=True):
-    """Text of one look.  `\\n` is a line break."""
+    """Text in one style.  `\\n` is a line break."""
 
     text: str
     bold: bool = False
@@ -51,11 +51,11 @@ class Span(Struct, frozen=True, omit_defaults=True):
     strike: bool = False
     code: bool = False
     href: str = ""
-    """`http`, `https` or `mailto`, or empty."""
+    """An address with `http`, `https` or `mailto`, or empty."""
     cites: int = 0
-    """The number that a mark such as `[3]` cites; then `text` is the mark."""
+    """The number that a citation mark such as `[3]` cites; `text` is the mark."""
     status: Literal["supported", "partial", "unsupported", "dead", ""] = ""
-    """How the statement before the mark stands to that source, as in `Citation`, where it is known."""
+    """`Citation.status` of the statement before the mark; empty if unknown."""
 
 
 class Heading(Struct, frozen=True):
@@ -88,20 +88,20 @@ class Items(Struct, frozen=True):
 class Table(Struct, frozen=True):
     head: tuple[tuple[Span, ...], ...]
     rows: tuple[tuple[tuple[Span, ...], ...], ...]
-    """All as wide as the head."""
+    """Rows have as many cells as the head."""
     right: tuple[bool, ...] = ()
-    """Columns that are set to the right."""
+    """Whether each column is aligned to the right."""
 
 
 Block = Heading | Paragraph | Code | Rule | Quote | Items | Table
 
 
 def parse(report: str, citations: Sequence[Citation] = ()) -> tuple[Block, ...]:
-    """The blocks of a report in Markdown; marks carry the verdicts of these citations."""
+    """Parse a Markdown report into blocks; its marks get the verdicts of `citations`."""
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-    # Definitions of links are off: `[1]: address` would give our numbers a meaning of its own.
+    # no link definitions: `[1]: address` would redefine a citation mark
     reader = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTED}).enable(["table", "strikethrough"])
     reader.disable("reference")
     reader.core.ruler.at("inline", _read_inline)
@@ -110,7 +110,7 @@ def parse(report: str, citations: Sequence[Citation] = ()) -> tuple[Block, ...]:
 
 
 def _read_inline(state: StateCore) -> None:
-    """As the parser's own step; but a paragraph that would keep it busy for minutes shows as it was written."""
+    """Replace the parser's inline step: a paragraph that would take minutes stays plain text."""
     from markdown_it.token import Token
 
     for token in state.tokens:
@@ -122,12 +122,12 @@ def _read_inline(state: StateCore) -> None:
 
 
 def visible(text: str) -> str:
-    """The text without what no file may hold and no reader can see."""
+    """Remove characters that files forbid or readers cannot see."""
     return _UNSEEN.sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
 
 
 def words(spans: Iterable[Span]) -> str:
-    """The text alone."""
+    """Return the text of the spans without style."""
     return "".join(span.text for span in spans)
 
 
@@ -137,7 +137,7 @@ _INDENT = re.compile(r"^[ \t]{80,}", re.MULTILINE)
 
 
 def _shallow(text: str) -> str:
-    """The text without what nests a line deeper than anybody reads: the parser would drop such lines."""
+    """Limit the nesting of each line, because the parser would drop lines that are nested too deep."""
     return _INDENT.sub(" " * 80, _MARKERS.sub(r"\1", text))
 
 
@@ -167,7 +167,7 @@ class _Reader:
                     yield Items(tuple(tuple(self.blocks(item.children, depth + 1)) for item in node.children), start)
                 case "table":
                     yield self._table(node)
-                case _:  # deeper than is drawn: its content stands here
+                case _:  # too deep: flatten its content
                     yield from self.blocks(node.children, depth)
 
     def _table(self, node: SyntaxTreeNode) -> Table:
@@ -177,7 +177,7 @@ class _Reader:
         return Table(tuple(cells[0]), tuple(map(tuple, cells[1:])), right)
 
     def _inline(self, node: SyntaxTreeNode) -> tuple[Span, ...]:
-        """The spans of a paragraph, a heading or a cell."""
+        """Return the spans of a paragraph, a heading or a cell."""
         inline = node.children[0] if node.children else None
         if inline is None or inline.token is None:
             return ()
@@ -214,7 +214,7 @@ class _Reader:
                     yield from self._marked(_BREAK.sub("\n", token.content), look, found)
 
     def _marked(self, text: str, look: Span, found: dict[int, _Status]) -> Iterable[Span]:
-        """Text with its marks set apart; `[1, 4]` becomes two."""
+        """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
         for mark in () if look.href else MARK.finditer(text):
             yield replace(look, text=text[place : mark.start()])
@@ -226,7 +226,7 @@ class _Reader:
 
 
 def _merged(spans: Iterable[Span]) -> Iterable[Span]:
-    """Neighbours of one look as one."""
+    """Join neighbours of the same style."""
     last: Span | None = None
     for span in spans:
         if last and not last.cites and replace(span, text="") == replace(last, text=""):
@@ -240,7 +240,7 @@ def _merged(spans: Iterable[Span]) -> Iterable[Span]:
 
 
 def _joined(text: str) -> str:
-    """Lines of the source as one line: without a space between Chinese characters."""
+    """Join source lines, with a space except between Chinese characters."""
     first, *rest = text.split(_END_OF_LINE)
     for line in rest:
         first += ("" if WIDE.match(first[-1:]) and WIDE.match(line) else " ") + line
@@ -248,6 +248,6 @@ def _joined(text: str) -> str:
 
 
 def _address(url: object) -> str:
-    """Where a link may lead; empty for anything but the web and mail."""
+    """Return the address of a link; empty unless it leads to the web or to mail."""
     text = str(url or "")
     return text if web(text) or re.fullmatch(r"mailto:[^\s<>\"]{1,300}", text) else ""

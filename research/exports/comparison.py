@@ -1,6 +1,6 @@
-"""A comparison as one Markdown file: what was asked, the table, the steps side by side, the sources, every report.
+"""A comparison as one Markdown file: question, numbers, steps side by side, sources, and every report.
 
-Everything quoted is foreign and goes through the same functions as in the export of a run.
+All quoted text is untrusted and goes through the same functions as in the export of a run.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from research.comparing import Figures, Step, align, differences, figures, sources
-from research.desk import Comparison, Opinion
+from research.compare import Figures, Step, align, differences, figures, sources
+from research.events.view import RunView
 from research.exports.markdown import STATUSES, front, plain
 from research.exports.markdown import markdown as report_of
 from research.exports.words import words_of
+from research.store.saved import Comparison, Opinion
 from research.text import clip, language_of
-from research.view import RunView
 
 _SHOWN = 160
 """Characters of a query, an address or a title in a table."""
@@ -28,24 +28,50 @@ _CHINESE: Final = {
     "The runs were not asked the same question: compare with care.": "各次运行的问题不同，比较时请注意。",
     "The runs do not have the same budget: compare with care.": "各次运行的预算不同，比较时请注意。",
     "Deleted since: {runs}.": "此后已删除：{runs}。",
-    "Numbers": "数据", "Run": "运行", "State": "状态", "Rounds": "轮数", "Model calls": "模型调用", "Tool calls": "工具调用",
-    "Tokens in": "读入词元", "Tokens out": "写出词元", "Cost": "费用", "Seconds": "秒", "Sources seen": "所见来源",
-    "Sources cited": "所引来源", "Citations: {status}": "引用：{status}", "Sentences without a source": "没有来源的句子",
-    "Vote": "评价", "Note": "备注", "better": "更好", "worse": "较差", "about {number}": "约 {number}", "unknown": "未知",
-    "Steps": "步骤", "The same query or page stands in one row.": "相同的查询或网页列在同一行。",
-    "answer": "回答", "{number} sources": "{number} 个来源", "not finished": "未完成", "failed": "失败",
-    "Sources": "来源", "In brackets the numbers that a report cites, in parentheses those only seen.": (
+    "Numbers": "数据",
+    "Run": "运行",
+    "State": "状态",
+    "Rounds": "轮数",
+    "Model calls": "模型调用",
+    "Tool calls": "工具调用",
+    "Tokens in": "读入词元",
+    "Tokens out": "写出词元",
+    "Cost": "费用",
+    "Seconds": "秒",
+    "Sources seen": "所见来源",
+    "Sources cited": "所引来源",
+    "Citations: {status}": "引用：{status}",
+    "Sentences without a source": "没有来源的句子",
+    "Vote": "评价",
+    "Note": "备注",
+    "better": "更好",
+    "worse": "较差",
+    "about {number}": "约 {number}",
+    "unknown": "未知",
+    "Steps": "步骤",
+    "The same query or page stands in one row.": "相同的查询或网页列在同一行。",
+    "answer": "回答",
+    "{number} sources": "{number} 个来源",
+    "not finished": "未完成",
+    "failed": "失败",
+    "Sources": "来源",
+    "In brackets the numbers that a report cites, in parentheses those only seen.": (
         "方括号为报告所引的编号，圆括号为仅见到的编号。"
     ),
-    "There is no report.": "没有报告。", "The run failed: {error}": "运行失败：{error}",
-    "running": "运行中", "paused": "已暂停", "waiting_input": "等待回复", "completed": "已完成", "stopped": "已停止",
-}  # fmt: skip
+    "There is no report.": "没有报告。",
+    "The run failed: {error}": "运行失败：{error}",
+    "running": "运行中",
+    "paused": "已暂停",
+    "waiting_input": "等待回复",
+    "completed": "已完成",
+    "stopped": "已停止",
+}
 
 Say = Callable[..., str]
 
 
 def markdown(comparison: Comparison, views: Sequence[RunView], opinions: Mapping[str, Opinion]) -> str:
-    """One file.  `views`: the runs that are still there, in the order of their columns."""
+    """Return the file.  `views` are the runs that still exist, in the order of their columns."""
     chinese = language_of(comparison.question) == "zh"
 
     def say(text: str, **values: object) -> str:
@@ -76,7 +102,7 @@ def _head(comparison: Comparison, views: Sequence[RunView]) -> dict[str, object]
 
 
 def _doubts(comparison: Comparison, views: Sequence[RunView], say: Say) -> Iterator[str]:
-    """What keeps the runs from being compared, and those that are gone."""
+    """Yield the warnings: why the runs are not comparable, and which runs were deleted."""
     for each in differences(views):
         yield say(_UNLIKE[each])
     there = {view.run for view in views}
@@ -150,12 +176,12 @@ def _sources(views: Sequence[RunView], say: Say) -> Iterator[str]:
 
 
 def _report(place: int, view: RunView, say: Say) -> str:
-    """The report of a run as it is exported by itself, below a heading of ours instead of its own."""
+    """Return the exported report of a run, with its title replaced by the recipe."""
     _, _, alone = report_of(view).partition("\n---\n\n")
     _, _, body = alone.strip().partition("\n\n")
     failed = say("The run failed: {error}", error=plain(clip(view.error, 500))) if view.error else ""
-    said = "\n\n".join(filter(None, [failed, body])) or say("There is no report.")
-    return f"# {place}. {plain(view.recipe.label)}\n\n{said}"
+    text = "\n\n".join(filter(None, [failed, body])) or say("There is no report.")
+    return f"# {place}. {plain(view.recipe.label)}\n\n{text}"
 
 
 def _names(views: Sequence[RunView]) -> list[str]:
@@ -163,6 +189,6 @@ def _names(views: Sequence[RunView]) -> list[str]:
 
 
 def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose cells show as they were written."""
+    """Format a table whose cells show literally."""
     lines = [[plain(cell) for cell in head], ["---"] * len(head), *([plain(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

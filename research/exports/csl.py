@@ -1,7 +1,7 @@
-"""The sources of a run as CSL JSON: what Zotero, pandoc and citation processors read.
+"""The sources of a run as CSL JSON, for Zotero, pandoc and citation processors.
 
-Format: CSL 1.0.2, `csl-data.json`.  What services and pages told of a source is foreign: only known fields of the right
-kind are kept, on one line and of bounded length.
+Format: CSL 1.0.2, `csl-data.json`.  Metadata from services and pages is untrusted: only known fields of the right type are
+kept, on one line and of bounded length.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from research.guard import MEMORY
+from research.events.view import RunView
 from research.text import clip, content_tokens
 from research.types import Source
-from research.view import RunView
+from research.web.url_guard import MEMORY
 
 _TYPES = frozenset(
     "article article-journal article-magazine article-newspaper bill book broadcast chapter classic collection dataset "
@@ -27,24 +27,41 @@ _TYPES = frozenset(
     "treaty webpage".split()
 )
 _TEXTS = (
-    "title", "container-title", "collection-title", "publisher", "publisher-place", "event-title", "genre", "language",
-    "version", "edition", "volume", "issue", "number", "page", "ISBN", "ISSN", "PMID", "PMCID",
-)  # fmt: skip
+    "title",
+    "container-title",
+    "collection-title",
+    "publisher",
+    "publisher-place",
+    "event-title",
+    "genre",
+    "language",
+    "version",
+    "edition",
+    "volume",
+    "issue",
+    "number",
+    "page",
+    "ISBN",
+    "ISSN",
+    "PMID",
+    "PMCID",
+)
 _NAME_PARTS = ("family", "given", "suffix", "dropping-particle", "non-dropping-particle", "literal")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s{}<>\"\\]+")
 _LONGEST = 1_000
+"""Characters of a field."""
 _MOST_NAMES = 200
 
 
 def render(view: RunView, *, everything: bool = False) -> str:
-    """A JSON list, one item for each source the report cites; `everything`: for each that was seen."""
+    """Return a JSON list with an item for each cited source, or with `everything` for each source seen."""
     return json.dumps(items(view, everything=everything), ensure_ascii=False, indent=2) + "\n"
 
 
 def items(view: RunView, *, everything: bool = False) -> list[dict[str, Any]]:
-    """The items, in the order of the report; `id` is a key such as `vaswani2017attention`.
+    """Return the items in the order of the report; `id` is a key such as `vaswani2017attention`.
 
-    A source keeps its key whatever else is exported of the run.
+    A source has the same key in every export of the run.
     """
     day = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     known: dict[int, dict[str, Any]] = {}
@@ -58,15 +75,15 @@ def items(view: RunView, *, everything: bool = False) -> list[dict[str, Any]]:
 
 
 def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
-    told = source.csl
-    url = next((url for url in (source.url, told.get("URL")) if web(url)), line(source.url))
-    kind = told.get("type")
-    doi = _DOI.search(line(told.get("DOI")))
+    given = source.csl
+    url = next((url for url in (source.url, given.get("URL")) if web(url)), line(source.url))
+    kind = given.get("type")
+    doi = _DOI.search(line(given.get("DOI")))
     item: dict[str, Any] = {
         "type": kind if isinstance(kind, str) and kind in _TYPES else "webpage" if web(url) else "document",
-        **{name: line(told.get(name)) for name in _TEXTS},
-        **{role: _names(told.get(role)) for role in ("author", "editor")},
-        "issued": _date(told.get("issued")),
+        **{name: line(given.get(name)) for name in _TEXTS},
+        **{role: _names(given.get(role)) for role in ("author", "editor")},
+        "issued": _date(given.get("issued")),
         "DOI": doi.group() if doi else "",
         "URL": "" if source.url.startswith(MEMORY) else url,
         "accessed": {"date-parts": [[day.year, day.month, day.day]]},
@@ -77,20 +94,20 @@ def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
 
 
 def web(url: object) -> bool:
-    """Whether it is an address of a page."""
+    """Return whether the value is a web address with a valid host."""
     return isinstance(url, str) and re.fullmatch(r"https?://[^\s\x00-\x1f\x7f]+", url) is not None and _host(url) != ""
 
 
 def _host(url: str) -> str:
-    """The host that a url names; empty where it names none that can be."""
+    """Return the host of a url; empty if it has no valid one."""
     try:
         return urlsplit(url).hostname or ""
-    except ValueError:  # half of an IPv6 address, or characters that fall apart
+    except ValueError:  # a broken IPv6 address, or characters that NFKC turns into separators
         return ""
 
 
 def line(value: object) -> str:
-    """Text or a number on one bounded line, without control and direction characters; empty for anything else."""
+    """Return text or a number as one bounded line without control and direction characters; empty for other types."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     spaced = re.sub(r"\s+", " ", str(value))
@@ -113,7 +130,7 @@ def _names(value: object) -> list[dict[str, str]]:
 
 
 def _date(value: object) -> dict[str, Any] | None:
-    """Year, month and day as far as they can be; ranges keep their beginning."""
+    """Return year, month and day as far as they are valid; of a range, its start."""
     try:
         given = [int(part) for part in value["date-parts"][0][:3]]  # type: ignore[index]
     except (TypeError, KeyError, IndexError, ValueError, OverflowError):
@@ -128,7 +145,7 @@ def _date(value: object) -> dict[str, Any] | None:
 
 
 def _key(item: Mapping[str, Any], source: Source) -> str:
-    """Family, year and first word of the title, in ASCII; the host where nobody is named."""
+    """Return family name, year and first word of the title in ASCII; the host replaces a missing name."""
     authors = item.get("author") or [{}]
     who = _ascii(authors[0].get("family") or authors[0].get("literal", "").rpartition(" ")[2])
     place = (_host(source.url) if web(source.url) else "").removeprefix("www.").partition(".")[0]
@@ -142,7 +159,7 @@ def _ascii(text: str) -> str:
 
 
 def _candidates(key: str) -> Iterator[str]:
-    """`key`, `keya` … `keyz`, `key27` …: a letter tells works of one author and year apart, as in print."""
+    """Yield `key`, `keya` … `keyz`, `key-27` …, to distinguish works of one author and year as in print."""
     yield key
     yield from (f"{key}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
     number = 27

@@ -1,6 +1,6 @@
-"""What stands in an exported report, whatever its format: title, facts, body, references, what was checked, plots.
+"""The parts of an exported report that all formats share: title, facts, body, references, checks, plots.
 
-All text is as it will be read: in the language of the report, free of invisible characters, and not yet escaped.
+All text is ready to read: in the language of the report, without invisible characters, and not escaped yet.
 """
 
 from __future__ import annotations
@@ -11,29 +11,33 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from research.events import Edited, ReportEdited
+from research.events.events import Edited, ReportEdited
+from research.events.view import RunView
 from research.exports.blocks import Block, Heading, Span, parse, visible, words
 from research.exports.csl import web
+from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words, words_of
-from research.guard import MEMORY
-from research.progress import OUTCOMES
-from research.sandbox.png import copied
+from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Citation, Source
-from research.view import RunView
+from research.web.url_guard import MEMORY
 
 STATUSES: Final[dict[Literal["supported", "partial", "unsupported", "dead"], str]] = {
-    "supported": "supported", "partial": "partly supported", "unsupported": "not supported", "dead": "without a source",
-}  # fmt: skip
-"""How a cited statement stands to its source, in words."""
+    "supported": "supported",
+    "partial": "partly supported",
+    "unsupported": "not supported",
+    "dead": "without a source",
+}
+"""The status of a citation, in words."""
 
 PLOTS = 8
 PLOT_BYTES = 2_000_000
-"""Of all plots together: what goes beyond either is left out and counted."""
+"""Limit for all plots together.  Plots beyond either limit are left out and counted."""
 _PLOT_PIXELS = 4_000
 _LISTED = 10
-"""Statements without a source, or addresses taken out, that are listed."""
+"""Maximum number of items in a list of statements or addresses."""
 _CLIPPED = 300
+"""Characters of a title, statement or reason."""
 
 
 class Reference(Struct, frozen=True):
@@ -42,55 +46,57 @@ class Reference(Struct, frozen=True):
     n: int
     title: str
     address: str
-    """Empty for a note in the memory."""
+    """Empty for an entry of the memory."""
     quote: tuple[str, ...]
-    """The lines that were seen."""
+    """The quoted lines that the run saw."""
     verdict: str
-    """In words: whether only the memory showed it, and how the statements that cite it stand, with a sign; may be empty."""
+    """How many of the statements that cite it are supported, with a sign, and whether it comes from memory; may be empty."""
     doubts: tuple[str, ...]
-    """Each statement that it does not fully support, and why."""
+    """One line for each statement that it does not fully support, with the reason."""
 
     @property
     def href(self) -> str:
-        """The address where a link may lead to it, else empty."""
+        """The address if a link may lead to it, else empty."""
         return self.address if web(self.address) else ""
 
     @property
     def address_spans(self) -> tuple[Span, ...]:
-        """The address as it stands behind the title."""
+        """The address, formatted to follow the title."""
         if not self.address:
             return ()
         return Span("  "), Span(self.address, href=self.href, code=not self.href)
 
 
-class Told(Struct, frozen=True):
-    """A sentence of ours and the list under it."""
+class Note(Struct, frozen=True):
+    """A sentence of the workbench and the list under it."""
 
     text: str
     items: tuple[str, ...] = ()
     addresses: bool = False
-    """The items are addresses that no link may lead to."""
+    """Whether the items are addresses that must not become links."""
 
 
 class Document(Struct, frozen=True):
+    """A report to export."""
+
     say: Words
     title: str
     started: datetime.datetime
     facts: tuple[tuple[str, str], ...]
-    """Name and value: when, with what, at what cost."""
+    """Pairs of name and value: date, recipe, cost and so on."""
     body: tuple[Block, ...]
     left: str
-    """What is told of the rest of the report; empty when it is all here."""
+    """Note on the part of the report that was cut; empty if there is none."""
     references: tuple[Reference, ...]
-    checked: tuple[Told, ...]
+    checked: tuple[Note, ...]
     plots: tuple[bytes, ...]
-    """PNG without anything but pixels."""
+    """PNG files without metadata."""
     plots_left: str
-    """What is told of plots that are not here."""
+    """Note on the plots that were left out; empty if there are none."""
 
 
 def compose(view: RunView, longest: int) -> Document:
-    """The document of a run; of its report at most `longest` characters."""
+    """Return the document of a run, with at most `longest` characters of its report."""
     say = words_of(view)
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = view.report.strip()
@@ -98,27 +104,44 @@ def compose(view: RunView, longest: int) -> Document:
     body = parse(drawn, view.citations) if drawn else parse(say("There is no report yet."))
     match body:
         case (Heading(spans=spans), *_) if words(spans) == title:
-            body = body[1:]  # it stands above already
+            body = body[1:]  # the title repeats it
     plots = _plots(view.images)
     left, hidden = len(report) - len(drawn), len(view.images) - len(plots)
     return Document(
-        say, title, datetime.datetime.fromtimestamp(view.started, datetime.UTC), facts(view, say), body,
-        say("The rest of the report is not drawn here: {left} of {all} characters.", left=f"{left:,}", all=f"{len(report):,}")
-        if left else "",
-        references(view, say), checked(view, say), plots,
-        say("{count} not shown here: too large, too many, or no PNG.", count=say.count(hidden, "plot")) if hidden else "",
-    )  # fmt: skip
+        say,
+        title,
+        datetime.datetime.fromtimestamp(view.started, datetime.UTC),
+        facts(view, say),
+        body,
+        say(
+            "The rest of the report is not drawn here: {left} of {all} characters.",
+            left=f"{left:,}",
+            all=f"{len(report):,}",
+        )
+        if left
+        else "",
+        references(view, say),
+        checked(view, say),
+        plots,
+        say("{count} not shown here: too large, too many, or no PNG.", count=say.count(hidden, "plot"))
+        if hidden
+        else "",
+    )
 
 
 def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
+    """Return what the report says about its run, as pairs of name and value."""
     started = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     recipe = view.recipe
     models = dict.fromkeys([recipe.model, *(f"{model} ({role})" for role, model in recipe.roles.items())])
     tokens = say(
         "{sent} read, {written} written", sent=f"{view.prompt_tokens:,}", written=f"{view.completion_tokens:,}"
     )
-    calls = say("{models}, {tools}", models=say.count(view.model_calls, "model call"),
-                tools=say.count(view.tool_calls, "tool call").strip())  # fmt: skip
+    calls = say(
+        "{models}, {tools}",
+        models=say.count(view.model_calls, "model call"),
+        tools=say.count(view.tool_calls, "tool call").strip(),
+    )
     found = {
         "Date": f"{started:%Y-%m-%d %H:%M} UTC",
         "Outcome": say(OUTCOMES[view.outcome] if view.outcome else "Still running"),
@@ -135,6 +158,7 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
 
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
+    """Return the cited sources in the order of their numbers in the report."""
     return tuple(_reference(source, view.citations, say) for source in view.cited_sources)
 
 
@@ -143,8 +167,15 @@ def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> R
     bad = [citation for citation in own if citation.status != "supported"]
     verdict = ""
     if own:
-        sign = SYMBOLS["partial" if bad and len(bad) < len(own) else own[0].status if len(own) == 1 else
-                       "unsupported" if bad else "supported"]  # fmt: skip
+        sign = SYMBOLS[
+            "partial"
+            if bad and len(bad) < len(own)
+            else own[0].status
+            if len(own) == 1
+            else "unsupported"
+            if bad
+            else "supported"
+        ]
         verdict = f"{sign} " + say(
             "{good} of {all} supported", good=len(own) - len(bad), all=say.count(len(own), "statement")
         )
@@ -152,7 +183,7 @@ def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> R
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
     lines = tuple(visible(line).strip() for line in source.quote.splitlines() if line.strip())
     doubts = tuple(_doubt(citation, say) for citation in bad)
-    # A note has no address that leads anywhere.
+    # the address of a memory entry leads nowhere
     address = "" if source.url.startswith(MEMORY) else " ".join(visible(source.url).split())
     return Reference(source.n, _line(source.title), address, lines, verdict, doubts)
 
@@ -164,8 +195,8 @@ def _doubt(citation: Citation, say: Words) -> str:
     return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=_line(citation.reason), claim=claim)
 
 
-def checked(view: RunView, say: Words) -> tuple[Told, ...]:
-    """How far the statements stand in the sources; empty when there was nothing to check."""
+def checked(view: RunView, say: Words) -> tuple[Note, ...]:
+    """Return the notes on edits, citations and removed addresses; empty if there is nothing to report."""
     statuses = Counter(citation.status for citation in view.citations)
     comma = "，" if say.language == "zh" else ", "
     counts = comma.join(
@@ -174,25 +205,25 @@ def checked(view: RunView, say: Words) -> tuple[Told, ...]:
     dead = [f"[{c.n}] {_line(c.claim)}" for c in view.citations if c.status == "dead"]
     uncited = [_line(sentence) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
-    told = []
+    notes = []
     if view.edits:
         text = say(
             "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")
         )
-        told.append(Told(text, _listed([_edit(edit, say) for edit in view.edits], say)))
+        notes.append(Note(text, _listed([_edit(edit, say) for edit in view.edits], say)))
     if view.citations:
-        told.append(
-            Told(say("{count} checked: {told}.", count=say.count(len(view.citations), "citation"), told=counts))
+        notes.append(
+            Note(say("{count} checked: {told}.", count=say.count(len(view.citations), "citation"), told=counts))
         )
     if dead:
-        told.append(Told(say("Cited numbers that no source has:"), _listed(dead, say)))
+        notes.append(Note(say("Cited numbers that no source has:"), _listed(dead, say)))
     if uncited:
         text = say("{count} without a source:", count=say.count(len(uncited), "sentence"))
-        told.append(Told(text, _listed(uncited, say)))
+        notes.append(Note(text, _listed(uncited, say)))
     if removed:
         text = say("{count} taken out that no source had shown:", count=say.count(len(removed), "address"))
-        told.append(Told(text, _listed(removed, say), addresses=True))
-    return tuple(told)
+        notes.append(Note(text, _listed(removed, say), addresses=True))
+    return tuple(notes)
 
 
 def _edit(edit: Edited | ReportEdited, say: Words) -> str:
@@ -211,11 +242,11 @@ def _line(text: str) -> str:
 
 
 def _plots(images: list[bytes]) -> tuple[bytes, ...]:
-    """The plots that any reader can draw, as many as there is room for."""
+    """Return the plots that are valid PNG files, within the limits on number and size."""
     drawn: list[bytes] = []
-    room = PLOT_BYTES
+    bytes_left = PLOT_BYTES
     for image in images:
-        if len(image) <= room and len(drawn) < PLOTS and (plot := copied(image, _PLOT_PIXELS)):
-            room -= len(image)
+        if len(image) <= bytes_left and len(drawn) < PLOTS and (plot := sanitized(image, _PLOT_PIXELS)):
+            bytes_left -= len(image)
             drawn.append(plot)
     return tuple(drawn)

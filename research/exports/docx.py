@@ -1,7 +1,7 @@
-"""The cited report as a Word document: styles of its own, real headings, lists and links, Chinese in a Chinese font.
+"""The cited report as a Word document, with real styles, headings, lists and links, and Chinese in a Chinese font.
 
 Format: ECMA-376 (Office Open XML), part 1: 17.3.2.26 (`rFonts`), 17.16.22 (`hyperlink`), 17.13.6 (bookmarks), 17.9
-(numbering).  Nothing in it is fetched: the only outside references are links to click.
+(numbering).  Opening the file fetches nothing: its only external references are links.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from research.events.view import RunView
 from research.exports.blocks import (
     WIDE,
     Block,
@@ -28,25 +29,24 @@ from research.exports.blocks import (
 )
 from research.exports.document import Document, Reference, compose
 from research.exports.words import SYMBOLS
-from research.view import RunView
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph as Lines
 
 LONGEST = 150_000
-"""Most characters of a report: about fifty pages, as in the PDF."""
+"""Maximum characters of a report: about fifty pages, as in the PDF."""
 _ROWS, _COLUMNS = 1_000, 40
-"""Most of a table; Word takes 63 columns."""
+"""Maximum size of a table; Word allows 63 columns."""
 _LATIN, _CHINESE, _FIXED = "Calibri", "Microsoft YaHei", "Consolas"
-"""Fonts of every Office; other programs put their own in place."""
+"""Fonts of Microsoft Office; other programs substitute their own."""
 _COLOURS = {"supported": "1A7F37", "partial": "8A5A00", "unsupported": "C02A2A", "dead": "C02A2A"}
 _LINK, _QUIET = "1F5FA8", "5B636D"
 _INDENT = 0.3
-"""Inches for each step of nesting."""
+"""Inches per level of nesting."""
 
 
 def docx(view: RunView) -> bytes:
-    """The file, with the run's date for its own."""
+    """Return the file, dated like the run."""
     document = compose(view, LONGEST)
     written = _Writer(document)
     written.draw()
@@ -62,28 +62,28 @@ class _Writer:
         self._known = {each.n for each in document.references}
         self._styles = {style.name: style.style_id for style in self.file.styles}
         self._end = self.file.element.body.sectPr
-        """The last element of the body: finding it again for each paragraph would take a minute for a long report."""
+        """The last element of the body, cached: looking it up for each paragraph of a long report takes a minute."""
 
     def draw(self) -> None:
         document, say = self.document, self.document.say
         self.spans([Span(document.title)], "Title")
         self.blocks(document.body)
-        self.told(document.left)
+        self.note(document.left)
         if document.references:
             self.spans([Span(say("References"))], "Heading 1")
             for each in document.references:
                 self.reference(each)
         if document.checked:
             self.spans([Span(say("Checked"))], "Heading 1")
-            for told in document.checked:
-                self.spans([Span(told.text)])
-                for item in told.items:
-                    self.spans([Span(item, code=told.addresses)], "List Bullet")
+            for note in document.checked:
+                self.spans([Span(note.text)])
+                for item in note.items:
+                    self.spans([Span(item, code=note.addresses)], "List Bullet")
         if document.plots or document.plots_left:
             self.spans([Span(say("Plots"))], "Heading 1")
             for number, plot in enumerate(document.plots, 1):
                 self.plot(plot, say("Plot {n}", n=number))
-            self.told(document.plots_left)
+            self.note(document.plots_left)
         self.spans([Span(say("About this report"))], "Heading 1")
         self.table([[(Span(name),), (Span(value),)] for name, value in document.facts], headed=False)
 
@@ -106,7 +106,7 @@ class _Writer:
                     self.foreign_table(block)
 
     def items(self, block: Items, depth: int) -> None:
-        """Marks are text with a hanging indent: Word's own numbering goes on from list to list."""
+        """Draw a list with its markers as text, because Word continues its own numbering across lists."""
         for number, item in enumerate(block.items, block.start or 0):
             mark = "•" if block.start is None else f"{number}."
             first = item[0] if item and isinstance(item[0], Paragraph) else Paragraph(())
@@ -127,7 +127,7 @@ class _Writer:
         for doubt in each.doubts:
             self.spans([Span(doubt)], "List Bullet 2")
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         if text:
             self.spans([Span(text, italic=True)])
 
@@ -154,7 +154,7 @@ class _Writer:
         self.table(rows, headed=True, right=table.right)
         for left, noun in ((len(table.rows) + 1 - len(rows), "row"), (len(table.head) - shown, "column")):
             if left:
-                self.told(say("The rest of the table is not drawn here: {count}.", count=say.count(left, noun)))
+                self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, noun)))
 
     def table(self, rows: Sequence[Sequence[tuple[Span, ...]]], *, headed: bool, right: Sequence[bool] = ()) -> None:
         from docx.enum.text import WD_ALIGN_PARAGRAPH
@@ -187,7 +187,7 @@ class _Writer:
         return line
 
     def paragraph(self, style: str) -> Lines:
-        """An empty one that stands nowhere yet."""
+        """Return an empty paragraph that is not in the document yet."""
         from docx.text.paragraph import Paragraph as Lines
 
         line: Lines = Lines(_element("w:p"), self.file._body)
@@ -254,7 +254,7 @@ def _element(tag: str, /, **attributes: str) -> Any:
 
 
 def _breadth(spans: Sequence[Span]) -> int:
-    """How wide a cell would like to be, in letters, within reason."""
+    """Return the preferred width of a cell in letters, at most 40."""
     text = words(spans)
     return min(40, 3 + len(text) + len(WIDE.findall(text)))
 
@@ -266,7 +266,7 @@ def _coloured(run: Any, colour: str) -> None:
 
 
 def _file(document: Document) -> Any:
-    """An empty document with our styles, and what the file tells of itself."""
+    """Return an empty document with its styles and properties."""
     import docx as library
     from docx.enum.style import WD_STYLE_TYPE
     from docx.oxml.ns import qn
@@ -280,7 +280,7 @@ def _file(document: Document) -> Any:
     for name in ("Normal", "Title", *(f"Heading {level}" for level in range(1, 7)), "Code", "Code Text"):
         fixed = name.startswith("Code")
         fonts = styles[name].element.get_or_add_rPr().get_or_add_rFonts()
-        fonts.attrib.clear()  # the template's fonts are a theme's, which has no Chinese
+        fonts.attrib.clear()  # the template uses theme fonts, which have no Chinese
         for kind in ("ascii", "hAnsi", "cs", "eastAsia"):
             fonts.set(qn(f"w:{kind}"), _CHINESE if kind == "eastAsia" else _FIXED if fixed else _LATIN)
     sizes = {"Normal": 11, "Title": 22, "Heading 1": 16, "Heading 2": 14, "Heading 3": 12, "Code": 9, "Table Text": 10}
@@ -292,7 +292,7 @@ def _file(document: Document) -> Any:
     for name, after in (("Normal", 6), ("Table Text", 2), ("List Paragraph", 3), ("Title", 12)):
         styles[name].paragraph_format.space_after = Pt(after)
     chinese = document.say.language == "zh"
-    languages = _element("w:lang", val="en-US", eastAsia="zh-CN")  # words of Latin letters stay whole
+    languages = _element("w:lang", val="en-US", eastAsia="zh-CN")  # without it, Word breaks Latin words
     normal = styles["Normal"].element.get_or_add_rPr()
     normal.append(languages)
     about = file.core_properties

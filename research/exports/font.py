@@ -1,7 +1,7 @@
-"""The characters of a document that a font has, as a TrueType font of their own.
+"""Subset a font to the characters of a document, as TrueType.
 
-Chinese fonts come with cubic outlines, which PDF embeds with a table that some readers (pypdf among them) cannot follow
-when they take the text out again.  With quadratic outlines every reader finds the words.
+Chinese fonts have cubic outlines, which PDF embeds in a form from which some readers (such as pypdf) cannot extract the
+text.  All readers can with quadratic outlines.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _ERROR = 1.0
-"""How far an outline may be from the original, in thousandths of its size."""
+"""Maximum distance of an outline from the original, in thousandths of the font size."""
 
 
 def truetype(source: Path, characters: Iterable[str], target: Path) -> None:
-    """Write to `target` what the font at `source` has of these characters.  Metrics stay; features are left out."""
+    """Write the glyphs of these characters from `source` to `target`, with their metrics and without layout features."""
     from fontTools.fontBuilder import FontBuilder
     from fontTools.pens.cu2quPen import Cu2QuPen
     from fontTools.pens.ttGlyphPen import TTGlyphPen

@@ -1,7 +1,7 @@
-"""The cited report as one HTML file: no script, nothing fetched, light and dark, good on paper.
+"""The cited report as one HTML file: no scripts, nothing fetched, with light, dark and print styles.
 
-Two walls stand before the foreign text: the tree of `blocks` holds nothing that acts and all text is escaped; then nh3
-(Mozilla's ammonia) lets only the listed elements through.  A policy in the file forbids the rest.
+Untrusted text passes two barriers: the tree of `blocks` contains nothing active and all text is escaped; then nh3 (the Rust
+library ammonia) removes everything but the listed elements.  A content security policy in the file forbids the rest.
 """
 
 from __future__ import annotations
@@ -12,26 +12,54 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table
-from research.exports.document import STATUSES, Document, Reference, Told, compose
+from research.exports.document import STATUSES, Document, Note, Reference, compose
 from research.exports.words import SYMBOLS, Words
-from research.view import RunView
 
 LONGEST = 600_000
-"""Most characters of a report; a megabyte takes seconds to read."""
+"""Maximum characters of a report; parsing a megabyte takes seconds."""
 _ALLOWED = {
-    "a": {"href", "class", "title"}, "abbr": {"title", "class"}, "li": {"id", "value"}, "ol": {"start"}, "td": {"class"},
-    "th": {"class"}, "div": {"class"}, "p": {"class"}, "section": {"class"}, "code": {"class"},
+    "a": {"href", "class", "title"},
+    "abbr": {"title", "class"},
+    "li": {"id", "value"},
+    "ol": {"start"},
+    "td": {"class"},
+    "th": {"class"},
+    "div": {"class"},
+    "p": {"class"},
+    "section": {"class"},
+    "code": {"class"},
     **dict.fromkeys(
-        ("h2", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "hr", "br", "strong", "em", "s", "table", "thead",
-         "tbody", "tr", "cite", "bdi"), set(),
+        (
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "ul",
+            "blockquote",
+            "pre",
+            "hr",
+            "br",
+            "strong",
+            "em",
+            "s",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "cite",
+            "bdi",
+        ),
+        set(),
     ),
-}  # fmt: skip
+}
 _SPAN_TAGS = (("code", "code"), ("strike", "s"), ("italic", "em"), ("bold", "strong"))
 
 
 def html(view: RunView) -> str:
-    """A file that any browser shows by itself."""
+    """Return a self-contained file."""
     import nh3
 
     document = compose(view, LONGEST)
@@ -46,14 +74,18 @@ def html(view: RunView) -> str:
     rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in document.facts)
     here = Path(__file__).with_name("report.html")
     return Template(here.read_text("utf-8")).substitute(
-        language="zh-CN" if document.say.language == "zh" else "en", title=escape(document.title), body=body, facts=rows,
-        about=escape(document.say("About this report")), plots=_plots(document),
-    )  # fmt: skip
+        language="zh-CN" if document.say.language == "zh" else "en",
+        title=escape(document.title),
+        body=body,
+        facts=rows,
+        about=escape(document.say("About this report")),
+        plots=_plots(document),
+    )
 
 
 def _body(document: Document) -> str:
     say = document.say
-    parts = [f'<section class="report">{_blocks(document.body, document)}{_told(document.left)}</section>']
+    parts = [f'<section class="report">{_blocks(document.body, document)}{_aside(document.left)}</section>']
     if document.references:
         rows = "".join(_reference(each) for each in document.references)
         parts.append(_section(say("References"), f"<ol>{rows}</ol>", "references"))
@@ -66,7 +98,7 @@ def _section(heading: str, content: str, name: str) -> str:
     return f'<section class="{name}"><h2>{escape(heading)}</h2>{content}</section>'
 
 
-def _told(text: str) -> str:
+def _aside(text: str) -> str:
     return f'<p class="told">{escape(text)}</p>' if text else ""
 
 
@@ -100,7 +132,7 @@ def _table(table: Table, document: Document) -> str:
         return f"<tr>{''.join(inside)}</tr>"
 
     rows = "".join(row(cells, "td") for cells in table.rows)
-    # The box scrolls when the table is wider than the page.
+    # the box scrolls if the table is wider than the page
     return f'<div class="wide"><table><thead>{row(table.head, "th")}</thead><tbody>{rows}</tbody></table></div>'
 
 
@@ -118,7 +150,7 @@ def _span(span: Span, document: Document) -> str:
 
 
 def _mark(span: Span, document: Document) -> str:
-    """`[n]` with its verdict, as a link to the reference where there is one."""
+    """Return `[n]` with its verdict, as a link to the reference if there is one."""
     say: Words = document.say
     verdict = say(STATUSES[span.status]) if span.status else ""
     sign = f'<abbr class="{span.status}" title="{escape(verdict)}">{SYMBOLS[span.status]}</abbr>' if verdict else ""
@@ -140,14 +172,14 @@ def _reference(each: Reference) -> str:
     )
 
 
-def _checked(told: Told) -> str:
-    tag = "code" if told.addresses else "bdi"
-    items = "".join(f"<li><{tag}>{escape(item)}</{tag}></li>" for item in told.items)
-    return f"<p>{escape(told.text)}</p>" + (f"<ul>{items}</ul>" if items else "")
+def _checked(note: Note) -> str:
+    tag = "code" if note.addresses else "bdi"
+    items = "".join(f"<li><{tag}>{escape(item)}</{tag}></li>" for item in note.items)
+    return f"<p>{escape(note.text)}</p>" + (f"<ul>{items}</ul>" if items else "")
 
 
 def _plots(document: Document) -> str:
-    """After the sanitiser, which lets no picture through: these were read and copied by ourselves."""
+    """Return the plots, which bypass the sanitiser because it removes pictures; `sanitized` has re-encoded them."""
     say = document.say
     if not document.plots and not document.plots_left:
         return ""
@@ -155,4 +187,4 @@ def _plots(document: Document) -> str:
         f'<p><img alt="{escape(say("Plot {n}", n=n))}" src="data:image/png;base64,{base64.b64encode(plot).decode()}"></p>'
         for n, plot in enumerate(document.plots, 1)
     )
-    return _section(say("Plots"), pictures + _told(document.plots_left), "plots")
+    return _section(say("Plots"), pictures + _aside(document.plots_left), "plots")

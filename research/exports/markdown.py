@@ -1,7 +1,7 @@
-"""The cited report as Markdown: front matter, body, numbered references, what was checked, plots.
+"""The cited report as Markdown: front matter, body, numbered references, checks, plots.
 
-One file by itself: plots stand in it as data.  The body and everything quoted are foreign; nothing of them becomes HTML,
-a picture that is fetched, or a link with another scheme than the web's, whatever reads the file.
+The file is self-contained: plots are data URLs.  The body and all quotes are untrusted, and in no Markdown dialect do they
+become HTML, a picture that is fetched, or a link outside the web.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Reference, Told, checked, references
+from research.events.view import RunView
+from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, references
 from research.exports.words import Words, words_of
 from research.text import clip
-from research.view import RunView
 
 __all__ = ["PLOTS", "STATUSES", "front", "markdown", "plain", "prose"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
-# An invisible joiner parts what means something only when it stands together.  Unlike a backslash or an entity it does
-# so in every dialect, within code and outside, whatever stands before it.
+# An invisible joiner separates characters that are markup only together.  Unlike a backslash or an entity, it works in
+# every dialect, inside and outside code, and after any character.
 _JOINER = "\u2060"
 _HTML = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"(?<=\])(?=\(\s*(?!<?(?:https?://|mailto:|#))|:)", re.IGNORECASE)
-"""A link to anything but the web, or the definition of one: it could also give a meaning to our `[1]`."""
+"""A link outside the web, or a link definition, which could also redefine a citation mark such as `[1]`."""
 _MARKUP = re.compile(r"([\\`*_\[\]<>&$~|])|^([-+#])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 _UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def markdown(view: RunView) -> str:
-    """One file, readable by people, static-site generators and pandoc."""
+    """Return a file for people, static-site generators and pandoc."""
     say = words_of(view)
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
         _closed(prose(view.report.strip())),
         _section(say("References"), [_reference(each) for each in references(view, say)]),
-        _section(say("Checked"), [_told(each) for each in checked(view, say)]),
+        _section(say("Checked"), [_note(each) for each in checked(view, say)]),
         _section(say("Plots"), _plots(view.images, say)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def prose(text: str) -> str:
-    """Markdown of a model: emphasis, lists, tables, code and web links stay, the rest shows as it was written."""
+    """Keep the emphasis, lists, tables, code and web links of a model's Markdown; show all other markup literally."""
     return _LINK.sub(_JOINER, _IMAGE.sub(f"!{_JOINER}", _HTML.sub(f"<{_JOINER}", text)))
 
 
 def _closed(text: str) -> str:
-    """The same, with its last code block closed: an open one would swallow the references."""
+    """Close the last code block, because an open one would swallow the references."""
     if "```" not in text and "~~~" not in text:
         return text
     from markdown_it import MarkdownIt
@@ -63,7 +63,7 @@ def _closed(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text on one line that shows as it was written."""
+    """Escape text so that it shows literally, on one line."""
     return _MARKUP.sub(lambda match: f"\\{match.group()}", " ".join(text.split()))
 
 
@@ -94,8 +94,8 @@ def _front(view: RunView) -> str:
 
 
 def front(values: Mapping[str, object]) -> str:
-    """Front matter, whatever the values hold."""
-    # A JSON value is a YAML value, but for the characters that YAML wants written as numbers.
+    """Return YAML front matter; values may contain any characters."""
+    # JSON values are YAML values, except for some characters that YAML requires as escapes.
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
     return "---\n" + _UNPRINTED.sub(lambda match: f"\\u{ord(match.group()):04x}", "\n".join(lines)) + "\n---"
 
@@ -105,7 +105,7 @@ def _section(heading: str, parts: Sequence[str]) -> str:
 
 
 def _reference(each: Reference) -> str:
-    """Number, title, address and how the statements that cite it stand; the quote; what it does not support."""
+    """Format number, title, address and verdict, then the quote and the statements that it does not support."""
     verdict = f" — {each.verdict}" if each.verdict else ""
     quote = "  \n".join(f"> {plain(line)}" for line in each.quote)
     doubts = "\n".join(f"- {plain(doubt)}" for doubt in each.doubts)
@@ -114,28 +114,28 @@ def _reference(each: Reference) -> str:
     return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), doubts]))
 
 
-def _told(told: Told) -> str:
-    items = "\n".join(f"- {_code(item) if told.addresses else plain(item)}" for item in told.items)
-    return f"{told.text}\n\n{items}".rstrip()
+def _note(note: Note) -> str:
+    items = "\n".join(f"- {_code(item) if note.addresses else plain(item)}" for item in note.items)
+    return f"{note.text}\n\n{items}".rstrip()
 
 
 def _plots(images: Sequence[bytes], say: Words) -> list[str]:
-    """The plots as pictures that carry their own data."""
+    """Return the plots as data URLs, and a note on those left out."""
     drawn: list[str] = []
-    room = PLOT_BYTES
+    bytes_left = PLOT_BYTES
     for image in images:
-        if image.startswith(_PNG) and len(image) <= room and len(drawn) < PLOTS:
-            room -= len(image)
+        if image.startswith(_PNG) and len(image) <= bytes_left and len(drawn) < PLOTS:
+            bytes_left -= len(image)
             drawn.append(
                 f"![{say('Plot {n}', n=len(drawn) + 1)}](data:image/png;base64,{base64.b64encode(image).decode()})"
             )
     left = len(images) - len(drawn)
-    told = say("{count} not shown here: too large, too many, or no PNG.", count=say.count(left, "plot"))
-    return [*drawn, *([told] if left else [])]
+    note = say("{count} not shown here: too large, too many, or no PNG.", count=say.count(left, "plot"))
+    return [*drawn, *([note] if left else [])]
 
 
 def _address(url: str) -> str:
-    """A link where it leads to the web or into the library; text that does nothing otherwise."""
+    """Format an address as a link if it leads to the web or the library, else as inert text."""
     return f"<{url}>" if re.fullmatch(r"(?:https?|library)://[^\s<>\x00-\x20\x7f]+", url) else _code(url)
 
 

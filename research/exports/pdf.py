@@ -1,6 +1,6 @@
-"""The cited report as a PDF: A4, text that can be selected, links, page numbers, Chinese without any font on the machine.
+"""The cited report as a PDF: A4 with selectable text, links, page numbers and embedded Chinese fonts.
 
-What is drawn where; `sheet` fills the lines.
+This module decides what to draw and in which order; `sheet` lays out the lines.
 """
 
 from __future__ import annotations
@@ -8,29 +8,26 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, words
 from research.exports.document import Reference, compose
 from research.exports.sheet import LINE, SIZE, SMALL, Sheet
 from research.text import clip
-from research.view import RunView
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST = 150_000
-"""Most characters of a report: about fifty pages, drawn in seconds."""
+"""Maximum characters of a report: about fifty pages, drawn in seconds."""
 _ROWS, _COLUMNS = 1_000, 12
-"""Most of a table: beyond them nobody reads on paper, and narrower columns hold no word."""
+"""Maximum size of a table: more columns would be too narrow for a word."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
-"""Points; headings by level."""
+"""Font size of a heading in points, by level."""
 
 
 def pdf(view: RunView) -> bytes:
-    """The file.  The same run gives the same text; no date but the run's own."""
+    """Return the file, dated like the run."""
     document = compose(view, LONGEST)
     writer = _Writer(document)
     writer.draw()
@@ -38,34 +35,32 @@ def pdf(view: RunView) -> bytes:
 
 
 class _Writer(Sheet):
-    """Draws the blocks."""
+    """Draws the document on the sheet."""
 
     def draw(self) -> None:
         document, say = self.document, self.document.say
         self.spans([Span(document.title, bold=True)], size=20.0)
         self.space(4)
         self.blocks(document.body)
-        self.told(document.left)
+        self.note(document.left)
         if document.references:
             self.heading(say("References"))
             for each in document.references:
                 self.reference(each)
         if document.checked:
             self.heading(say("Checked"))
-            for told in document.checked:
-                self.spans([Span(told.text)])
-                self.items([[Span(item, code=told.addresses)] for item in told.items])
+            for note in document.checked:
+                self.spans([Span(note.text)])
+                self.items([[Span(item, code=note.addresses)] for item in note.items])
                 self.space(2)
         if document.plots or document.plots_left:
             self.heading(say("Plots"))
             for plot in document.plots:
                 self.plot(plot)
-            self.told(document.plots_left)
+            self.note(document.plots_left)
         self.heading(say("About this report"))
         for name, value in document.facts:
             self.row([[Span(name)], [Span(value)]], [28.0, self.width - 28.0], SMALL)
-
-    # Blocks
 
     def blocks(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
@@ -95,12 +90,12 @@ class _Writer(Sheet):
     def heading(self, text: str, level: int = 1, spans: Sequence[Span] = ()) -> None:
         size = _SIZES.get(level, SIZE)
         self.space(4)
-        self.need(size)  # a heading and two lines of what it heads
+        self.need(size)  # room for the heading and some text below it
         self.paper.start_section(self.clean(clip(text, 120)) or "—", level=0 if level == 1 else 1, strict=False)
         self.spans([replace(span, bold=True) for span in spans or [Span(text)]], size=size)
         self.space(1.2)
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         if text:
             self.spans([Span(text, italic=True)], size=SMALL)
 
@@ -167,7 +162,7 @@ class _Writer(Sheet):
         self.space(3)
 
     def table(self, table: Table) -> None:
-        """Columns as wide as their words ask for, within the page; rows go on over pages, and the head with them."""
+        """Draw a table with columns as wide as their text allows; the head repeats on each page."""
         say, shown = self.document.say, min(len(table.head), _COLUMNS)
         if not shown:
             return
@@ -189,6 +184,6 @@ class _Writer(Sheet):
             self.row(row, widths, SMALL, table.right, ruled=True)
         self.space(2.2)
         if left := len(table.rows) - len(rows):
-            self.told(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))
+            self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))
         if left := len(table.head) - shown:
-            self.told(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "column")))
+            self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "column")))

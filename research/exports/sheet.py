@@ -1,8 +1,8 @@
-"""Lines of text on pages: fonts, how words are parted, what a line holds, cells side by side.
+"""Text layout for the PDF: fonts, line breaking, lines, and cells side by side.
 
-fpdf2 writes the file and embeds what is used of the fonts; lines are filled here, for it breaks them at spaces alone and
-Chinese has none.  Fonts come with the packages: Noto Sans SC (OFL), and DejaVu, of matplotlib, for what that lacks.
-Sources: UAX 14 (line breaking) for the signs that may not begin or end a line.
+fpdf2 writes the file and embeds the used part of the fonts, but breaks lines only at spaces, which Chinese does not have, so
+lines are filled here.  Fonts come with packages: Noto Sans SC (OFL), and DejaVu (matplotlib) for what that lacks.
+Characters that may not begin or end a line follow UAX 14 (line breaking).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
+from research._util import extras
 from research.exports.blocks import Span
 from research.exports.document import Document
 from research.exports.font import truetype
@@ -38,25 +39,26 @@ _VERDICTS: Final = {
     "dead": (192, 42, 42),
 }
 _PAGES = "\ue000\ue001\ue002\ue003"
-"""Stands for the number of pages; private characters, which no other text here holds."""
+"""Placeholder for the number of pages, in private characters that no other text contains."""
 
 _PIECE = re.compile(
-    r"\n|[^\S\n]+|"  # a break, spaces
+    r"\n|[^\S\n]+|"  # a line break, spaces
     r"[（《〈「『【〔“‘]*[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
-    r"[、。，．：；？！）》〉」』】〕”’…—～%％]*|"  # a wide character, and the signs that may not be parted from it
+    r"[、。，．：；？！）》〉」』】〕”’…—～%％]*|"  # a wide character with the punctuation that must stay with it
     r"[^\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+"  # a word
 )
 _UNBROKEN = 30
+"""Characters of a piece that is never broken."""
 _LONG = re.compile(r"[^/?&=#._-]{1,30}[/?&=#._-]{0,3}|[/?&=#._-]{1,30}")
-"""Addresses are broken where they can be read on."""
+"""Parts of an address, split after its separators."""
 _LATIN = "“”‘’…—–·•"
-"""Signs that a Chinese font draws as wide as a character."""
+"""Punctuation that a Chinese font draws as wide as a character."""
 Line = list[tuple[Span, float]]
-"""Pieces with their widths in millimetres."""
+"""Pieces of a line with their widths in millimetres."""
 
 
 class Sheet:
-    """Writes downwards, page after page, in the column of `width` that begins at `left` (millimetres)."""
+    """Writes text downwards, page after page, in a column of `width` from `left`, both in millimetres."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -70,10 +72,15 @@ class Sheet:
         self._targets = {each.n: self.paper.add_link() for each in document.references}
 
     def row(
-        self, cells: Sequence[Sequence[Span]], widths: Sequence[float], size: float, right: Sequence[bool] = (), *,
+        self,
+        cells: Sequence[Sequence[Span]],
+        widths: Sequence[float],
+        size: float,
+        right: Sequence[bool] = (),
+        *,
         ruled: bool = False,
-    ) -> None:  # fmt: skip
-        """Cells side by side, line by line, so that a row may be longer than a page."""
+    ) -> None:
+        """Draw cells side by side, line by line, so that a row can continue on the next page."""
         filled = [list(self.lines(cell, width - 3, size)) for cell, width in zip(cells, widths, strict=True)]
         for number in range(max(map(len, filled))):
             self.need(self.line_height(size))
@@ -91,14 +98,14 @@ class Sheet:
             self.space(0.9)
 
     def spans(self, spans: Sequence[Span], size: float = 0.0) -> None:
-        """A paragraph."""
+        """Draw a paragraph."""
         size = size or self.size
         for line in self.lines(spans, self.width, size):
             self.need(self.line_height(size))
             self.put(line, self.left, size)
 
     def lines(self, spans: Iterable[Span], width: float, size: float) -> Iterator[Line]:
-        """The spans in lines no wider than `width`; a word that is wider is cut."""
+        """Break the spans into lines of at most `width`; a wider word is cut."""
         line: Line = []
         used = 0.0
         for piece in self.pieces(spans):
@@ -107,7 +114,9 @@ class Sheet:
                 line, used = [], 0.0
                 continue
             wide = self.measure(piece, size)
-            if used + wide > width and line and (piece.cites or not piece.status):  # a sign stays with its mark
+            if (
+                used + wide > width and line and (piece.cites or not piece.status)
+            ):  # a status sign stays on the line of its mark
                 if piece.text.isspace():
                     continue
                 while line and line[-1][0].text.isspace():
@@ -139,7 +148,7 @@ class Sheet:
                 yield from (replace(span, text=part) for part in parts)
 
     def clean(self, text: str) -> str:
-        """The text in characters that the fonts have; what they lack is seen to be lacking."""
+        """Replace characters that the fonts lack with U+FFFD."""
         composed = unicodedata.normalize("NFC", text)
         return "".join(
             sign if ord(sign) in self._shown or sign in "\n\t " else "\ufffd"
@@ -148,7 +157,7 @@ class Sheet:
         )
 
     def put(self, line: Line, x: float, size: float) -> None:
-        """One line from `x` on, and down to the next; neighbours of one look in one go."""
+        """Draw a line from `x` on, joining neighbours of one style, and move down to the next."""
         height = self.line_height(size)
         top = self.paper.y
         start = 0
@@ -171,10 +180,10 @@ class Sheet:
         paper.set_text_color(*colour)
         paper.set_draw_color(*colour)
         self.font(span, size)
-        paper.text_mode = "FILL_STROKE" if span.bold else "FILL"  # there is no bold cut: its strokes are drawn thicker
+        paper.text_mode = "FILL_STROKE" if span.bold else "FILL"  # the font has no bold face, so strokes are thicker
         paper.set_line_width(size * 0.012 if span.bold else 0.1)
         draw = partial(paper.cell, wide or None, height, span.text, link=target)
-        if span.italic:  # no slanted cut either
+        if span.italic:  # nor an italic face
             with paper.skew(ax=12, x=paper.x, y=paper.y + height):
                 draw()
         else:
@@ -189,7 +198,7 @@ class Sheet:
         self.paper.set_font("mono" if span.code else "sans", size=size * small)
 
     def measure(self, span: Span, size: float) -> float:
-        """Millimetres."""
+        """Return the width of a span in millimetres."""
         key = (span.text, "mono" if span.code else "mark" if span.cites or span.status else "", size)
         if (known := self._widths.get(key)) is None:
             self.font(span, size)
@@ -200,7 +209,7 @@ class Sheet:
         return size * 0.55
 
     def need(self, height: float) -> None:
-        """A new page where this much has no room on the old one."""
+        """Start a new page unless `height` fits on this one."""
         if self.paper.will_page_break(height):
             self.paper.add_page()
 
@@ -216,13 +225,14 @@ class Sheet:
 
 
 def _used(document: Document) -> set[str]:
-    """Every character that may be drawn, and some that are not."""
+    """Return a superset of the characters in the document."""
     text = msgspec.json.encode(document).decode() + LETTERS + "•" + "".join(map(chr, range(32, 127)))
     return set(unicodedata.normalize("NFC", text))
 
 
 def _paper(document: Document) -> FPDF:
-    """An empty first page, with fonts, numbers at the foot, and what the file tells of itself."""
+    """Return a file with an empty first page, fonts, page numbers and properties."""
+    extras.need("export", "a report as PDF")
     import matplotlib
     from fpdf import FPDF
     from pylopdf_fonts_zh_cn import sans_path

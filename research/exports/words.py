@@ -1,6 +1,6 @@
-"""The words of the workbench in exported files, in the language of the report.
+"""The workbench's own words in exported files, in the language of the report.
 
-A file is read where no switch is, so its words follow the run and not the page it was made on.
+A file has no language switch, so its words follow the language of the run, not that of the page.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.events.view import RunView
 from research.text import language_of
-from research.view import RunView
 
 SYMBOLS: Final = {"supported": "✓", "partial": "~", "unsupported": "✗", "dead": "⌁"}
-"""How a cited statement stands to its source, as a sign beside the words."""
+"""Sign for the status of a citation."""
 
 _CHINESE: Final = {
     "References": "参考文献",
@@ -89,21 +89,21 @@ _COUNTED: Final = {
 }
 
 LETTERS: Final = "".join([*_CHINESE.values(), *_COUNTED.values(), *SYMBOLS.values()])
-"""Whatever may stand in words of ours beyond ASCII: a font of their own has to hold it."""
+"""All characters of these words; the embedded font must contain them."""
 
 
 class Words(Struct, frozen=True):
-    """The words in one language: `say("and {left} more", left=3)`."""
+    """Translates the workbench's words into one language: `say("and {left} more", left=3)`."""
 
     language: str = "en"
     """`en` or `zh`."""
 
     def __call__(self, text: str, **values: object) -> str:
-        """Raises `KeyError` for words that no Chinese stands for."""
+        """Return the formatted words.  Raises `KeyError` for words without a translation."""
         return (_CHINESE[text] if self.language == "zh" else text).format(**values).strip()
 
     def count(self, number: int, noun: str) -> str:
-        """`2 statements`; in Chinese with the space that parts figures from the words before."""
+        """Return `2 statements`; in Chinese with a leading space between words and digits."""
         if self.language == "zh":
             return f" {number:,} {_COUNTED[noun]}"
         plural = "es" if noun.endswith("s") else "s"
@@ -111,6 +111,6 @@ class Words(Struct, frozen=True):
 
 
 def words_of(view: RunView) -> Words:
-    """In the language of the run: as its recipe says, else as its question is written."""
+    """Return the words in the language of the recipe or, if it has none, of the question."""
     chosen = view.recipe.language
     return Words(chosen if chosen in ("en", "zh") else language_of(view.question))

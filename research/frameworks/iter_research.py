@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from research.asking import Reads
+from research.agent.context import Steps
+from research.agent.model_call import Reads
+from research.agent.run import Run
+from research.agent.work import Loop, Work
 from research.errors import FormatError
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.plugins import Range, framework
 from research.text import estimate_tokens
 from research.types import Answer, Reply
 
 
+def _work(options: Mapping[str, Any]) -> Work:
+    rounds = options["rounds"]
+    return [Loop(rounds=rounds - 1, least=min(2, rounds), report=options["report_tokens"])]
+
+
 @framework(
     "IterResearch",
-    context="evolving",
     when="Many steps: dozens of rounds, whose history would outgrow the model.",
+    note="evolving is the system of the paper; the others keep its report and add history, for comparison",
+    default_context="evolving",
+    writes_report=True,
+    work=_work,
 )
 def iter_research(
     run: Run,
@@ -40,7 +51,7 @@ def iter_research(
 
 
 def _reads(report_tokens: int) -> Reads:
-    """Every reply carries a report; one that is too long is asked to be tightened once."""
+    """Return a check that every reply has a report; the model is asked once to shorten one that is too long."""
     asked_to_tighten = False
 
     def reads(reply: Reply) -> None:

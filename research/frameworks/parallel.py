@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
+
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.agent.work import ANSWER, Call, Loop, Span, Work, work_of
 from research.citations import cited
 from research.errors import LimitReached, ProviderError
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.plugins import Range, framework
 from research.text import clip
 from research.types import Answer
 
 
-@framework("Parallel sampling", inner="branch", when="The answer must be reliable, and may cost several times as much.")
+def _context_of(branch: str) -> str:
+    """Return the strategy that a branch requires; empty: the recipe's."""
+    entry = framework.get(branch)
+    return entry.default_context if entry.writes_report else ""
+
+
+def _work(options: Mapping[str, Any]) -> Work:
+    n, branch = options["n"], framework.get(options["branch"])
+    inner = work_of(branch, branch.filled({"rounds": options["rounds"]}))
+    context = _context_of(branch.id)
+    each = [part for part in inner if isinstance(part, Loop)]
+    return [
+        *(replace(part, agents=Span(n, n), context=context) for part in each),
+        Call(purpose="synthesise", reads=Span(n * 10, n * 2 * ANSWER.high)),
+    ]
+
+
+@framework(
+    "Parallel sampling",
+    when="The answer must be reliable, and may cost several times as much.",
+    note="applies inside each run; runs of IterResearch always use the evolving report",
+    purposes={"synthesise": "writer"},
+    work=_work,
+    forkable=False,
+)
 def parallel(
     run: Run,
     *,
@@ -28,27 +57,30 @@ def parallel(
 ) -> Steps[Answer]:
     """Several independent runs on one budget; one call reads only their reports and answers and decides.  For reliability.
 
-    Agreement is a hint, not a vote; runs that fail are dropped and counted.  When the budget leaves no synthesis, the
-    first answer with a source stands.
+    Agreement is a hint, not a vote; runs that fail are dropped and counted.  When the budget allows no synthesis, the
+    first answer that cites a source is returned.
     Source: the Research-Synthesis mode of Tongyi DeepResearch (arXiv:2510.24701).
     """
-    context = "evolving" if branch == "iter_research" else run.recipe.context
-    # Nobody could answer several runs that ask at once.
+    context = _context_of(branch) or run.recipe.context
+    # The user could not answer several runs at once.
     options = {"rounds": rounds, "ask": False} if branch == "tool_rounds" else {"rounds": rounds}
     children = [
         run.child(
-            f"run-{number}", framework=branch, context=context, framework_options=options,
+            f"run-{number}",
+            framework=branch,
+            context=context,
+            framework_options=options,
             context_options=run.recipe.context_options if context == run.recipe.context else {},
             temperature=spread * (number - 1) / (n - 1) if spread else run.recipe.temperature,
         )
         for number in range(1, n + 1)
-    ]  # fmt: skip
+    ]
     answers = yield from run.together([_branch(run, child) for child in children], concurrency)
     good = [(child, answer) for child, answer in zip(children, answers, strict=True) if answer is not None]
     if not good:
         return Answer(run.known(), "failed")
     candidates = "\n\n".join(
-        f'<candidate n="{number}" outcome="{answer.outcome}">\n{_shown(child, answer, sees, k)}\n</candidate>'
+        f'<candidate n="{number}" outcome="{answer.outcome}">\n{_excerpt(child, answer, sees, k)}\n</candidate>'
         for number, (child, answer) in enumerate(good, 1)
     )
     brief = run.brief(
@@ -66,11 +98,11 @@ def _branch(run: Run, child: Run) -> Steps[Answer | None]:
     try:
         return (yield from run.delegate(child))
     except ProviderError:
-        return None  # counted by the caller; the others go on
+        return None  # the caller counts it; the other runs continue
 
 
-def _shown(child: Run, answer: Answer, sees: str, k: int) -> str:
-    """A run as the synthesis sees it: never the whole trajectory."""
+def _excerpt(child: Run, answer: Answer, sees: str, k: int) -> str:
+    """Return what the synthesis sees of a run: its last steps or its report, and its answer."""
     if sees == "last-k":
         steps = [
             f"{call.name} {call.arguments}\n{clip(seen.text, 1000)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.plugins import Range, framework
 from research.types import Answer
 
 

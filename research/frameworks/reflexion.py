@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-import msgspec
-
+from research import defaults
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.citations import check, cited
 from research.errors import ConfigError, LimitReached, ProviderError
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.plugins import Range, framework
 from research.text import clip, tokens
 from research.types import Answer
 
-KEPT = 3
-"""Reflections that are remembered: the last three, as in the paper."""
+REFLECTIONS = 3
+"""Number of latest reflections that an attempt sees, as in the paper."""
 TRAJECTORY = 12_000
-"""Characters of a failed trial that the reflection is written from."""
+"""Characters of a failed attempt that the reflection is based on."""
+
+
+def _work(options: Mapping[str, Any]) -> Work:
+    trials = options["trials"]
+    judged = Span(1, trials) if options["evaluator"] == "self" else Span(0, 0)
+    reflected = Span(0, trials - 1) if options["memory"] in ("reflexion", "both") else Span(0, 0)
+    return [
+        Loop(rounds=options["rounds"], agents=Span(1, trials), notes=3 * ANSWER.high),
+        Call(purpose="evaluate", count=judged, reads=Span(50, 4_000)),
+        Call(purpose="reflect", count=reflected, reads=Span(50, 4_000)),
+    ]
 
 
 @framework(
-    "Reflexion", inner="react", when="A failed try can be told from a good one, and there is budget to try again."
+    "Reflexion",
+    when="A failed try can be told from a good one, and there is budget to try again.",
+    note="applies inside each trial",
+    purposes={"evaluate": "critic", "reflect": "critic"},
+    work=_work,
+    forkable=False,
 )
 def reflexion(
     run: Run,
@@ -38,64 +56,68 @@ def reflexion(
     """A ReAct attempt, a verdict, a verbal reflection, and another attempt that has read it.  Where retries are allowed.
 
     Source: Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning" (arXiv:2303.11366).
-    Deliberate change: when no verdict or reflection is to be had, the last attempt's answer stands.
+    Deliberate change: when a verdict or reflection fails, the last attempt's answer is returned.
     """
     if evaluator == "gold" and not gold.strip():
         raise ConfigError("framework.evaluator=gold needs the right answer: framework.gold=TEXT")
     reflections: tuple[str, ...] = ()
     for number in range(1, trials + 1):
-        trial = run.child(f"trial-{number}", framework="react", framework_options={"rounds": rounds})
-        trial.transcript = msgspec.structs.replace(trial.transcript, reflections=reflections)
+        trial = run.child(
+            f"trial-{number}",
+            framework=defaults.FRAMEWORK,
+            framework_options={"rounds": rounds},
+            reflections=reflections,
+        )
         answer = yield from run.delegate(trial)
         try:
             problem = yield from _judge(run, answer, evaluator, gold)
             if not problem or number == trials:
                 break
-            told = yield from _reflect(run, trial, problem, memory)
+            notes = yield from _reflect(run, trial, problem, memory)
         except (LimitReached, ProviderError):
             break
-        reflections = tuple(told) if memory == "last_trial" else (*reflections, *told)[-KEPT:]
+        reflections = tuple(notes) if memory == "last_trial" else (*reflections, *notes)[-REFLECTIONS:]
     return answer
 
 
 def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:
-    """What the next attempt is told of this one."""
-    told = []
+    """Return what the next attempt sees of this one."""
+    notes = []
     if memory in ("last_trial", "both"):
-        told.append(clip(_trajectory(trial), TRAJECTORY // 4))
+        notes.append(clip(_trajectory(trial), TRAJECTORY // 4))
     if memory in ("reflexion", "both"):
         brief = run.brief("reflect", question=run.question, trajectory=_trajectory(trial), problem=problem)
         reply = yield from run.ask("reflect", messages=brief, tools=())
-        told.append(reply.answer)
-    return told
+        notes.append(reply.answer)
+    return notes
 
 
 def _judge(run: Run, answer: Answer, evaluator: str, gold: str) -> Steps[str]:
-    """What is wrong with an attempt; empty when it will do."""
+    """Return what is wrong with an attempt; empty if it is good."""
     if evaluator == "gold":
         wanted, given = (f" {' '.join(tokens(text))} " for text in (gold, answer.text))
         return "" if wanted.strip() and wanted in given else "The answer is not the right one."
     if evaluator == "heuristic":
         return _problem(run, answer)
-    quotes = "\n".join(f"[{source.n}] {source.title}: {source.quote}" for source in run.shared.ledger.sources)
+    quotes = "\n".join(f"[{source.n}] {source.title}: {source.quote}" for source in run.context.ledger.sources)
     brief = run.brief("evaluate", question=run.question, answer=answer.text, evidence=clip(quotes, TRAJECTORY))
     reply = yield from run.ask("evaluate", messages=brief, tools=())
     return "" if reply.answer.strip().lower().startswith(("pass", "通过")) else reply.answer
 
 
 def _problem(run: Run, answer: Answer) -> str:
-    """What code alone can see: an early end, no evidence, citations that do not hold."""
+    """Return what code can find wrong: an early end, no sources, unsupported citations; empty if nothing."""
     if answer.outcome != "answered":
         return f"The attempt ended by its limit: {answer.outcome}."
-    sources = run.shared.ledger.sources
+    sources = run.context.ledger.sources
     if not set(cited(answer.text)) & {source.n for source in sources}:
         return "The answer cites no source that was seen."
-    bad = [c.claim for c in check(answer.text, sources, run.computed) if c.status in ("unsupported", "dead")]
+    bad = [c.claim for c in check(answer.text, sources, run.context.computed) if c.status in ("unsupported", "dead")]
     return f"Not supported by the source it cites: {bad[0]}" if bad else ""
 
 
 def _trajectory(trial: Run) -> str:
-    """The attempt in words, its end kept when it is too long."""
+    """Return the attempt as text; if it is too long, its end."""
     lines = []
     for interaction in trial.transcript.interactions:
         lines.append(f"Thought: {interaction.reply.thinking}")

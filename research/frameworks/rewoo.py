@@ -9,14 +9,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from research import prompts
+from research.agent import prompts
+from research.agent.context import Steps
+from research.agent.parsing import PlanStep, read_plan
+from research.agent.parsing.calls import offered
+from research.agent.run import Run
+from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.errors import FormatError, ProviderError
-from research.parsing import PlanStep, read_plan
-from research.parsing.calls import offered
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.plugins import Range, framework
 from research.text import clip
-from research.transcript import Interaction
 from research.types import Answer, Reply, ToolCall, ToolSpec
 
 LLM = ToolSpec(
@@ -26,7 +27,24 @@ LLM = ToolSpec(
 )
 
 
-@framework("ReWOO", loop=False, when="The plan is known: what to look up does not depend on what is found first.")
+def _work(options: Mapping[str, Any]) -> Work:
+    return [
+        Call(purpose="plan", reads=Span(0, 1_000)),
+        Call(purpose="worker", count=Span(0, 5), reads=Span(0, ANSWER.high)),
+        Loop(rounds=1, purpose="solve", least=1, forced=0, earlier=Span(1, 12)),
+    ]
+
+
+@framework(
+    "ReWOO",
+    when="The plan is known: what to look up does not depend on what is found first.",
+    note="shapes the evidence that the solver sees",
+    refuses={"evolving": "ReWOO has no rounds between which a report could evolve"},
+    purposes={"plan": "planner", "worker": "researcher", "solve": "writer"},
+    steps=("plan", "solve"),
+    work=_work,
+    forkable=False,
+)
 def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers at once."] = 5) -> Steps[Answer]:
     """One call plans all steps, tools gather the evidence, one call solves.  Cheap where the plan can be known ahead.
 
@@ -52,14 +70,14 @@ def rewoo(run: Run, *, concurrency: Annotated[int, Range(1, 16), "Model workers 
         answers = yield from run.together([_worker(run, step) for step in asked], concurrency)
         for step, answer in zip(asked, answers, strict=True):
             evidence[step.id] = answer
-            run.transcript = run.transcript.add(Interaction(Reply(text=f"#{step.id} = LLM[…]"), hint=answer))
+            run.add_round(Reply(text=f"#{step.id} = LLM[…]"), hint=answer)
     plan = "\n".join(f"Plan: {step.why}\n#{step.id} = {step.tool}[{step.input}]" for step in steps)
     reply = yield from run.ask("solve", extra=prompts.text("rewoo_solve", run.language, plan=plan), tools=())
     return Answer(reply.answer)
 
 
 def _steps(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[PlanStep, ...]:
-    """The plan in a reply.  Raises `FormatError`: nothing runs before the whole plan is sound."""
+    """Return the plan in a reply.  Raises `FormatError` if any step is invalid."""
     reading = read_plan(reply.answer, offered(tools))
     if reading.kind != "plan":
         raise FormatError(reading.message)
@@ -67,23 +85,23 @@ def _steps(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[PlanStep, ...]:
 
 
 def _waves(steps: Sequence[PlanStep]) -> Iterator[list[PlanStep]]:
-    """Steps in groups that need nothing of each other; references only point backwards, so this ends."""
+    """Yield groups of independent steps; references only point backwards, so this ends."""
     done: set[str] = set()
-    left = list(steps)
-    while left:
-        wave = [step for step in left if done >= set(step.deps)]
+    remaining = list(steps)
+    while remaining:
+        wave = [step for step in remaining if done >= set(step.deps)]
         yield wave
         done |= {step.id for step in wave}
-        left = [step for step in left if step not in wave]
+        remaining = [step for step in remaining if step not in wave]
 
 
 def _filled(text: str, evidence: Mapping[str, str]) -> str:
-    """The input with the evidence it names; `#E1` is not the beginning of `#E10`."""
+    """Return the input with its references replaced by evidence; `#E1` does not match in `#E10`."""
     return re.sub(r"#(E\d+)", lambda match: evidence.get(match.group(1), match.group()), text)
 
 
 def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
-    """A step as a call: its input is a JSON object, or the tool's first argument."""
+    """Return a step as a call; its input is a JSON object, or the tool's first argument."""
     schema = next(tool for tool in run.tools if tool.name == step.tool).parameters
     names: list[str] = schema.get("required", []) or list(schema["properties"])
     arguments: dict[str, Any] = {names[0]: step.input} if names else {}
@@ -91,7 +109,7 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
         given = json.loads(step.input)
         arguments = given if isinstance(given, dict) else arguments
     except json.JSONDecodeError:
-        pass  # plain words, as in the paper
+        pass  # plain text, as in the paper
     if "url" in names and (found := re.search(r"<(\S+://\S+?)>|(\S+://\S+)", str(arguments.get("url", "")))):
         arguments["url"] = found.group(1) or found.group(2)
     if "query" in names:
@@ -102,7 +120,7 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
 
 
 def _worker(run: Run, step: PlanStep) -> Steps[str]:
-    """The evidence of an `LLM[...]` step; that there is none is evidence too."""
+    """Return the evidence of an `LLM[...]` step; if the model fails, a note that there is none."""
     worker = run.child(step.id.lower())
     try:
         reply = yield from worker.ask("worker", messages=worker.brief("worker", task=step.input), tools=())

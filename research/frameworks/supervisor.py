@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from research import prompts
+from research.agent import prompts
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.agent.toolbox import Local
+from research.agent.work import ANSWER, Loop, Span, Work
 from research.errors import FormatError, LimitReached, ProviderError, ToolError
-from research.registry import Range, framework
-from research.run import Run, Steps
-from research.toolbox import Local
+from research.plugins import Range, framework
 from research.types import Answer, Outcome, Reply, ToolSpec
 
 
@@ -73,12 +76,32 @@ class FinishReport(BaseModel):
     """Say that the report is complete."""
 
 
+SECTIONS = 10
+"""Most sections that the estimate expects."""
 _END = {"en": "Conclusion", "zh": "结论"}
 M = TypeVar("M", bound=BaseModel)
 Framing = TypeVar("Framing", Introduction, Conclusion)
 
 
-@framework("Supervisor", inner="react", when="A report of several sections that can be researched side by side.")
+def _work(options: Mapping[str, Any]) -> Work:
+    planning, written = options["planning"], SECTIONS * ANSWER.high
+    return [
+        Loop(rounds=planning, purpose="outline", least=1, forced=0),
+        Loop(rounds=options["rounds"], purpose="research", agents=Span(1, SECTIONS), forced=0),
+        Loop(rounds=1, purpose="introduce", least=1, forced=0, earlier=Span(0, planning), notes=written),
+        Loop(rounds=1, purpose="finish", least=1, forced=0, earlier=Span(1, planning + 1), notes=written),
+    ]
+
+
+@framework(
+    "Supervisor",
+    when="A report of several sections that can be researched side by side.",
+    note="applies to the supervisor and inside each researcher",
+    purposes={"outline": "planner", "research": "researcher", "introduce": "writer", "finish": "writer"},
+    steps=("outline", "research"),
+    work=_work,
+    forkable=False,
+)
 def supervisor(
     run: Run,
     *,
@@ -90,14 +113,16 @@ def supervisor(
 ) -> Steps[Answer]:
     """A supervisor plans sections, isolated researchers write them in parallel, code assembles the report.  For long reports.
 
-    A researcher that fails leaves a marked gap; the report still comes, without the frame when that fails.
+    A failed researcher leaves a marked gap in the report; introduction and conclusion are left out if they fail.
     Source: Open Deep Research, legacy multi-agent graph.  Deliberate changes: rounds are capped, FinishResearch counts
-    wherever it stands, an unknown tool is an observation, and errors do not end the report.
+    anywhere among the calls, an unknown tool is an observation, and errors do not end the report.
     """
     models: list[type[BaseModel]] = [Sections, *([Question] if ask else []), Introduction, Conclusion, FinishReport]
-    run.tools = (*(tool for tool in run.tools if tool.name == "search"), *map(_spec, models))
+    run.offer([*(tool for tool in run.tools if tool.name == "search"), *map(_spec, models)])
     scopes = yield from _outline(run, planning)
-    researchers = [run.child(f"researcher-{number}") for number in range(1, len(scopes) + 1)]
+    tools = [_spec(Section), _spec(FinishResearch)]
+    numbers = range(1, len(scopes) + 1)
+    researchers = [run.child(f"researcher-{number}", prompt="researcher", tools=tools) for number in numbers]
     sections = yield from run.together(
         [
             run.delegate(child, _research(child, scope, rounds, queries))
@@ -121,7 +146,7 @@ def supervisor(
 
 
 def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
-    """The sections; before that the supervisor may search, or ask the user.  One for the question if it names none."""
+    """Return the sections, after the supervisor has searched or asked the user; by default one for the question."""
     first = [tool for tool in run.tools if tool.name in ("search", "Sections", "Question")]
     try:
         for left in reversed(range(planning)):
@@ -137,8 +162,8 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
             if sections := _first(reply, Sections):
                 return sections.sections
             if asked := _first(reply, Question):
-                told = yield from run.ask_user(Reply(text=asked.question, answer=asked.question))
-                run.question = f"{run.question}\n{told}"
+                reply_of_user = yield from run.ask_user(Reply(text=asked.question, answer=asked.question))
+                run.rephrase(f"{run.question}\n{reply_of_user}")
     except LimitReached as limit:
         if limit.limit not in ("failed", "loop"):
             raise
@@ -146,17 +171,17 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
 
 
 def _title(run: Run) -> str:
-    """What stands over the report when nobody gave it a better title."""
+    """Return the default title of the report."""
     return run.question.splitlines()[0]
 
 
 def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answer]:
-    """One section, written by a researcher that sees only its own messages; a marked gap when there is none."""
-    child.prompt = "researcher"
-    child.question = prompts.text(
-        "research_task", child.language, section=scope.name, description=scope.description, queries=str(queries)
+    """Return one section by a researcher that sees only its own messages; if it fails, a marked gap."""
+    child.rephrase(
+        prompts.text(
+            "research_task", child.language, section=scope.name, description=scope.description, queries=str(queries)
+        )
     )
-    child.tools = (*child.tools, _spec(Section), _spec(FinishResearch))
     outcome: Outcome = "rounds"
     reason = "-"
     try:
@@ -179,15 +204,15 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
 
 
 def _section(name: str, content: str) -> Answer:
-    """A section under its own heading, whatever heading the researcher wrote."""
+    """Return a section under its own heading, which replaces any heading the researcher wrote."""
     bare = re.sub(r"^#+ .*\n+", "", content.strip())
     return Answer(f"## {name}\n\n{bare}")
 
 
 def _frame(run: Run, purpose: str, done: str, heading: str, model: type[Framing], *also: type[BaseModel]) -> Steps[str]:
-    """The introduction or the conclusion, under `heading` if it comes in plain words; empty when it does not come.
+    """Return the introduction or the conclusion, under `heading` if the reply is plain text; empty if the model fails.
 
-    Raises `LimitReached` for a spent budget.
+    Raises `LimitReached` when the budget is spent.
     """
     models = (model, *also)
     extra = f"{done}\n\n{prompts.text(f'{purpose}_task', run.language)}"
@@ -226,11 +251,11 @@ def _first(reply: Reply, model: type[M]) -> M | None:
 
 
 def _own(*models: type[BaseModel]) -> dict[str, Local]:
-    """The framework's own tools: what they take is read from the reply, so that nothing is left but to check it."""
-    return {model.__name__: partial(_taken, model) for model in models}
+    """Return the framework's own tools, which only validate their arguments; `_first` reads them from the reply."""
+    return {model.__name__: partial(_validated, model) for model in models}
 
 
-def _taken(model: type[BaseModel], arguments: dict[str, Any]) -> str:
+def _validated(model: type[BaseModel], arguments: dict[str, Any]) -> str:
     try:
         model.model_validate(arguments)
     except ValidationError as error:

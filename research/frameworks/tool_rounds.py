@@ -1,17 +1,24 @@
-"""Native multi-round tool calling, as three systems describe it, in one framework with options."""
+"""Native multi-round tool calling: one framework whose options cover three published systems."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from research.registry import Range, framework
-from research.run import Run, Steps
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.agent.work import Loop, Work
+from research.plugins import Range, framework
 from research.text import numbers
 from research.types import Answer, Reply, ToolSpec
 
 
-@framework("Tool rounds", when="The model calls tools well by itself, and may ask you for what is missing.")
+def _work(options: Mapping[str, Any]) -> Work:
+    return [Loop(rounds=options["rounds"], largest=3 * options["max_tokens"])]
+
+
+@framework("Tool rounds", when="The model calls tools well by itself, and may ask you for what is missing.", work=_work)
 def tool_rounds(
     run: Run,
     *,
@@ -28,7 +35,7 @@ def tool_rounds(
 
     Sources: Agentica's multi-round agent (`rounds=10`, stop at 3 x max_tokens, reasoning kept); sequential tool rounds
     for Claude (`rounds=2, fail_fast=True`: tools in every middle call, none in the last); ToolAgentBase (clarify or act).
-    Deliberate changes: the forced last answer is really asked for, and the calls of a round run in parallel.
+    Deliberate changes: the forced last answer is a request of its own, and the calls of a round run in parallel.
     """
     limit = min(rounds, 2 + 2 * _complexity(run.question)) if adaptive else rounds
     while run.transcript.length < limit:
@@ -47,10 +54,9 @@ def tool_rounds(
 
 
 def asks_user(reply: Reply) -> bool:
-    """Whether a reply without calls asks the user for something, rather than answering.
+    """Return whether a reply without calls asks the user for something instead of answering.
 
-    It must end in a question or plead for information, and must not be a long or cited answer in which a rhetorical
-    question occurs, nor end in the offer to do more.
+    It must end with a question or request information.  Long or cited answers do not count, nor do offers to do more.
     """
     text = reply.answer.strip()
     if len(text) > 600 or re.search(r"\[\d+\]", text):
@@ -73,7 +79,7 @@ _PLEA = re.compile(
 
 
 def _complexity(question: str) -> int:
-    """A rough count of what has to be looked up: clauses, names and years."""
+    """Return a rough count of what has to be looked up: clauses, and numbers such as years."""
     clauses = len(re.findall(r"[,;，；、]|\b(?:and|or|than|versus|vs|compared)\b|和|与|比", question))
     return 1 + clauses + len(set(numbers(question)))
 

@@ -1,4 +1,3 @@
-"""The Model Context Protocol, both ways: tools of other people's servers for our runs, and our runs as tools for others.
+"""The client of the Model Context Protocol (https://modelcontextprotocol.io/specification): servers' tools for our runs.
 
-Specification: https://modelcontextprotocol.io/specification
-"""
+May import `agent.prompts`, `sandbox`, `web`, `_util`, `types`, `text` and `errors`."""

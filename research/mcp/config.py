@@ -1,8 +1,8 @@
-"""`mcp.json`: which MCP servers there are, and how each is reached.
+"""`mcp.json`: the MCP servers and how to connect to each.
 
-The file is the one that other MCP clients read: `{"mcpServers": {"NAME": {"command", "args", "env"}}}` for a program
-that speaks over its standard streams, `{"url", "headers"}` for one that speaks HTTP.  Nothing else can name a command:
-no page, no argument and no model.  `${NAME}` stands for a variable of the environment, so that keys need not be here.
+The format is that of other MCP clients: `{"mcpServers": {"NAME": {"command", "args", "env"}}}` for a program that
+communicates over its standard streams, `{"url", "headers"}` for HTTP.  Only this file can name a command: no page, no
+argument and no model can.  `${NAME}` is replaced by an environment variable, so that the file need not contain keys.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ import msgspec
 from msgspec import Meta, Struct
 from pydantic import SecretStr
 
-from research import decoding
+from research._util import decoding
+from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ConfigError
-from research.redaction import disguises, hide_in_logs
 
 FILE = "mcp.json"
 
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,30}(?<!_)")
-"""So that the first `__` of `server__tool` is always the seam."""
+"""Excludes `__`, so that the first `__` of `server__tool` is always the separator."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, token
 _ACCEPTED = (
     '{"command": "…", "args": ["…"], "env": {"NAME": "…"}} or {"url": "https://…", "headers": {"NAME": "…"}}, '
-    'each with "type" ("stdio" or "http") and "timeout_s" (seconds of one call, up to 600) if you like'
+    'each with optional "type" ("stdio" or "http") and "timeout_s" (seconds of one call, up to 600)'
 )
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
-    """One server as the file writes it, variables not yet filled in: nothing in `how` is secret unless the file is."""
+    """One server as in the file, before variables are substituted: `address` has no secret but what the file contains."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -48,19 +48,19 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that one call may take."""
 
     @property
-    def how(self) -> str:
-        """The exact command line, or the url without user, query and fragment, which may hold a key."""
+    def address(self) -> str:
+        """Return the exact command line, or the url without user, query and fragment, which may contain a key."""
         if self.command:
             return shlex.join((self.command, *self.args))
         return re.sub(r"(?<=//)[^/]*@", "", re.split(r"[?#]", self.url)[0])
 
 
-class Mask:
-    """Makes secrets unreadable in a text, also as servers echo them (see `disguises`)."""
+class Redactor:
+    """Replaces secrets in a text, also in the encoded forms that servers echo (see `key_pattern`)."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # The longest first: a secret may be the beginning of another one.
-        self._patterns = [disguises(secret) for secret in sorted(set(secrets), key=len, reverse=True)]
+        # The longest first: one secret may be the beginning of another.
+        self._patterns = [key_pattern(secret) for secret in sorted(set(secrets), key=len, reverse=True)]
 
     def __call__(self, text: str) -> str:
         for pattern in self._patterns:
@@ -68,7 +68,7 @@ class Mask:
         return text
 
     def inside(self, value: Any) -> Any:
-        """A JSON value with every text in it masked."""
+        """Return a JSON value with every text in it redacted."""
         match value:
             case str():
                 return self(value)
@@ -80,24 +80,24 @@ class Mask:
 
 
 class Launch(Struct, frozen=True):
-    """What it takes to reach a server, variables filled in."""
+    """How to start or connect to a server, with all variables substituted."""
 
     command: tuple[SecretStr, ...]
-    """Empty for a server that speaks HTTP."""
+    """Empty for a server reached over HTTP."""
     env: Mapping[str, SecretStr]
     url: SecretStr
     headers: Mapping[str, SecretStr]
-    mask: Mask
-    """For every text that comes from this server or from trying to reach it."""
+    redact: Redactor
+    """To be applied to every text from this server, and to errors from connecting to it."""
 
 
 def read(path: Path) -> dict[str, Server]:
-    """The servers of the file, by name; none when there is no file.
+    """Return the servers of the file by name; empty when the file does not exist.
 
-    Raises `ConfigError` that names the file, the server and what is accepted.
+    Raises `ConfigError` with the file, the server and the accepted form.
     """
     try:
-        content = json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_once)
+        content = json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_unique_keys)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
@@ -108,10 +108,10 @@ def read(path: Path) -> dict[str, Server]:
 
 
 def launch(path: Path, name: str, server: Server, environment: Mapping[str, str]) -> Launch:
-    """Fill the variables in.  Raises `ConfigError` that names the server and the variable, never a value."""
+    """Substitute the variables of a server.  Raises `ConfigError` with the server and the variable, never a value."""
     used: list[str] = []
 
-    def filled(text: str, where: str) -> str:
+    def substituted(text: str, where: str) -> str:
         def value(match: re.Match[str]) -> str:
             if match[1] not in environment:
                 raise ConfigError(f"{path}: server {name!r}, {where}: the environment has no variable {match[1]}")
@@ -119,46 +119,50 @@ def launch(path: Path, name: str, server: Server, environment: Mapping[str, str]
             return environment[match[1]]
 
         if "${" in _VARIABLE.sub("", text):
-            raise ConfigError(f"{path}: server {name!r}, {where}: a variable is written ${{NAME}}, nothing else")
+            raise ConfigError(
+                f"{path}: server {name!r}, {where}: write a variable as ${{NAME}}; other forms are not known"
+            )
         result = _VARIABLE.sub(value, text)
         if "\0" in result or any("\ud800" <= character <= "\udfff" for character in result):
-            raise ConfigError(f"{path}: server {name!r}, {where}: text without NUL and half characters is accepted")
+            raise ConfigError(f"{path}: server {name!r}, {where}: remove NUL characters and lone surrogates")
         return result
 
-    command = (filled(server.command, "command"), *(filled(word, "args") for word in server.args))
-    env = {key: filled(value, f"env {key}") for key, value in server.env.items()}
-    url = filled(server.url, "url")
-    headers = {key: filled(value, f"header {key}") for key, value in server.headers.items()}
+    command = (substituted(server.command, "command"), *(substituted(word, "args") for word in server.args))
+    env = {key: substituted(value, f"env {key}") for key, value in server.env.items()}
+    url = substituted(server.url, "url")
+    headers = {key: substituted(value, f"header {key}") for key, value in server.headers.items()}
     for key, value in headers.items():
         if not _HEADER.fullmatch(key) or not value.isascii() or not value.isprintable():
-            raise ConfigError(f"{path}: server {name!r}, header {key!r}: one line of plain ASCII is accepted")
-    asked = [value for part in re.split(r"[?#]", url)[1:] for value in (part, *(each for _, each in parse_qsl(part)))]
+            raise ConfigError(f"{path}: server {name!r}, header {key!r}: write its value as one line of plain ASCII")
+    in_query = [
+        value for part in re.split(r"[?#]", url)[1:] for value in (part, *(each for _, each in parse_qsl(part)))
+    ]
     written = [
         *env.values(),
         *headers.values(),
         *(word for value in headers.values() for word in value.split()),
-        *asked,
+        *in_query,
     ]
     user = re.search(r"(?<=//)[^/?#]*(?=@)", url)  # refused later, with the url in the message
-    if user:
+    if user:  # its password must be hidden in that message
         used += [unquote(user[0]).rpartition(":")[2], user[0].rpartition(":")[2]]
-    # A path is no secret, and tools need paths back as they are.
+    # A path is not a secret, and tools need unchanged paths in results.
     secrets = {value for value in (*used, *(each for each in written if len(each) >= 8)) if not _is_path(value)}
     for secret in secrets:
-        hide_in_logs(secret)
+        redact_in_logs(secret)
     return Launch(
         tuple(map(SecretStr, command)) if server.command else (),
         {key: SecretStr(value) for key, value in env.items()},
         SecretStr(url),
         {key: SecretStr(value) for key, value in headers.items()},
-        Mask(secrets),
+        Redactor(secrets),
     )
 
 
 def _server(path: Path, name: str, entry: Any) -> Server:
     where = f"{path}: server {name!r}"
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{where}: a name is 1 to 31 letters, digits, - and single _, and does not end with _")
+        raise ConfigError(f"{where}: a name has 1 to 31 letters, digits, - and single _, and does not end with _")
     try:
         server = decoding.convert(entry, Server)
     except msgspec.ValidationError as error:
@@ -170,26 +174,26 @@ def _server(path: Path, name: str, entry: Any) -> Server:
         or (server.url and (server.args or server.env))
         or (server.command and server.headers)
     ):
-        raise ConfigError(f"{where}: either a command or a url, each with its own keys; accepted: {_ACCEPTED}")
+        raise ConfigError(f"{where}: give either a command or a url, each with its own keys; accepted: {_ACCEPTED}")
     for key in server.env:
         if not key or "=" in key or "\0" in key:
-            raise ConfigError(f"{where}: env {key!r} is not the name of a variable")
+            raise ConfigError(f"{where}: env {key!r} is not a valid name of a variable")
     return server
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys come once: of two servers of one name, which would be meant?"""
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict.  Raises `ValueError` for a repeated key, such as two servers of one name."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
-        raise ValueError(f"the key {twice!r} comes twice in one object")
+        raise ValueError(f"the key {twice!r} appears twice in one object")
     return found
 
 
 def _is_path(text: str) -> bool:
-    """Whether it is an absolute path here: of what is there, or of something in a folder that is there."""
+    """Return whether the text is an absolute path on this machine that exists, or whose folder exists."""
     path = Path(text)
     try:
         return path.is_absolute() and (path.exists() or (len(path.parts) > 2 and path.parent.exists()))
-    except OSError:  # too long for one
+    except OSError:  # too long for a path
         return False

@@ -1,7 +1,7 @@
-"""One MCP server at the other end: started or reached on first use, kept, taken up again after it broke.
+"""The connection to one MCP server: opened at the first use, kept open, and reopened after it is lost.
 
-The protocol is asynchronous; its coroutines live in one event loop in a thread of its own (`portal`), and what is here
-waits for them.  A session is one task there: the transport is entered and left by the same task.
+The protocol is asynchronous: its coroutines run in one event loop in a thread of its own (`portal`), and the methods
+here wait for them.  A session is one task of that loop, because the same task must enter and exit the transport.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import anyio
 
-from research import cancel
+from research._util import cancel
 from research.errors import ConfigError, Stopped, ToolError
-from research.mcp.config import Launch, Mask, Server
+from research.mcp.config import Launch, Redactor, Server
 from research.mcp.schemas import clean
 from research.text import clip
 
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
     from research.mcp.network import AsyncVettedNetwork
 
 VERSION = "0.1"
-"""Ours, as servers are told it."""
+"""The version of this client, which is sent to servers."""
 HANDSHAKE_S = 20.0
-"""Seconds for the answer to one request of the handshake."""
+"""Seconds that each request of the handshake may take."""
 START_S = 60.0
-"""Seconds until a server is ready: one that installs itself first needs a while."""
+"""Seconds that a server may take to start: some install themselves first."""
 CLOSE_S = 8.0
-"""Seconds for a server to end: it is asked, then told, then killed."""
+"""Seconds that a server may take to end; the library closes its input, then terminates it, then kills it."""
 STARTS = 5
 STARTS_WITHIN_S = 60.0
-"""A server is started at most so often in so many seconds: one that dies at once is not started for ever."""
-LISTED = 256
-"""Tools of one server that are looked at."""
+"""A server is started at most `STARTS` times in this many seconds, in case it always fails at once."""
+MAX_TOOLS = 256
+"""Tools read from one server's list."""
 
-_TAIL = 2_000
-"""Bytes of a server's error output that are kept."""
+_STDERR_BYTES = 2_000
+"""Bytes kept from the end of a server's error output."""
 
 T = TypeVar("T")
 
 
 class Connection:
-    """The way to one server.  Safe for threads; calls run side by side."""
+    """The connection to one server.  Safe for threads; calls run concurrently."""
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class Connection:
     ) -> None:
         self.name = name
         self.server = server
-        self.mask = Mask()
-        """For what the server says; its secrets are known once it has been started."""
+        self.redact = Redactor()
+        """To be applied to the server's texts; it knows the secrets once the server has been started."""
         self._launch = launch
         self._portal = portal
         self._folder = folder
@@ -79,65 +79,68 @@ class Connection:
         self._closed = False
 
     def tools(self) -> list[Tool]:
-        """What the server offers now.  Raises `ToolError` that says what is wrong, `ConfigError` for its entry."""
-        return self._within(_list, HANDSHAKE_S * 2)
+        """Return the tools that the server offers now.  Raises `ToolError` when the server cannot be used."""
+        return self._request(_list, HANDSHAKE_S * 2)
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Call a tool.  Raises `ToolError` when there is no result: too slow, broken off, refused.
+        """Call a tool.  Raises `ToolError` when the call times out, is refused, or loses its connection.
 
-        A call that broke off is not repeated by itself, because it may have had effects.
+        Does not repeat a call that lost its connection, because it may have had effects.
         """
 
         async def request(client: Client) -> CallToolResult:
             from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-            # Not `client.call_tool`: it runs the server's own output schema, patterns and all, in the event loop.
+            # Not `client.call_tool`: it checks the server's output schema, regular expressions included, in the event loop.
             return await client.session.send_request(
                 CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments))),
                 CallToolResult,
                 request_read_timeout_seconds=self.server.timeout_s + 1,
             )
 
-        return self._within(request, self.server.timeout_s, tool)
+        return self._request(request, self.server.timeout_s, tool)
 
     def close(self) -> None:
-        """End the session, and with it the server's process, also while it starts.  It cannot be opened again."""
-        self._closed = True  # not under the lock, which is held while a server starts
+        """End the session and the server's process, even while it starts.  The connection cannot be reopened."""
+        self._closed = True  # without the lock, which another thread holds while a server starts
         session = self._session
         if session is not None:
             session.close()
 
-    def _within(self, request: Callable[[Client], Coroutine[Any, Any, T]], seconds: float, tool: str = "") -> T:
+    def _request(self, request: Callable[[Client], Coroutine[Any, Any, T]], seconds: float, tool: str = "") -> T:
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
         session = self._open()
-        what = f"{session.mask(clean(tool))} of MCP server {self.name}" if tool else f"MCP server {self.name}"
+        what = f"{session.redact(clean(tool))} of MCP server {self.name}" if tool else f"MCP server {self.name}"
 
         async def bounded() -> T:
             with anyio.fail_after(seconds):
                 return await request(session.client)
 
         try:
-            return _wanted(session.portal.start_task_soon(bounded)).result()
+            return _wait_for(session.portal.start_task_soon(bounded)).result()
         except TimeoutError:
             raise ToolError(f"{what} did not answer within {seconds:g} s; try something else") from None
         except MCPError as error:
             if error.code != CONNECTION_CLOSED and error.message != "Session terminated":
-                raise ToolError(f"{what} refuses: {session.said(error)}") from None
-            raise self._lost(session, what, error) from None
-        except ValueError as error:  # pydantic: the answer is not what the protocol says
-            raise ToolError(f"{what} answers in a way that cannot be read: {session.said(error)}") from None
+                raise ToolError(f"{what} refused the request: {session.message(error)}") from None
+            raise self._drop(session, what, error) from None
+        except ValueError as error:  # from pydantic: the answer violates the protocol
+            raise ToolError(f"{what} sent an answer that violates the protocol: {session.message(error)}") from None
         except (CancelledError, RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise self._lost(session, what, error) from None
+            raise self._drop(session, what, error) from None
 
-    def _lost(self, session: _Session, what: str, error: BaseException) -> ToolError:
+    def _drop(self, session: _Session, what: str, error: BaseException) -> ToolError:
+        """Close a session whose connection was lost, and return the error for its caller."""
         with self._lock:
             if self._session is session:
                 self._session = None
         session.close()
         reason = session.reason(error)
-        return ToolError(f"{what} broke off ({reason}); it is started again at the next call, or try something else")
+        return ToolError(
+            f"{what} lost its connection ({reason}); the server is started again at the next call, or try something else"
+        )
 
     def _open(self) -> _Session:
         with self._lock:
@@ -152,7 +155,7 @@ class Connection:
             self._starts.append(now)
             try:
                 launch = self._launch()
-                self.mask = launch.mask
+                self.redact = launch.redact
                 self._session = _Session(self.name, launch, self._portal(), self._folder, self._allow_hosts)
                 self._session.open()
             except ConfigError as error:
@@ -168,15 +171,15 @@ class _Session:
         self, name: str, launch: Launch, portal: BlockingPortal, folder: Path, allow_hosts: tuple[str, ...]
     ) -> None:
         self.portal = portal
-        self.mask = launch.mask
+        self.redact = launch.redact
         self._name = name
         self._launch = launch
         self._folder = folder
         self._allow_hosts = allow_hosts
         self._opened: Future[Client] = Future()
         self._ended: Future[None] = Future()
-        self._leave = anyio.Event()
-        self._errors = _Tail()
+        self._close_requested = anyio.Event()
+        self._errors = _StderrTail()
         self._network: AsyncVettedNetwork | None = None
 
     @property
@@ -188,58 +191,58 @@ class _Session:
         return self._opened.result(0)
 
     def open(self) -> None:
-        """Raises `ToolError` that says why the server cannot be used."""
-        # Its records quote what servers send, which may hold keys; what matters comes back as our errors.
+        """Start the session.  Raises `ToolError` with the reason when the server cannot be used."""
+        # The library logs what servers send, which may contain keys; our own errors report failures.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL + 1)
-        self._ended = self.portal.start_task_soon(self._live)
-        self._ended.add_done_callback(self._tell)
+        self._ended = self.portal.start_task_soon(self._run)
+        self._ended.add_done_callback(self._report_end)
         try:
-            ready = _wanted(self._opened, START_S).done()
+            ready = _wait_for(self._opened, START_S).done()
         except Stopped:
             self._ended.cancel()
             raise
         if not ready:
             self._ended.cancel()
-            raise ToolError(f"MCP server {self._name} was not ready within {START_S:g} s{self._errors_said}")
+            raise ToolError(f"MCP server {self._name} was not ready within {START_S:g} s{self._stderr_note}")
         problem = self._opened.exception()
         if problem is not None:
             raise ToolError(f"MCP server {self._name} cannot be used: {self.reason(problem)}") from None
 
     def close(self) -> None:
-        """Ask the session to end; after `CLOSE_S`, or when it has not begun, it is cancelled."""
+        """Ask the session to end; cancel it after `CLOSE_S`, or at once when it is not yet open."""
         if self._opened.done():
-            # RuntimeError: the loop has ended, and the session with it.  How it ended is of no interest any more.
+            # RuntimeError: the loop has ended, and the session with it.  How it ended no longer matters.
             with contextlib.suppress(RuntimeError, CancelledError, TimeoutError):
-                self.portal.start_task_soon(self._leave.set)
+                self.portal.start_task_soon(self._close_requested.set)
                 self._ended.exception(CLOSE_S)
         self._ended.cancel()
 
-    def said(self, error: BaseException) -> str:
-        """An error's words, on one line, masked and bounded."""
+    def message(self, error: BaseException) -> str:
+        """Return an error's message on one line, redacted and shortened."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        return clip(self.mask(" ".join(str(error).split())), 300) or type(error).__name__
+        return clip(self.redact(" ".join(str(error).split())), 300) or type(error).__name__
 
     def reason(self, error: BaseException) -> str:
-        """Why a session could not be opened or went on no longer, as well as can be known."""
+        """Return the best available explanation of why the session failed, with the end of the server's error output."""
         if self._network is not None and self._network.refusal:
-            return clip(self.mask(self._network.refusal), 300)
+            return clip(self.redact(self._network.refusal), 300)
         if self._ended.done() and not self._ended.cancelled():
             error = self._ended.exception() or error
-        return self.said(error) + self._errors_said
+        return self.message(error) + self._stderr_note
 
     @property
-    def _errors_said(self) -> str:
+    def _stderr_note(self) -> str:
         text = " ".join(self._errors.text().split())
-        return f"; its last words: {clip(self.mask(text)[-500:], 500)}" if text else ""
+        return f"; its error output ends with: {clip(self.redact(text)[-500:], 500)}" if text else ""
 
-    def _tell(self, ended: Future[None]) -> None:
+    def _report_end(self, ended: Future[None]) -> None:
         if not self._opened.done():
             self._opened.set_exception(
                 CancelledError() if ended.cancelled() else ended.exception() or ToolError("it ended at once")
             )
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         from mcp import Client
         from mcp_types import Implementation
 
@@ -253,7 +256,7 @@ class _Session:
                 )
             )
             self._opened.set_result(client)
-            await self._leave.wait()
+            await self._close_requested.wait()
 
     async def _transport(self, stack: contextlib.AsyncExitStack[bool | None]) -> Any:
         if self._launch.command:
@@ -263,7 +266,7 @@ class _Session:
             parameters = StdioServerParameters(
                 command=command,
                 args=args,
-                # On top of PATH, HOME and the like, which is all that the library hands on.
+                # The library passes on PATH, HOME and a few others; these are added to them.
                 env={key: value.get_secret_value() for key, value in self._launch.env.items()},
                 cwd=self._folder,
                 encoding_error_handler="replace",
@@ -271,19 +274,22 @@ class _Session:
             return stdio_client(parameters, errlog=stack.enter_context(self._errors.sink()))
         from mcp.client.streamable_http import streamable_http_client
 
-        from research.fetch import parsed
         from research.mcp.network import AsyncVettedNetwork, http_client
+        from research.web.fetch import parse_url
 
         url = self._launch.url.get_secret_value()
-        parsed(url)
+        parse_url(url)
         self._network = AsyncVettedNetwork(self._allow_hosts)
         headers = {key: value.get_secret_value() for key, value in self._launch.headers.items()}
         http = await stack.enter_async_context(http_client(self._network, headers))
         return streamable_http_client(url, http_client=http)
 
 
-def _wanted(future: Future[T], seconds: float = float("inf")) -> Future[T]:
-    """The future when it is done or the time is over; cancelled, with `Stopped`, when nobody waits for it any more."""
+def _wait_for(future: Future[T], seconds: float = float("inf")) -> Future[T]:
+    """Wait until the future is done or the time is over, and return it.
+
+    Cancels the future and raises `Stopped` when the caller of this thread was cancelled.
+    """
     deadline = time.monotonic() + seconds
     while not future.done() and (left := deadline - time.monotonic()) > 0:
         try:
@@ -291,12 +297,12 @@ def _wanted(future: Future[T], seconds: float = float("inf")) -> Future[T]:
         except Stopped:
             future.cancel()
             raise
-        wait([future], min(left, cancel.ASK_EVERY_S))
+        wait([future], min(left, cancel.CHECK_EVERY_S))
     return future
 
 
-class _Tail:
-    """The end of what a process writes to its error output, however much that is."""
+class _StderrTail:
+    """Reads a process's error output and keeps the last `_STDERR_BYTES` of it."""
 
     def __init__(self) -> None:
         self._kept = b""
@@ -305,7 +311,7 @@ class _Tail:
         return self._kept.decode("utf-8", "replace")
 
     def sink(self) -> TextIO:
-        """A file for the process to write to."""
+        """Return a file that the process can write to, read by a thread of its own."""
         out, into = os.pipe()
         threading.Thread(target=self._drain, args=(out,), name="mcp-stderr", daemon=True).start()
         return os.fdopen(into, "w", encoding="utf-8")
@@ -313,7 +319,7 @@ class _Tail:
     def _drain(self, out: int) -> None:
         with os.fdopen(out, "rb", buffering=0) as pipe:
             while piece := pipe.read(65_536):
-                self._kept = (self._kept + piece)[-_TAIL:]
+                self._kept = (self._kept + piece)[-_STDERR_BYTES:]
 
 
 async def _list(client: Client) -> list[Tool]:
@@ -325,5 +331,5 @@ async def _list(client: Client) -> list[Tool]:
         page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         found += page.tools
         cursor = page.next_cursor
-        if cursor is None or not page.tools or len(found) >= LISTED:
-            return found[:LISTED]
+        if cursor is None or not page.tools or len(found) >= MAX_TOOLS:
+            return found[:MAX_TOOLS]

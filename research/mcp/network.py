@@ -1,4 +1,4 @@
-"""HTTP to an MCP server under the rules that hold for every page: only judged addresses, pinned, and bounded answers."""
+"""HTTP to an MCP server under the same rules as for web pages: only vetted, pinned addresses and answers of bounded size."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import anyio.to_thread
 import httpcore2
 import httpx2
 
-from research.addresses import VettedNetwork
-from research.connections import trusted
+from research._util.connections import ssl_context
 from research.errors import ToolError
+from research.web.network import VettedNetwork
 
 CONNECT_S = 15.0
-LARGEST = 20_000_000
-"""Bytes of one answer."""
+MAX_ANSWER_BYTES = 20_000_000
+"""Maximum bytes of one answer."""
 
 
 class AsyncVettedNetwork(httpcore2.AsyncNetworkBackend):
-    """`VettedNetwork` for an event loop.  Each connection resolves and judges anew: a name that moves gains nothing."""
+    """`VettedNetwork` for an event loop.  Each connection resolves and vets the name again, so DNS rebinding is useless."""
 
     def __init__(self, allow_hosts: Sequence[str]) -> None:
         """Raises `ConfigError` when `allow_hosts` is malformed."""
@@ -27,7 +27,7 @@ class AsyncVettedNetwork(httpcore2.AsyncNetworkBackend):
         self._allow_hosts = allow_hosts
         self._tcp = httpcore2.AnyIOBackend()
         self.refusal = ""
-        """Why the latest connection did not come about, in words: transports tell only that it did not."""
+        """Why the latest connection failed; transports report only that it failed."""
 
     async def connect_tcp(
         self,
@@ -41,11 +41,11 @@ class AsyncVettedNetwork(httpcore2.AsyncNetworkBackend):
         deadline = time.monotonic() + CONNECT_S
         network = VettedNetwork(self._allow_hosts, CONNECT_S)
         try:
-            addresses = await anyio.to_thread.run_sync(network.vetted, host, port, abandon_on_cancel=True)
+            addresses = await anyio.to_thread.run_sync(network.vetted_addresses, host, port, abandon_on_cancel=True)
             for left in range(len(addresses), 0, -1):
                 seconds = max(0.1, deadline - time.monotonic()) / left
                 try:
-                    # The address, not the name, which might mean another address by now.
+                    # The address, not the name, which might resolve to another address by now.
                     return await self._tcp.connect_tcp(addresses[-left], port, seconds, local_address, socket_options)
                 except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                     if left == 1:
@@ -60,25 +60,25 @@ class AsyncVettedNetwork(httpcore2.AsyncNetworkBackend):
 
 
 class VettedTransport(httpx2.AsyncHTTPTransport):
-    """An HTTP transport over an `AsyncVettedNetwork`, without proxies, whose answers are plain and bounded."""
+    """An HTTP transport over an `AsyncVettedNetwork`, without proxies; answers are uncompressed and of bounded size."""
 
     def __init__(self, network: AsyncVettedNetwork) -> None:
         super().__init__()
-        self._pool = httpcore2.AsyncConnectionPool(ssl_context=trusted(), network_backend=network)
+        self._pool = httpcore2.AsyncConnectionPool(ssl_context=ssl_context(), network_backend=network)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # A few packed bytes become a gigabyte; nobody needs them here.
+        # A few compressed bytes can unpack to a gigabyte, and nothing here needs compression.
         request.headers["Accept-Encoding"] = "identity"
         response = await super().handle_async_request(request)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             await response.aclose()
-            raise httpx2.DecodingError("the answer is packed, which was not asked for", request=request)
+            raise httpx2.DecodingError("the answer is compressed, which was not requested", request=request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream)
+        response.stream = _BoundedStream(response.stream)
         return response
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
 
@@ -86,8 +86,8 @@ class _Bounded(httpx2.AsyncByteStream):
         size = 0
         async for piece in self._stream:
             size += len(piece)
-            if size > LARGEST:
-                raise httpx2.ReadError(f"the answer is bigger than {LARGEST / 1e6:g} MB")
+            if size > MAX_ANSWER_BYTES:
+                raise httpx2.ReadError(f"the answer is bigger than {MAX_ANSWER_BYTES / 1e6:g} MB")
             yield piece
 
     async def aclose(self) -> None:
@@ -95,10 +95,10 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 def http_client(network: AsyncVettedNetwork, headers: dict[str, str]) -> httpx2.AsyncClient:
-    """A client for one server.  It has a transport of its own, so proxies of the environment are not asked."""
+    """Return a client for one server.  Its own transport makes it ignore the proxies of the environment."""
     return httpx2.AsyncClient(
         headers=headers,
         transport=VettedTransport(network),
         follow_redirects=False,
-        timeout=httpx2.Timeout(CONNECT_S, read=300.0),  # a server may hold a stream open
+        timeout=httpx2.Timeout(CONNECT_S, read=300.0),  # a server may keep a stream open
     )

@@ -1,4 +1,4 @@
-"""What a tool of an MCP server gives back, as a model reads it and an answer cites it."""
+"""Convert the result of an MCP tool into text, citable passages and images."""
 
 from __future__ import annotations
 
@@ -10,70 +10,74 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from research.guard import PrivateError
-from research.mcp.config import Mask
+from research.mcp.config import Redactor
 from research.mcp.schemas import clean
-from research.sandbox.png import copied
+from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Passage, ToolOutput
+from research.web.url_guard import PrivateError
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-SHOWN = 3_800
-"""Characters of a result that the model sees; with number, title and url about 4,000."""
-ERROR = 1_000
-"""Characters of a failed call's text."""
-IMAGES = 4
+RESULT_CHARACTERS = 3_800
+"""Characters of a result that the model sees; about 4,000 with number, title and url."""
+ERROR_CHARACTERS = 1_000
+"""Characters of a failed call's message."""
+MAX_IMAGES = 4
 IMAGE_BYTES = 5_000_000
-IMAGE_SIDE = 16_000
-"""Pixels: a screenshot of a whole page is long."""
+IMAGE_PIXELS = 16_000
+"""Maximum width and height; a screenshot of a whole page is long."""
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_QUERY = 300
-"""Characters of the arguments in a source's url."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_QUERY_CHARACTERS = 300
+"""Maximum characters of the arguments in a source's url."""
 
 
-def output(result: CallToolResult, server: str, tool: str, arguments: Mapping[str, Any], mask: Mask) -> ToolOutput:
-    """The result as one passage that can be cited, with notes on what could not be shown.
+def output(
+    result: CallToolResult, server: str, tool: str, arguments: Mapping[str, Any], redact: Redactor
+) -> ToolOutput:
+    """Return the result as one citable passage and PNG images, with notes on the parts that cannot be shown.
 
-    Text, embedded texts, links, and the structured content where the text does not say the same; PNG images.
-    Raises `PrivateError` with the result's own words, as a quotation, when the server marks it as an error.
+    The passage joins texts, embedded texts and links, and the structured content unless the texts repeat it.  Raises
+    `PrivateError` that quotes the result when the server marks it as an error.
     """
     texts, images, notes = _parts(result)
-    if result.structured_content is not None and not _said(texts, result.structured_content):
+    if result.structured_content is not None and not _repeats(texts, result.structured_content):
         texts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
-    # Masked before it is clipped: half a key is a leak too.
-    text = mask(_UNSEEN.sub("", "\n\n".join(text for text in texts if text.strip()).replace("\r\n", "\n")))
-    shown = mask(clean(tool))
+    # Redact before clipping: half of a key would be a leak too.
+    text = redact(_CONTROL.sub("", "\n\n".join(text for text in texts if text.strip()).replace("\r\n", "\n")))
+    shown = redact(clean(tool))
     if result.is_error:
-        # Quoted line by line, as a source is: its lines could pass for sources of ours.
-        said = "\n".join(f"> {line}" for line in clip(text, ERROR).splitlines()) or "it gave no reason"
-        raise PrivateError(f"{shown} of MCP server {server} reports an error:\n{said}")
-    if len(text) > SHOWN:
+        # Quote each line, so that none can pass for one of our own numbered sources.
+        quoted = "\n".join(f"> {line}" for line in clip(text, ERROR_CHARACTERS).splitlines()) or "it gave no reason"
+        raise PrivateError(f"{shown} of MCP server {server} reports an error:\n{quoted}")
+    if len(text) > RESULT_CHARACTERS:
         notes.append(f"The result has {len(text):,} characters; only its beginning is shown.")
-    url = mask(source_url(server, tool, arguments))
-    passages = (Passage(url, f"{server}: {shown}", clip(text, SHOWN)),) if text else ()
+    url = redact(source_url(server, tool, arguments))
+    passages = (Passage(url, f"{server}: {shown}", clip(text, RESULT_CHARACTERS)),) if text else ()
     if not text and not images:
         notes.append("The tool returned nothing.")
-    return ToolOutput(mask("\n".join(notes)), passages, private=True, images=tuple(images))
+    return ToolOutput(redact("\n".join(notes)), passages, private=True, images=tuple(images))
 
 
 def source_url(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """`mcp://server/tool?…`, the same for the same call in whatever order its arguments come."""
-    query = urlencode(
-        [(key, value if isinstance(value, str) else json.dumps(value, sort_keys=True)) for key, value in
-         sorted(arguments.items())]
-    )  # fmt: skip
-    if len(query) > _QUERY:
+    """Return `mcp://server/tool?…`, which does not depend on the order of the arguments."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, sort_keys=True) for key, value in arguments.items()
+    }
+    query = urlencode(sorted(texts.items()))
+    if len(query) > _QUERY_CHARACTERS:
         import hashlib
 
-        query = f"{query[:_QUERY].rpartition('%')[0]}&sha256={hashlib.sha256(query.encode()).hexdigest()[:16]}"
+        query = (
+            f"{query[:_QUERY_CHARACTERS].rpartition('%')[0]}&sha256={hashlib.sha256(query.encode()).hexdigest()[:16]}"
+        )
     return f"mcp://{server}/{quote(tool, safe='')}" + (f"?{query}" if query else "")
 
 
 def _parts(result: CallToolResult) -> tuple[list[str], list[bytes], list[str]]:
-    """Texts, PNG images, and notes on what is neither."""
+    """Return the texts, the PNG images, and notes on the parts that are neither."""
     from mcp_types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
     texts: list[str] = []
@@ -92,7 +96,7 @@ def _parts(result: CallToolResult) -> tuple[list[str], list[bytes], list[str]]:
                 texts.append(f"{part.title or part.name} <{part.uri}>{about}")
             case ImageContent():
                 image = _png(part.data)
-                if image is not None and len(images) < IMAGES:
+                if image is not None and len(images) < MAX_IMAGES:
                     images.append(image)
                 else:
                     notes.append("An image was left out: at most 4 in plain PNG, of 5 MB each, can be shown.")
@@ -101,9 +105,12 @@ def _parts(result: CallToolResult) -> tuple[list[str], list[bytes], list[str]]:
     return texts, images, notes
 
 
-def _said(texts: list[str], value: Any) -> bool:
-    """Whether the texts are this value, as servers repeat it for clients that know text only: whole, or item by item."""
-    if isinstance(value, dict) and set(value) == {"result"}:  # how the SDKs wrap what is no object
+def _repeats(texts: list[str], value: Any) -> bool:
+    """Return whether the texts are this value, whole or item by item.
+
+    Servers repeat structured content as text for clients that know text only.
+    """
+    if isinstance(value, dict) and set(value) == {"result"}:  # the SDKs wrap a value that is not an object like this
         value = value["result"]
     found: list[Any] = []
     for text in texts:
@@ -121,4 +128,4 @@ def _png(data: str) -> bytes | None:
         image = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return copied(image, IMAGE_SIDE)
+    return sanitized(image, IMAGE_PIXELS)

@@ -1,8 +1,8 @@
-"""What a server says about its tools, made safe to offer: names providers accept, bounded text, plain schemas.
+"""Make the names, descriptions and schemas of a server's tools safe to offer to a model.
 
-All of it is text by somebody else.  It reaches the model, and the schema is run against the model's arguments: so
-control and invisible characters go, lengths are bounded, and of JSON Schema only what describes arguments is kept:
-no references that lead out, run in circles or unfold without end, and no patterns, which can take for ever to match.
+All of them are untrusted text that reaches the model, and arguments are checked against the schema.  So control and
+invisible characters are removed, lengths are limited, and only the keywords of JSON Schema that describe arguments are
+kept: no references that leave the document or recurse, and no regular expressions, which can take for ever to match.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import unicodedata
 from collections.abc import Container
 from typing import Any
 
-from research.prompts import escape
+from research.agent.prompts import escape
 from research.text import clip
 
-DESCRIPTION = 1_024
-"""Characters of a tool's description, the most that OpenAI accepts."""
-SCHEMA = 8_000
-"""Characters of a tool's parameters, about."""
-_NOTE = 300
-"""Characters of a description within a schema, and of a value."""
-_DEPTH = 8
-_VALUES = 100
-"""Entries of an enumeration."""
+DESCRIPTION_CHARACTERS = 1_024
+"""Maximum characters of a tool's description, which is what OpenAI accepts."""
+SCHEMA_CHARACTERS = 8_000
+"""Approximate maximum characters of a tool's parameters."""
+_VALUE_CHARACTERS = 300
+"""Maximum characters of a description within a schema, and of a value."""
+_MAX_DEPTH = 8
+_ENUM_VALUES = 100
+"""Maximum entries of an enumeration."""
 
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _LENGTHS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
@@ -33,12 +33,15 @@ _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 def fingerprint(description: str, schema: Any) -> str:
-    """Changes when anything does that a model is told about a tool."""
+    """Return a hash of everything that a model is told about a tool."""
     return hashlib.sha256(json.dumps([description, schema], sort_keys=True).encode()).hexdigest()
 
 
 def offered_name(server: str, tool: str, taken: Container[str]) -> str:
-    """`server__tool` in OpenAI's alphabet, at most 64 characters; a name that had to change ends in a hash of it."""
+    """Return `server__tool` in the characters that OpenAI accepts, at most 64 of them.
+
+    A name that had to be changed or shortened ends in a hash of the original.
+    """
     plain = f"{server}__{tool}"
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", plain)
     salt = 0
@@ -50,7 +53,10 @@ def offered_name(server: str, tool: str, taken: Container[str]) -> str:
 
 
 def clean(text: str, *, lines: bool = False) -> str:
-    """Without control, formatting, private and half characters: what nobody sees must not reach a model either."""
+    """Remove control, formatting, private-use and unassigned characters and surrogates: a model must not see hidden text.
+
+    `lines`: keep line breaks and spacing; otherwise the text is put on one line.
+    """
     kept = "".join(
         character
         for character in text.replace("\r\n", "\n")
@@ -60,16 +66,16 @@ def clean(text: str, *, lines: bool = False) -> str:
 
 
 def description(server: str, text: str) -> str:
-    """A tool's description with who says it; our own tags in it are made harmless."""
-    return clip(f"From the MCP server {server}, in its words: {escape(clean(text))}", DESCRIPTION)
+    """Return a tool's description with the name of its server; our own tags in it are escaped."""
+    return clip(f"From the MCP server {server}, in its words: {escape(clean(text))}", DESCRIPTION_CHARACTERS)
 
 
 def parameters(schema: Any) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, an object, as far as it is understood here and fits.
+    """Return the JSON Schema of a tool's arguments, reduced to the keywords that are safe and to `SCHEMA_CHARACTERS`.
 
-    What is left out accepts anything: the server itself checks its arguments.
+    A part that is left out accepts anything: the server itself checks its arguments.
     """
-    kept = _Pruning(schema).schema(schema, 0)
+    kept = _Pruner(schema).schema(schema, 0)
     properties = kept.get("properties", {})
     return {
         **{key: kept[key] for key in ("description", "additionalProperties") if key in kept},
@@ -79,28 +85,30 @@ def parameters(schema: Any) -> dict[str, Any]:
     }
 
 
-class _Pruning:
+class _Pruner:
+    """Copies a schema without unsafe keywords, up to a limit of characters."""
+
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._room = SCHEMA
+        self._characters_left = SCHEMA_CHARACTERS
 
     def schema(self, given: Any, depth: int) -> dict[str, Any]:
         given = self._resolved(given)
-        self._room -= 10
-        if not isinstance(given, dict) or depth > _DEPTH or self._room <= 0:
+        self._characters_left -= 10
+        if not isinstance(given, dict) or depth > _MAX_DEPTH or self._characters_left <= 0:
             return {}
         kept: dict[str, Any] = {}
         for key, value in given.items():
-            if self._room <= 0:
+            if self._characters_left <= 0:
                 break
             part = self._part(key, value, depth)
             if part is not None:
                 kept[key] = part
-                self._room -= len(key) + 6
+                self._characters_left -= len(key) + 6
         return kept
 
     def _part(self, key: str, value: Any, depth: int) -> Any:
-        """The value of one keyword; None when it is left out."""
+        """Return the value of one keyword, or None to leave it out."""
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         match key:
             case "description" if isinstance(value, str):
@@ -109,9 +117,9 @@ class _Pruning:
                 kinds = value if isinstance(value, list) else [value]
                 known = kinds and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
                 return value if known else None
-            case "enum" if isinstance(value, list) and 0 < len(value) <= _VALUES:
-                return value if all(map(self._plain, value)) else None
-            case "const" | "default" if self._plain(value):
+            case "enum" if isinstance(value, list) and 0 < len(value) <= _ENUM_VALUES:
+                return value if all(map(self._is_short_value, value)) else None
+            case "const" | "default" if self._is_short_value(value):
                 return value
             case "format" if isinstance(value, str) and value.isascii() and len(value) <= 40:
                 return value
@@ -136,28 +144,28 @@ class _Pruning:
     def _properties(self, given: dict[str, Any], depth: int) -> dict[str, Any]:
         kept = {}
         for name, schema in given.items():
-            self._room -= len(name)
-            if self._room <= 0:
+            self._characters_left -= len(name)
+            if self._characters_left <= 0:
                 break
             if name and len(name) <= 100 and name == clean(name):
                 kept[name] = self.schema(schema, depth + 1)
         return kept
 
     def _text(self, text: str) -> str | None:
-        text = clip(escape(clean(text)), _NOTE)
-        self._room -= len(text)
-        return text if text and self._room > 0 else None
+        text = clip(escape(clean(text)), _VALUE_CHARACTERS)
+        self._characters_left -= len(text)
+        return text if text and self._characters_left > 0 else None
 
-    def _plain(self, value: Any) -> bool:
-        """Whether it is one short value for which there is room."""
+    def _is_short_value(self, value: Any) -> bool:
+        """Return whether the value is a scalar that is short enough and fits into the remaining characters."""
         if isinstance(value, str):
-            self._room -= len(value)
-            return self._room > 0 and len(value) <= _NOTE and value == clean(value, lines=True)
+            self._characters_left -= len(value)
+            return self._characters_left > 0 and len(value) <= _VALUE_CHARACTERS and value == clean(value, lines=True)
         return value is None or isinstance(value, (bool, int, float))
 
     def _resolved(self, given: Any) -> Any:
-        """The schema itself where a reference leads within the document, else as it is: `$ref` is not kept."""
-        for _ in range(_DEPTH):
+        """Return the schema that a `$ref` within the document points to; a schema without one is returned unchanged."""
+        for _ in range(_MAX_DEPTH):
             reference = given.get("$ref") if isinstance(given, dict) else None
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break

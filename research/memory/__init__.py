@@ -1,8 +1,6 @@
-"""What was learned once and is found again: findings, passages, reports and notes, across runs.
+"""The memory across runs: findings, passages, reports and the user's notes, found by words and by meaning.
 
-`Memory` (research/memory/memory.py) keeps `Entry` values on a `Shelf`, a file of its own or a schema of a
-Postgres, and finds them by words and by meaning.  Nothing heavy is imported here.
-"""
+May import `citations`, `events`, `search`, `store`, `web`, `_util`, `types`, `text` and `errors`."""
 
 from __future__ import annotations
 
@@ -11,85 +9,87 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 Kind = Literal["finding", "passage", "report", "note"]
-"""A checked statement with its source; words of a source; the report of a run; what a user wrote."""
+"""A checked statement with its source, a passage of a source, the report of a run, or a note of the user."""
 
 Provenance = Literal["user", "model", "page"]
-"""Who wrote the text.  What a model or a page wrote is data, never an instruction."""
+"""Who wrote the text.  Text by a model or a page is data, never an instruction."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
 
 CAPACITY = 1_000
-"""Entries kept unless the memory is told otherwise."""
+"""Default maximum number of entries."""
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
-    """One thing remembered."""
+    """One entry of the memory."""
 
     text: str
     kind: Kind = "note"
     id: str = ""
-    """Given by the memory when it is empty."""
+    """Assigned by the memory when it is empty."""
     provenance: Provenance = "user"
     run: str = ""
-    """Where it was learned; empty for what a user wrote."""
+    """Id of the run that it was learned in; empty for a note."""
     round: int = 0
-    """The main agent's round in which its source was seen, from 1; 0 where there is none."""
+    """The main agent's round in which the source was seen, from 1; 0 if none is known."""
     url: str = ""
+    """Of the source; empty without one."""
     title: str = ""
-    """Both of the source."""
+    """Of the source; for a report, the question."""
     quote: str = ""
-    """The words of the source that the text rests on."""
+    """The words of the source that support the text."""
     time: float = 0.0
-    """Seconds since the epoch; the memory fills in the present for 0."""
+    """Seconds since the epoch; the memory replaces 0 by the current time."""
     tags: tuple[str, ...] = ()
     pinned: bool = False
-    """Never makes room for others."""
+    """Whether the entry is exempt from eviction."""
 
 
 class Filters(Struct, frozen=True):
-    """What is wanted of the memory; an empty field wants nothing in particular."""
+    """Selects entries that match every field; an empty field matches all entries."""
 
     kinds: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """An entry with any of them."""
+    """Matches entries that have any of these tags."""
     provenance: tuple[str, ...] = ()
     since: float | None = None
-    """From this time on, seconds since the epoch."""
+    """Earliest time, inclusive, in seconds since the epoch."""
     until: float | None = None
-    """Before this time."""
+    """Latest time, exclusive."""
     pinned: bool = False
-    """Only pinned ones."""
+    """True selects pinned entries only."""
 
 
 NO_FILTERS = Filters()
 
 
-class Found(Struct, frozen=True):
-    """An entry with what speaks for it."""
+class Match(Struct, frozen=True):
+    """A search result: an entry and how well it matches."""
 
     entry: Entry
     score: float
-    """Fused from both ranks; orders the results, means nothing by itself."""
+    """Fused from both ranks; meaningful only for the order of the results."""
     cosine: float
-    """Of the query and the entry, -1 to 1."""
-    by_words: int
-    by_meaning: int
-    """Its rank from 1 in each of the two searches; 0 when it was not among the first there."""
+    """Of the vectors of query and entry, -1 to 1."""
+    word_rank: int
+    """Rank from 1 in the search by words; 0 if that search did not return the entry."""
+    meaning_rank: int
+    """The same for the search by meaning."""
 
 
 class Added(Struct, frozen=True):
-    """What came of adding one entry."""
+    """The outcome of adding one entry."""
 
     id: str
+    """Of the new entry, or of the existing one that it was merged into."""
     new: bool
-    """False: one that says the same was there already, and has this id."""
 
 
 class Imported(Struct, frozen=True):
-    """What came of a file: numbers of entries."""
+    """The outcome of importing a file, as numbers of entries."""
 
     added: int
     known: int
-    """Were there already, or said the same as one that was."""
+    """Entries that the memory already had, or that said the same as an entry it had."""

@@ -1,4 +1,4 @@
-"""What a run has taught: its supported citations become findings, what was read passages."""
+"""Turn an ended run into entries: supported citations into findings, sources into passages, and the report."""
 
 from __future__ import annotations
 
@@ -6,74 +6,85 @@ import re
 
 from research.citations import cited
 from research.errors import ConfigError
+from research.events.view import RunView
 from research.memory import Entry
 from research.text import clip
 from research.types import Citation, Source
-from research.view import RunView
 
-PASSAGES = 200
-"""Passages that one run puts into the memory."""
-LONGEST_REPORT = 20_000
-"""Characters kept of a report."""
+MAX_PASSAGES = 200
+"""Maximum number of passages from one run."""
+REPORT_CHARACTERS = 20_000
+"""Maximum length of a report in the memory."""
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
-_REST = re.compile(r"[\s,;:，；、：)）]")
+_FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
 
 
-def remember(view: RunView) -> tuple[Entry, ...]:
-    """A finding for each statement of the report that its source supports, in the order of the report.
+def supported_findings(view: RunView) -> tuple[Entry, ...]:
+    """Return a finding for each statement of the report that its source supports, in the order of the report.
 
-    Each has the statement, the quote it rests on, its source, and the round in which that was seen; who wrote it is the
-    model, or the page where the statement stands in it word for word.  Raises `ConfigError` while the run is at work.
+    Each has the statement, the supporting quote, its source, and the round in which the quote was seen.  Its provenance
+    is "page" when the quote contains the statement word for word, else "model".  Raises `ConfigError` while the run is
+    still running.
     """
     if view.running:
-        raise ConfigError(f"run {view.run!r} is still at work; what it learned can be kept when it has ended")
+        raise ConfigError(f"run {view.run!r} is still running; keep its findings after it has ended")
     return tuple(dict.fromkeys(_finding(view, citation) for citation in _supported(view)))
 
 
-def findings(view: RunView) -> tuple[Entry, ...]:
-    """As `remember`, without what rests on remembered words alone: told again in other words it would never end."""
+def new_findings(view: RunView) -> tuple[Entry, ...]:
+    """Return the findings of a run, without those that rest only on a passage recalled from the memory.
+
+    Otherwise runs would store the same finding again and again in different words.
+    """
     new = [each for each in _supported(view) if not _passage(view, each).memory]
     return tuple(dict.fromkeys(_finding(view, citation) for citation in new))
 
 
 def _supported(view: RunView) -> list[Citation]:
     supported = [each for each in view.citations if each.status == "supported" and each.n in view.sources]
-    # What begins with a comma is the rest of a sentence, which says nothing by itself.
-    return [each for each in supported if not _REST.match(each.claim)]
+    # A claim that begins with a comma is a fragment of a sentence and means nothing by itself.
+    return [each for each in supported if not _FRAGMENT_START.match(each.claim)]
 
 
 def everything(view: RunView) -> tuple[Entry, ...]:
-    """The findings, the passages that were read, and the report; what was itself remembered is not learned again.
+    """Return the new findings, the passages that the run read, and the report; recalled passages are left out.
 
-    Of many passages those of cited sources come first; at most `PASSAGES`.
+    At most `MAX_PASSAGES` passages, those of cited sources first.
     """
     order = cited(view.report)
     numbers = sorted(view.sources, key=lambda n: order.index(n) if n in order else len(order))
     read = [source for n in numbers for source in view.sources[n] if source.quote.strip() and not source.memory]
     passages = [
         Entry(
-            source.quote, kind="passage", provenance="page", run=view.run, round=_round(view, source.n, source.quote),
-            url=source.url, title=source.title, quote=source.quote, time=view.updated,
+            source.quote,
+            kind="passage",
+            provenance="page",
+            run=view.run,
+            round=_round(view, source.n, source.quote),
+            url=source.url,
+            title=source.title,
+            quote=source.quote,
+            time=view.updated,
         )
-        for source in read[:PASSAGES]
-    ]  # fmt: skip
-    report = clip(view.report or view.answer, LONGEST_REPORT)
-    told = Entry(report, kind="report", provenance="model", run=view.run, title=view.question, time=view.updated)
-    return (*findings(view), *passages, *([told] if report.strip() and order else []))
+        for source in read[:MAX_PASSAGES]
+    ]
+    text = clip(view.report or view.answer, REPORT_CHARACTERS)
+    report = Entry(text, kind="report", provenance="model", run=view.run, title=view.question, time=view.updated)
+    return (*new_findings(view), *passages, *([report] if text.strip() and order else []))
 
 
 def _finding(view: RunView, citation: Citation) -> Entry:
     source = _passage(view, citation)
     quote = citation.quote or source.quote
     text = _EMPHASIS.sub("", citation.claim)
-    # A statement that gives the title and the quote and nothing else is the quote.
-    if not _WORD.search(plain(text).replace(plain(source.title), "").replace(plain(quote), "")):
+    # A statement that consists of the title and the quote only adds nothing to the quote.
+    if not _WORD.search(normalized(text).replace(normalized(source.title), "").replace(normalized(quote), "")):
         text = quote
     return Entry(
         text,
         kind="finding",
-        provenance="page" if plain(text) in plain(quote) else "model",
+        provenance="page" if normalized(text) in normalized(quote) else "model",
         run=view.run,
         round=_round(view, citation.n, citation.quote),
         url=source.url,
@@ -84,18 +95,18 @@ def _finding(view: RunView, citation: Citation) -> Entry:
 
 
 def _passage(view: RunView, citation: Citation) -> Source:
-    """The passage that the citation rests on: one that was seen in the run rather than one that was remembered."""
+    """Return the passage that supports the citation, preferring one that the run read over one that it recalled."""
     passages = sorted(view.sources[citation.n], key=lambda source: bool(source.memory))
-    return next((each for each in passages if _holds(each, citation.quote)), passages[0])
+    return next((each for each in passages if _contains(each, citation.quote)), passages[0])
 
 
-def plain(text: str) -> str:
-    """The words of a text, to see whether another says the same word for word."""
+def normalized(text: str) -> str:
+    """Return a text without case, final full stop and differences in spacing, for comparing it word for word."""
     return " ".join(text.split()).rstrip(".。").casefold()
 
 
 def _round(view: RunView, n: int, quote: str) -> int:
-    """The main agent's round in which the quote was first seen, or else the source; 0 where neither is on record."""
+    """Return the main agent's round in which the quote, or else its source, was first seen; 0 if neither was."""
     number, first = 0, 0
     for current in view.rounds:
         if current.agent == "main":
@@ -103,11 +114,11 @@ def _round(view: RunView, n: int, quote: str) -> int:
         for source in (s for call in current.calls if call.observation for s in call.observation.sources):
             if source.n == n:
                 first = first or number
-                if _holds(source, quote):
+                if _contains(source, quote):
                     return number
     return first
 
 
-def _holds(source: Source, quote: str) -> bool:
-    """A quote may join lines of several passages: one of them is enough."""
+def _contains(source: Source, quote: str) -> bool:
+    """Return whether the source has any line of the quote, which may join lines of several passages."""
     return any(line in source.quote for line in quote.splitlines() if line.strip())

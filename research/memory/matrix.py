@@ -1,4 +1,4 @@
-"""Unit vectors in one float32 matrix: a search is one product, whatever the number of entries."""
+"""Unit vectors in one float32 matrix, so that a search is a single matrix product."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SPARE = 1_024
-"""Rows kept free for what is added while nothing has made room yet."""
+"""Extra rows for entries that are added before others are evicted."""
 _BLOCK = 128
-"""Vectors compared with all others in one product, so that its result stays small."""
+"""Vectors per matrix product; limits the size of its result."""
 
 
 class Matrix:
-    """Vectors under the numbers of their entries, in no order.  Not safe for threads by itself.
+    """Vectors by the numbers of their entries, in no order.  Not safe for threads.
 
-    Rows without an entry are at the end and cost address space only: memory is taken by the rows that were written.
+    Unused rows are at the end and take address space only: the system allocates memory when a row is written.
     """
 
     def __init__(self, dimension: int, room: int) -> None:
@@ -34,14 +34,14 @@ class Matrix:
         return number in self._rows
 
     def put(self, numbers: Sequence[int], vectors: NDArray[np.float32]) -> None:
-        """Add vectors, shape (len(numbers), dimension), or put them in the place of those under these numbers."""
+        """Add vectors, shape (len(numbers), dimension), or replace those with these numbers."""
         self._grow(len(self) + len(numbers))
         rows = [self._rows.setdefault(number, len(self._rows)) for number in numbers]
         self._vectors[rows] = vectors
         self._numbers[rows] = numbers
 
     def drop(self, numbers: Iterable[int]) -> None:
-        """Forget vectors, those that are not there too: the last row moves into each gap."""
+        """Remove vectors and ignore unknown numbers.  The last row moves into each gap."""
         for number in numbers:
             row = self._rows.pop(number, None)
             last = len(self._rows)
@@ -52,37 +52,42 @@ class Matrix:
                 self._rows[moved] = row
 
     def others(self, numbers: Sequence[int]) -> list[int]:
-        """The numbers in here that are not among these."""
+        """Return the numbers in this matrix that are not among `numbers`."""
         return list(self._rows.keys() - set(numbers))
 
     def nearest(self, vector: NDArray[np.float32], limit: int, scope: Sequence[int] | None = None) -> list[int]:
-        """At most `limit` numbers by cosine with a unit vector, best first; `scope`: only among these numbers."""
+        """Return at most `limit` numbers by cosine with a unit vector, best first; `scope`: only among these numbers."""
         numbers, rows = self._numbers[: len(self)], self._vectors[: len(self)]
-        # Row by row on one core: no slower than `rows @ vector` on two, and the words are searched on the other.
+        # `vecdot` uses one core and is no slower than `rows @ vector` on two; the search by words uses the other.
         if scope is None:
             scores = np.vecdot(rows, vector)
         else:
             inside = np.flatnonzero(np.isin(numbers, scope))
-            few = 2 * len(inside) < len(self)  # else a copy would cost more than it saves
+            few = 2 * len(inside) < len(self)  # otherwise the copy would cost more than it saves
             scores = np.vecdot(rows[inside], vector) if few else np.vecdot(rows, vector)[inside]
             numbers = numbers[inside]
         found: list[int] = numbers[_highest(scores, limit)].tolist()
         return found
 
-    def alike(self, vectors: NDArray[np.float32], among: Sequence[int], least: float, limit: int) -> list[list[int]]:
-        """For each unit vector the numbers with a cosine of at least `least`: `limit` of `among` at most, best first."""
+    def similar(
+        self, vectors: NDArray[np.float32], among: Sequence[int], min_cosine: float, limit: int
+    ) -> list[list[int]]:
+        """Return for each unit vector at most `limit` numbers with a cosine of at least `min_cosine`, best first.
+
+        Compares with the numbers in `among` when these are few, else with all.
+        """
         numbers, rows = self._numbers[: len(self)], self._vectors[: len(self)]
-        if 2 * len(among) < len(self):  # else a copy would cost more than it saves
+        if 2 * len(among) < len(self):  # otherwise the copy would cost more than it saves
             numbers, rows = np.array(among, np.int64), self.take(among)
         found: list[list[int]] = []
         for start in range(0, len(vectors), _BLOCK):
             for line in vectors[start : start + _BLOCK] @ rows.T:
-                near = np.flatnonzero(line >= least)
+                near = np.flatnonzero(line >= min_cosine)
                 found.append(numbers[near[np.argsort(-line[near], kind="stable")][:limit]].tolist())
         return found
 
     def take(self, numbers: Sequence[int]) -> NDArray[np.float32]:
-        """Their vectors, shape (len(numbers), dimension).  Raises `KeyError` for a number that is not there."""
+        """Return the vectors of these numbers, shape (len(numbers), dimension).  Raises `KeyError` for an unknown one."""
         rows: NDArray[np.float32] = self._vectors[[self._rows[number] for number in numbers]]
         return rows
 
@@ -98,10 +103,10 @@ class Matrix:
 
 
 def _highest(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
-    """The places of at most `limit` highest, best first."""
+    """Return the indices of the `limit` highest scores, best first."""
     groups = len(scores) // max(1, len(scores) // (8 * limit))
     if groups > limit:
-        # At least `limit` scores reach the `limit`-th highest of the highest of each group, and few others do.
+        # Sort only scores that reach the `limit`-th highest of the group maxima: at least `limit` do, and few others.
         highest = scores[: len(scores) // groups * groups].reshape(-1, groups).max(axis=0)
         places = np.flatnonzero(scores >= np.partition(highest, -limit)[-limit])
     else:

@@ -1,4 +1,4 @@
-"""Two rankings become one, and a list of results may be made more diverse."""
+"""Fuse the rankings by words and by meaning into one, and diversify a list of results."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from research.memory import Entry
-from research.relevance import scores
+from research.search.relevance import scores
 from research.text import content_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FUSION = 60
+"""The constant k of reciprocal rank fusion."""
 _MARKS = re.compile(r"[\u0300-\u036f]+")
-"""The accents of letters, once these are taken apart."""
+"""Combining accents."""
 _LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)?(?:[.,]\d+)*")
-"""As a token is, without Chinese and kana, which have no spaces between words."""
+"""A token in a script that separates words by spaces, so without Chinese and kana."""
 
 
-def fused(
+def fuse(
     query: str, entries: Mapping[int, Entry], by_words: Sequence[int], cosines: Mapping[int, float]
 ) -> dict[int, float]:
-    """Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009): number -> score, best first.
+    """Return scores by number, best first, by weighted reciprocal rank fusion (Cormack, Clarke, Buettcher 2009).
 
-    What either search has brought is ranked by both, and a rank counts for what it is worth, from 0 to 1: that by words
-    for the share of the query that the entry holds, that by meaning for the cosine.  The best of bad matches is no find.
+    Ranks the entries of both searches by both.  A rank by words is weighted with the share of the query that the entry
+    contains, and a rank by meaning with the cosine, both from 0 to 1, so that the best of bad matches scores low.
     """
-    coverage = dict(zip(entries, scores(query, held(query, entries.values())), strict=True))
+    coverage = dict(zip(entries, scores(query, query_words_in(query, entries.values())), strict=True))
     words = {number: rank for rank, number in enumerate(by_words, 1)}
     found: dict[int, float] = {}
     for rank, number in enumerate(sorted(entries, key=lambda number: -cosines[number]), 1):
@@ -41,11 +42,14 @@ def fused(
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def held(query: str, entries: Iterable[Entry]) -> list[str]:
-    """The words of the query that each entry holds.  A text may be long: only what begins like one is looked at."""
+def query_words_in(query: str, entries: Iterable[Entry]) -> list[str]:
+    """Return the words of the query that each entry contains, joined by spaces.
+
+    Texts may be long, so only words that begin like one of the query are reduced to tokens.
+    """
     wanted = set(content_tokens(query))
     spaced = {word for word in wanted if _WORD.fullmatch(word)}
-    starts = tuple(word.removesuffix("y") for word in spaced)  # the plural of which ends in "ies"
+    starts = tuple(word.removesuffix("y") for word in spaced)  # "y" becomes "ies" in the plural
     found = []
     for entry in entries:
         text = "\n".join((entry.title, entry.text, entry.quote, *entry.tags)).lower()
@@ -56,13 +60,13 @@ def held(query: str, entries: Iterable[Entry]) -> list[str]:
     return found
 
 
-def diverse(
+def diversify(
     scores: Mapping[int, float], vectors: Mapping[int, NDArray[np.float32]], limit: int, diversity: float
 ) -> list[int]:
-    """At most `limit` numbers, best first, by maximal marginal relevance (Carbonell and Goldstein 1998).
+    """Return at most `limit` numbers, best first, by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    Each next one has the highest (1 - diversity) * its share of the best score - diversity * its highest cosine with
-    those chosen before.
+    Each step chooses the number with the highest value of
+    (1 - diversity) * (score / best score) - diversity * (highest cosine with a number already chosen).
     """
     numbers = list(scores)
     if not diversity or not numbers:

@@ -1,4 +1,4 @@
-"""Entries, their words and their vectors in one SQLite file, by sqlite-utils."""
+"""The store of a memory in one SQLite file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from research import decoding
-from research.database import WAIT_S, opened
+from research._util import decoding
 from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.shelf import WEIGHED, WEIGHTS, Kept, conditions, full, rarest
-from research.search.shelves import storable
+from research.memory.store import MAX_OCCURRENCES, WEIGHTS, StoredEntry, conditions, memory_full, rarest
+from research.search.library.storage import storable
+from research.store.database import LOCK_WAIT_S, open_sqlite
 from research.text import segment
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 _COLUMNS = "number, id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned"
 _LISTED = "(SELECT value FROM json_each(?))"
-"""A list as one parameter: of single ones SQLite takes only so many."""
-_FETCHED = 4_096
+"""A list as one parameter, because SQLite limits the number of parameters."""
+_FETCH = 4_096
 """Vectors read at a time."""
 _BM25 = f"bm25(words, {', '.join(map(str, WEIGHTS.values()))})"
 
 
-class SqliteShelf:
-    """Write-ahead log, every commit on disk before it is acknowledged; words are searched over a connection of their own.
+class SqliteMemoryStore:
+    """Uses a write-ahead log with every commit on disk before it returns, and a connection of its own to search words.
 
-    Raises `ConfigError` when the file is no readable database.
+    Raises `ConfigError` when the file is not a readable database.
     """
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
         self._lock = threading.RLock()
-        self._db = opened(path, _migrations())
+        self._db = open_sqlite(path, _migrations())
         self._searching = threading.Lock()
-        self._words = sqlite3.connect(path, check_same_thread=False, timeout=WAIT_S, isolation_level=None)
+        self._words = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_WAIT_S, isolation_level=None)
 
     def close(self) -> None:
         with self._lock, self._searching:
@@ -57,7 +57,7 @@ class SqliteShelf:
 
     @contextmanager
     def _using(self, lock: AbstractContextManager[object]) -> Iterator[None]:
-        """One thread at a time.  Raises `StoreUnavailable` where the file cannot be used just now."""
+        """Hold the lock, and raise `StoreUnavailable` when the file is locked or the disk is full."""
         with lock:
             try:
                 yield
@@ -67,18 +67,15 @@ class SqliteShelf:
     # Entries
 
     def insert(self, entries: Sequence[tuple[Entry, float]]) -> list[int]:
-        return [self._inserted(entry, seen) for entry, seen in entries]
+        return [self._insert(entry, last_used) for entry, last_used in entries]
 
-    def _inserted(self, entry: Entry, seen: float) -> int:
+    def _insert(self, entry: Entry, last_used: float) -> int:
         self._db.conn.execute("DELETE FROM entries WHERE forgotten IS NOT NULL AND id = ?", [entry.id])
-        row = (
-            entry.id, entry.kind, entry.provenance, entry.text, entry.quote, entry.url, entry.title, entry.run,
-            entry.round, entry.time, _json(entry.tags), entry.pinned, seen,
-        )  # fmt: skip
+        values = {name: getattr(entry, name) for name in _COLUMNS.split(", ")[1:]} | {"tags": _json(entry.tags)}
         cursor = self._db.conn.execute(
             "INSERT INTO entries (id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned, seen) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
+            (*values.values(), last_used),
         )
         number = cursor.lastrowid or 0
         self._index(number, entry)
@@ -90,22 +87,17 @@ class SqliteShelf:
         self._unindex([number])
         self._index(number, entry)
 
-    def freshen(self, ids: Sequence[str], when: float) -> None:
+    def touch(self, ids: Sequence[str], when: float) -> None:
         self._db.conn.execute(f"UPDATE entries SET seen = ? WHERE id IN {_LISTED}", (when, _among(ids)))
 
     def pin(self, ids: Sequence[str], pinned: bool) -> None:
         self._db.conn.execute(f"UPDATE entries SET pinned = ? WHERE id IN {_LISTED}", (pinned, _among(ids)))
 
     def forget(self, ids: Sequence[str], when: float) -> list[int]:
-        gone = [
-            number
-            for (number,) in self._db.conn.execute(
-                f"UPDATE entries SET forgotten = ? WHERE forgotten IS NULL AND id IN {_LISTED} RETURNING number",
-                (when, _among(ids)),
-            )
-        ]
-        self._unindex(gone)
-        return gone
+        query = f"UPDATE entries SET forgotten = ? WHERE forgotten IS NULL AND id IN {_LISTED} RETURNING number"
+        numbers = [number for (number,) in self._db.conn.execute(query, (when, _among(ids)))]
+        self._unindex(numbers)
+        return numbers
 
     def restore(self, ids: Sequence[str]) -> None:
         back = f"""UPDATE entries SET forgotten = NULL
@@ -113,7 +105,7 @@ class SqliteShelf:
         numbers = [number for (number,) in self._db.conn.execute(back, [_among(ids)]).fetchall()]
         for number, entry in self.entries(numbers).items():
             self._index(number, entry)
-        # Under new ids, so that every process sees them again.
+        # Give the vectors new ids, so that every process loads them again.
         self._db.conn.executemany(
             "REPLACE INTO vectors (entry, encoder, vector) SELECT entry, encoder, vector FROM vectors WHERE entry = ?",
             [(number,) for number in numbers],
@@ -128,11 +120,11 @@ class SqliteShelf:
         if excess <= 0:
             return []
         if self.count(Filters(pinned=True)) >= capacity:
-            raise full(capacity)
-        oldest = "SELECT number FROM entries WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT ?"
-        gone = self._db.conn.execute(oldest, [excess]).fetchall()
-        self._db.conn.executemany("DELETE FROM entries WHERE number = ?", gone)
-        return [number for (number,) in gone]
+            raise memory_full(capacity)
+        query = "SELECT number FROM entries WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT ?"
+        oldest = self._db.conn.execute(query, [excess]).fetchall()
+        self._db.conn.executemany("DELETE FROM entries WHERE number = ?", oldest)
+        return [number for (number,) in oldest]
 
     def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         found = f"SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND number IN {_LISTED}"
@@ -156,7 +148,7 @@ class SqliteShelf:
         with self._using(self._lock):
             return [n for (n,) in self._db.conn.execute(f"SELECT number FROM entries WHERE {where}", parameters)]
 
-    def of_sources(self, urls: Iterable[str]) -> list[int]:
+    def by_url(self, urls: Iterable[str]) -> list[int]:
         query = f"SELECT number FROM entries WHERE forgotten IS NULL AND url IN {_LISTED}"
         with self._using(self._lock):
             return [number for (number,) in self._db.conn.execute(query, [_among(urls)])]
@@ -179,7 +171,7 @@ class SqliteShelf:
         with self._using(self._lock):
             return [run for (run,) in self._db.conn.execute(query)]
 
-    def kept(self, after: int, limit: int) -> list[Kept]:
+    def stored(self, after: int, limit: int) -> list[StoredEntry]:
         found = f"SELECT {_COLUMNS}, seen, forgotten FROM entries WHERE number > ? ORDER BY number LIMIT ?"
         query = (
             f"SELECT entry, name, vector FROM vectors JOIN encoders ON encoders.id = encoder WHERE entry IN {_LISTED}"
@@ -189,27 +181,27 @@ class SqliteShelf:
             vectors: dict[int, dict[str, bytes]] = {row[0]: {} for row in rows}
             for number, name, vector in self._db.conn.execute(query, [_json(list(vectors))]):
                 vectors[number][name] = vector
-        return [Kept(row[0], _entry(*row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
+        return [StoredEntry(row[0], _entry(*row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
 
     # Words
 
-    def by_words(self, words: Sequence[str], limit: int, filters: Filters) -> list[int]:
+    def search_words(self, words: Sequence[str], limit: int, filters: Filters) -> list[int]:
         with self._using(self._searching):
             if filters == NO_FILTERS:
                 rare, scored = self._rarest(words)
-                # FTS5 scores each row that both sides find by the words of both.
+                # FTS5 scores a row that matches both sides of AND by the words of both.
                 match = f"({_any(rare)}) AND ({_any(scored)})" if rare != scored else _any(rare)
                 query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
                 return [number for (number,) in self._words.execute(query, (match, limit))] if rare else []
             where, parameters = _where(filters)
-            # The plus keeps SQLite from asking the index once for each entry, and `bm25` is asked for these alone.
+            # The plus keeps SQLite from searching the index once per entry; `bm25` then scores only the matching ones.
             query = f"""SELECT rowid FROM words WHERE words MATCH ?
                 AND +rowid IN (SELECT number FROM entries WHERE {where}) ORDER BY {_BM25} LIMIT ?"""
             return [number for (number,) in self._words.execute(query, (_any(words), *parameters, limit))]
 
     def _rarest(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
         counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        parameters = [each for word in words for each in (_any([word]), WEIGHED + 1)]
+        parameters = [each for word in words for each in (_any([word]), MAX_OCCURRENCES + 1)]
         counts = self._words.execute(" UNION ALL ".join([counted] * len(words)), parameters)
         return rarest((count, word) for word, (count,) in zip(words, counts, strict=True))
 
@@ -227,7 +219,7 @@ class SqliteShelf:
         with self._using(self._lock):
             return [name for (name,) in self._db.conn.execute(query)]
 
-    def keep_encoder(self, name: str) -> None:
+    def drop_other_encoders(self, name: str) -> None:
         self._db.conn.execute("DELETE FROM encoders WHERE name <> ?", [name])
 
     def put_vectors(self, encoder: str, vectors: Mapping[int, bytes]) -> None:
@@ -248,7 +240,7 @@ class SqliteShelf:
             ORDER BY vectors.id"""
         with self._using(self._lock):
             cursor = self._db.conn.execute(query, (after, encoder))
-            while rows := cursor.fetchmany(_FETCHED):
+            while rows := cursor.fetchmany(_FETCH):
                 yield rows
 
     def without_vector(self, encoder: str, limit: int) -> dict[int, Entry]:
@@ -259,25 +251,23 @@ class SqliteShelf:
 
 
 def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    return conditions(filters, _among, mark="?", listed=f"IN {_LISTED}",
-                      tagged=f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})")  # fmt: skip
+    tagged = f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})"
+    return conditions(filters, _among, mark="?", listed=f"IN {_LISTED}", tagged=tagged)
 
 
 def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
     title, run, number, time, tags, pinned = rest
-    return Entry(
-        text, kind, id_, provenance, run, number, url, title, quote, time,
-        tuple(decoding.decode(tags, list[str])), bool(pinned),
-    )  # fmt: skip
+    words = tuple(decoding.decode(tags, list[str]))
+    return Entry(text, kind, id_, provenance, run, number, url, title, quote, time, words, bool(pinned))
 
 
 def _any(words: Iterable[str]) -> str:
-    """What FTS5 finds any of the words by."""
+    """Return the FTS5 query for any of the words."""
     return " OR ".join(f'"{word}"' for word in words)
 
 
 def _among(words: Iterable[str]) -> str:
-    """What is looked for, for `_LISTED`.  A word with NUL is nowhere, and SQLite would cut it off there."""
+    """Return the parameter of `_LISTED`.  A word with NUL is left out: none is stored, and SQLite would truncate it."""
     return _json([storable(word) for word in words if "\0" not in word])
 
 
@@ -286,14 +276,14 @@ def _json(values: Sequence[Any]) -> str:
 
 
 def _migrations() -> Migrations:
-    """Every change of the schema, in order; a new one is a new function at the end."""
+    """Return all changes of the schema, in order; add a new one as a function at the end."""
     from sqlite_utils.migrations import Migrations
 
     migration = Migrations("memory")
 
     @migration()
     def entries_words_and_vectors(db: Database) -> None:
-        for statement in _FIRST:
+        for statement in _FIRST_SCHEMA:
             db.execute(statement)
 
     @migration()
@@ -304,7 +294,7 @@ def _migrations() -> Migrations:
     return migration
 
 
-_FIRST = (
+_FIRST_SCHEMA = (
     """CREATE TABLE entries (
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, provenance TEXT NOT NULL,
         text TEXT NOT NULL, quote TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, run TEXT NOT NULL,
@@ -313,7 +303,7 @@ _FIRST = (
     "CREATE INDEX entries_time ON entries (time)",
     "CREATE INDEX entries_run ON entries (run)",
     "CREATE INDEX entries_url ON entries (url)",
-    # For the count and for the oldest: what is forgotten or pinned is not in the way.
+    # For the count and for the oldest entry, without forgotten and pinned ones.
     "CREATE INDEX entries_seen ON entries (seen, pinned) WHERE forgotten IS NULL",
     "CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL)",
     """CREATE TABLE vectors (

@@ -1,4 +1,4 @@
-"""Words of entries as a Postgres indexes and ranks them."""
+"""Index the words of entries as Postgres `tsvector` values, and rank them by BM25."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from research.memory.shelf import WEIGHTS
-from research.search.shelves import storable
+from research.memory.store import WEIGHTS
+from research.search.library.storage import storable
 from research.text import segment
 
 FIELDS: Final = ("title", "tags", "text", "quote")
-"""Of an entry, under the labels A to D of a `tsvector`; the last comes short where there is too much."""
-_MOST: Final = max(WEIGHTS.values())
-_LABELS: Final = ", ".join(str(WEIGHTS[name] / _MOST) for name in reversed(FIELDS))
-_INDEXED: Final = 1_000_000
-"""Bytes of the words of an entry; Postgres takes 2^20 of them, with what it notes beside each."""
+"""Fields of an entry, for the labels A to D of a `tsvector`; if the words are too many, the last ones are cut off."""
+_MAX_WEIGHT: Final = max(WEIGHTS.values())
+_LABELS: Final = ", ".join(str(WEIGHTS[name] / _MAX_WEIGHT) for name in reversed(FIELDS))
+_MAX_BYTES: Final = 1_000_000
+"""Bytes of the words of one entry; Postgres accepts 2^20, including its own data for each word."""
 _RECENT: Final = 500
-"""Entries whose mean length stands for that of all."""
+"""Latest entries, whose mean length approximates that of all entries."""
 _WORD: Final = re.compile(r"[^\W_]+")
 
 RANKED: Final = f"""SELECT number FROM (
@@ -29,26 +29,26 @@ RANKED: Final = f"""SELECT number FROM (
         WHERE tokens @@ %s::tsquery {{inside}} OFFSET 0) AS candidates
     ORDER BY (SELECT sum(idf * 2.2 * often / (often + spread))
         FROM unnest(%s::tsquery[], %s::float8[]) AS each (query, idf),
-            LATERAL (SELECT {_MOST} * 1.645 * ts_rank(ARRAY[{_LABELS}]::real[], tokens, query) AS often) AS counted
+            LATERAL (SELECT {_MAX_WEIGHT} * 1.645 * ts_rank(ARRAY[{_LABELS}]::real[], tokens, query) AS often) AS counted
         ) DESC, number
     LIMIT %s"""
-"""BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75, of entries that hold a word of the first query.
+"""BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75, for entries that match the first query.
 
-For one word 1.645 * `ts_rank` is the weight of its best place and a smaller part of that of each other one: to count
-these in full every word of an entry would have to be unpacked.  `tokens || ''` unpacks a long entry once, not once for
-each word."""
+For a single word, 1.645 * `ts_rank` is the weight of its best occurrence plus a fraction of each other one; to count
+those in full, Postgres would have to unpack every word of the entry.  `tokens || ''` makes it unpack a long entry once
+instead of once for each word."""
 
 
 def cut(text: str) -> list[str]:
-    """Its words in lower case without accents, Chinese cut."""
+    """Return the words of a text in lower case without accents; Chinese is segmented into words."""
     plain = unicodedata.normalize("NFKD", segment(storable(text)).lower())
     return _WORD.findall("".join(c for c in plain if not unicodedata.combining(c)))
 
 
 def indexed(fields: Sequence[str]) -> list[list[str]]:
-    """The words of each field, as many as the server takes: in all but the strangest texts that is all of them."""
+    """Return the words of each field, cut off at `_MAX_BYTES` in total, which only very unusual texts exceed."""
     known: set[str] = set()
-    room = _INDEXED
+    room = _MAX_BYTES
     found: list[list[str]] = []
     for field in fields:
         words = cut(field)

@@ -1,4 +1,4 @@
-"""The vectors of a memory: made by its one encoder, kept on the shelf, searched in a matrix."""
+"""The vectors of a memory: made by one encoder, stored with the entries, searched in a matrix."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from research.errors import ConfigError
 from research.memory import Entry
 from research.memory.matrix import Matrix
-from research.memory.shelf import Shelf
-from research.search.vectors import encoded
+from research.memory.store import MemoryStore
+from research.search.library.vectors import encode_passages
 from research.types import Embedder
 
 if TYPE_CHECKING:
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """What the shelf holds of the present encoder, in a matrix that is read once and then grown by what is new.
+    """The stored vectors of the current encoder, in a matrix that is loaded once and then extended by new vectors.
 
-    Not safe for threads by itself.  The encoder is asked for nothing before there is a text.
+    Not safe for threads.  The encoder is not used before there is a text to encode.
     """
 
-    def __init__(self, shelf: Shelf, embedder: Embedder, room: int) -> None:
+    def __init__(self, store: MemoryStore, embedder: Embedder, room: int) -> None:
         self.embedder = embedder
-        self._shelf = shelf
+        self._store = store
         self._room = room
         self._matrix: Matrix | None = None
         self._last = 0
-        """Id of the last vector that was read."""
+        """Id of the last vector that was loaded."""
 
     def other_encoder(self) -> str:
-        """The encoder whose vectors are on the shelf, if it is not ours: those cannot be compared; else empty."""
-        return self._other(self._shelf.encoders())
+        """Return the other encoder that stored vectors were made by; empty if there are none."""
+        return self._other(self._store.encoders())
 
     def same_encoder(self) -> bool:
-        """Whether there are vectors at all.  Raises `ConfigError` that names both encoders when some are another's."""
-        there = self._shelf.encoders()
+        """Return whether there are any vectors.  Raises `ConfigError` when some were made by another encoder."""
+        there = self._store.encoders()
         if other := self._other(there):
             raise ConfigError(
                 f"the memory was encoded by {other!r}, and the encoder is now {self.embedder.id!r}: their vectors "
-                "cannot be compared. Set WORKBENCH_EMBEDDER back, or encode the memory anew."
+                "cannot be compared. Change WORKBENCH_EMBEDDER back, or run `python -m research memory reembed`."
             )
         return bool(there)
 
@@ -50,7 +50,7 @@ class Vectors:
         return next((name for name in names if name != self.embedder.id), "")
 
     def encode(self, entries: Sequence[Entry]) -> NDArray[np.float32]:
-        """Unit vectors, shape (len(entries), dimension): of the text, under the title of its source if it has one."""
+        """Return unit vectors, shape (len(entries), dimension), of each text, with the title of its source if any."""
         titled = [index for index, entry in enumerate(entries) if entry.title]
         bare = [index for index, entry in enumerate(entries) if not entry.title]
         parts = []
@@ -58,13 +58,15 @@ class Vectors:
             parts.append(self.embedder.encode([entries[index].text for index in bare]))
         if titled:
             named = [entries[index] for index in titled]
-            parts.append(encoded([entry.title for entry in named], [entry.text for entry in named], self.embedder))
+            parts.append(
+                encode_passages([entry.title for entry in named], [entry.text for entry in named], self.embedder)
+            )
         made: NDArray[np.float32] = np.concatenate(parts)[np.argsort([*bare, *titled])].astype("<f4")
         return made
 
     def synced(self) -> Matrix | None:
-        """The matrix with everything that was committed, by any process; None while there are no vectors."""
-        for rows in self._shelf.vectors(self.embedder.id, self._last):
+        """Return the matrix with all vectors committed so far by any process; None while there are none."""
+        for rows in self._store.vectors(self.embedder.id, self._last):
             blobs = b"".join(vector for _, _, vector in rows)
             vectors = np.frombuffer(blobs, "<f4").reshape(len(rows), -1)
             self._matrix = self._matrix or Matrix(vectors.shape[1], self._room)
@@ -73,6 +75,6 @@ class Vectors:
         return self._matrix
 
     def drop(self, numbers: Iterable[int]) -> None:
-        """Entries are gone, or forgotten."""
+        """Remove the vectors of entries that were deleted or forgotten."""
         if self._matrix is not None:
             self._matrix.drop(numbers)

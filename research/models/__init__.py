@@ -1,1 +1,3 @@
-"""Language models, one class per file: each streams deltas and then one completion, and classifies its own failures."""
+"""Language models: a file or package per provider, and their common parts client, sse, assembly, prices, tokens.
+
+May import `plugins`, `agent.protocols`, `config`, `store` and what is below them."""

@@ -4,47 +4,51 @@ Sources: OpenAI API reference, "Create chat completion" and its streaming events
 addition, `reasoning` that of Ollama and newer vLLM.
 """
 
-# Why httpx2 and not the `openai` SDK, which stands on it: we would switch off the SDK's retries and pass by its types.
-# Best of 25 calls with a history of 200 rounds, on loopback: its typed `create` 125 ms (it validates the whole history
-# again each time), a raw post through it 5.0 ms, this 2.0 ms.  The SDK also takes 0.7 s to import against 0.07 s, and
-# reads organisation, project and headers from the environment by itself, which is the business of the settings.
+# Uses httpx2 and not the `openai` SDK, whose retries and types we would bypass.  Best of 25 calls with a history of 200
+# rounds, on loopback: the SDK's typed `create` takes 125 ms (it validates the whole history each time), a raw post
+# through the SDK 5.0 ms, this client 2.0 ms.  The SDK takes 0.7 s to import, httpx2 0.07 s.  The SDK also reads
+# organisation, project and headers from the environment, which only our settings may do.
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from research import fragments, wire
 from research.errors import ConfigError
-from research.registry import provider
-from research.served import ServedModel
+from research.models import assembly, sse
+from research.models.client import ServedModel
+from research.models.host import Host
+from research.plugins import provider
 from research.types import Completion, Delta, Message, Model, Request, Usage
-
-if TYPE_CHECKING:
-    from research.workbench import Workbench
 
 OPENAI = "https://api.openai.com/v1"
 
-# vLLM aborts, OpenRouter and DeepSeek report their own breakdown: the reply before it is not whole.
+# Finish reasons of failures in vLLM, OpenRouter and DeepSeek: the reply is incomplete.
 _BROKEN = {"abort", "error", "insufficient_system_resource"}
 
 _DONE = "[DONE]"
 
-# What a request can do without: a server that refuses one of these is asked again without it, and for good.  Which
-# models take which is on no list that stays true: OpenAI's reasoning models refuse `temperature` and `stop`.
+# Parameters that a request can omit.  After a model rejects one, its requests omit it.
+# A list of what each model accepts would go stale: OpenAI's reasoning models reject `temperature` and `stop`.
 _OPTIONAL = (
-    "temperature", "stop", "max_tokens", "max_completion_tokens", "response_format", "tool_choice", "stream_options",
-)  # fmt: skip
+    "temperature",
+    "stop",
+    "max_tokens",
+    "max_completion_tokens",
+    "response_format",
+    "tool_choice",
+    "stream_options",
+)
 
 
 class OpenAIModel(ServedModel):
     """One model of one server.
 
-    Safe to share between threads.  Closing the iterator that `stream` returns hangs up.
+    Safe to share between threads.  Closing the iterator that `stream` returns closes the connection.
     """
 
     def __init__(
@@ -58,12 +62,12 @@ class OpenAIModel(ServedModel):
         send_reasoning: bool = False,
     ) -> None:
         """
-        `name` is the server's name of the model, e.g. `gpt-5-mini`.  `base_url` None means OpenAI itself; an empty
-        `api_key` sends none, as for most local servers.  `timeout_s`: seconds without a byte until the server counts as
-        gone.  `send_reasoning`: give past reasoning back with its message (DeepSeek's thinking mode refuses tool
-        turns without it, its older models refuse it).  Raises `ConfigError` for a url or a key that cannot be used.
+        `name` is the server's name of the model, e.g. `gpt-5-mini`.  `base_url` None means OpenAI itself.  An empty
+        `api_key` sends none, as most local servers expect.  A request times out after `timeout_s` seconds without a byte.
+        `send_reasoning` sends past reasoning back with its message: DeepSeek's thinking mode rejects turns with tool
+        calls without it, its older models reject it.  Raises `ConfigError` for an invalid url or key.
         """
-        server = wire.Server(
+        server = sse.Server(
             OPENAI if base_url is None else base_url,
             model=name,
             key=api_key,
@@ -74,12 +78,12 @@ class OpenAIModel(ServedModel):
         )
         super().__init__(f"openai:{name}", name, server, native=native)
         self._send_reasoning = send_reasoning
-        # OpenAI's newer models refuse `max_tokens`; other servers do not know its successor.
+        # OpenAI's newer models reject `max_tokens`; other servers do not know its successor.
         limits = ["max_tokens", "max_completion_tokens"]
         self._limits = limits[::-1] if self._server.host == "api.openai.com" else limits
 
     def list_models(self) -> list[str]:
-        """The names this server knows, sorted.  Raises `ProviderError`."""
+        """Return the names of the server's models, sorted.  Raises `ProviderError`."""
         return sorted(entry.id for entry in self._server.get("models", _Listing).data or ())
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
@@ -90,25 +94,25 @@ class OpenAIModel(ServedModel):
                     continue
                 chunk = self._server.read(data, _Chunk)
                 if chunk.error or chunk.object == "error":
-                    raise self._server.reported(data)
+                    raise self._server.error_event(data)
                 yield from reply.take(chunk)
-        # The reason ends a reply, `[DONE]` only the transport: servers forget it.
+        # A reply is complete when it has a finish reason; some servers forget to send `[DONE]`.
         if not reply.finish_reason or reply.finish_reason in _BROKEN:
-            raise self._server.broken(reply.finish_reason or "no finish_reason")
+            raise self._server.ended_early(reply.finish_reason or "no finish_reason")
         yield reply.completion(position)
 
-    def _learn(self, refusal: wire.Refusal, body: dict[str, Any]) -> bool:
-        refused = refusal.unsupported([name for name in _OPTIONAL if name in body])
-        # From GPT-5.6 on, tools do not go with reasoning on this endpoint, and reasoning is on unless it is turned off.
-        words = f"{refusal.param} {refusal.said}"
-        if "tools" in body and "reasoning_effort" not in body and wire.mention("reasoning_effort", words):
+    def _adapt(self, rejection: sse.RequestRejected, body: dict[str, Any]) -> bool:
+        refused = rejection.unsupported([name for name in _OPTIONAL if name in body])
+        # From GPT-5.6 on, this endpoint rejects tools together with reasoning, and reasoning is on by default.
+        words = f"{rejection.param} {rejection.server_message}"
+        if "tools" in body and "reasoning_effort" not in body and sse.mention("reasoning_effort", words):
             refused = "reasoning_effort"
-        # A schema that the service cannot enforce is as good as none: whoever asked for it judges the reply anyway.
-        if refused is None and "response_format" in body and wire.mention("response_format", words):
+        # Without the schema the request still works: the caller validates the reply in any case.
+        if refused is None and "response_format" in body and sse.mention("response_format", words):
             refused = "response_format"
         if refused is None:
             return False
-        self._refused.add(refused)
+        self._rejected.add(refused)
         return True
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -135,16 +139,16 @@ class OpenAIModel(ServedModel):
             body["stop"] = request.stop
         if request.temperature is not None:
             body["temperature"] = request.temperature
-        limit = next((name for name in self._limits if name not in self._refused), None)
+        limit = next((name for name in self._limits if name not in self._rejected), None)
         if request.max_tokens is not None and limit:
             body[limit] = request.max_tokens
-        body = {name: value for name, value in body.items() if name not in self._refused}
-        if "tools" in body and "reasoning_effort" in self._refused:
+        body = {name: value for name, value in body.items() if name not in self._rejected}
+        if "tools" in body and "reasoning_effort" in self._rejected:
             body["reasoning_effort"] = "none"
         return body
 
     def _message(self, message: Message) -> dict[str, Any]:
-        # `blocks` are another provider's.
+        # `message.blocks` belongs to another provider's format and is not sent.
         sent: dict[str, Any] = {"role": message.role, "content": message.content}
         if message.calls:
             sent["tool_calls"] = [
@@ -158,12 +162,15 @@ class OpenAIModel(ServedModel):
         if message.call_id is not None:
             sent["tool_call_id"] = message.call_id
         if self._send_reasoning and (message.calls or message.reasoning is not None):
-            sent["reasoning_content"] = message.reasoning or ""  # a turn with calls needs the field, even if empty
+            sent["reasoning_content"] = message.reasoning or ""  # required with calls, even if empty
         return sent
 
 
 def _is_closed(schema: object) -> bool:
-    """Whether every object of a schema requires all its properties and allows no other, as OpenAI's strict mode asks."""
+    """Return whether every object in a schema requires all its properties and allows no others.
+
+    OpenAI's strict mode accepts only such schemas.
+    """
     if isinstance(schema, list):
         return all(map(_is_closed, schema))
     if not isinstance(schema, dict):
@@ -179,7 +186,7 @@ def _is_closed(schema: object) -> bool:
 class _Function(Struct):
     name: str | None = None
     arguments: str | dict[str, Any] | None = None
-    """Fragments of JSON; Ollama and some gateways send the object itself."""
+    """A fragment of the JSON; Ollama and some gateways send the object itself."""
 
 
 class _Fragment(Struct):
@@ -211,7 +218,7 @@ class _Usage(Struct):
     completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
     prompt_cache_hit_tokens: int | None = None
-    """DeepSeek's name of the cached ones."""
+    """DeepSeek's name for `cached_tokens`."""
 
 
 class _Chunk(Struct):
@@ -232,15 +239,15 @@ class _Listing(Struct):
 
 
 class _Reply:
-    """A reply while it arrives."""
+    """Collects a reply from the events of its stream."""
 
     def __init__(self) -> None:
         self.finish_reason = ""
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refused = False
-        self._calls: list[fragments.Call] = []
-        self._open: dict[int | None, fragments.Call] = {}
+        self._calls: list[assembly.Call] = []
+        self._open: dict[int | None, assembly.Call] = {}
         self._usage: Usage | None = None
 
     def take(self, chunk: _Chunk) -> Iterator[Delta]:
@@ -267,10 +274,10 @@ class _Reply:
 
     def _add(self, fragment: _Fragment) -> None:
         call, function = self._open.get(fragment.index), fragment.function
-        # Ollama has sent parallel calls all with index 0, or without an index: a new id, or a name, begins a new call.
+        # Ollama has sent parallel calls with index 0 for all, or without an index: a new id, or a name, starts a call.
         other = call is not None and call.id and fragment.id and fragment.id != call.id
         if call is None or other or (fragment.index is None and function.name and not fragment.id):
-            call = self._open[fragment.index] = fragments.Call()
+            call = self._open[fragment.index] = assembly.Call()
             self._calls.append(call)
         call.id = call.id or fragment.id or ""
         call.name = call.name or function.name or ""
@@ -280,16 +287,16 @@ class _Reply:
             call.arguments += function.arguments or ""
 
     def completion(self, position: int) -> Completion:
-        # OpenAI ends a refusal with `stop`: what stands there is its reason and no answer.
+        # OpenAI ends a refusal with `stop`, although its text is the reason for the refusal and not an answer.
         reason = "content_filter" if self._refused else self.finish_reason
         text, reasoning = "".join(self._text), "".join(self._reasoning)
-        return fragments.completion(text, self._calls, reasoning, reason, self._usage, position=position)
+        return assembly.completion(text, self._calls, reasoning, reason, self._usage, position=position)
 
 
 @provider("OpenAI-compatible")
-def openai(name: str, workbench: Workbench) -> Model:
+def openai(name: str, host: Host) -> Model:
     """Any server that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, DeepSeek, and more."""
-    settings = workbench.settings
+    settings = host.settings
     if not name:
         raise ConfigError("openai: name a model after the colon, e.g. openai:gpt-5-mini")
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""

@@ -1,12 +1,12 @@
-"""A model that plays a script: for tests, demos, and for trying a framework of one's own without a provider.
+"""A model that plays a script, for tests, demos, and trying a new framework without a provider.
 
-A script is a file of JSON lines, one reply each; every key is optional:
+A script is a file of JSON lines, one reply per line; every key is optional:
 
     {"text": "Let me look.", "calls": [{"name": "search", "arguments": {"query": "x"}}], "reasoning": "…",
      "finish_reason": "stop", "delay_s": 0, "error": "429", "purpose": "act", "agent": "main"}
 
-A request takes the first line not yet played whose `purpose` and `agent`, where the line names them, are its own.  A
-line with an `error` is played too: the retry finds the next one.
+A request plays the first unplayed line that matches its `purpose` and `agent`; a line without these keys matches every
+request.  A line with an `error` counts as played, so a retry plays the next one.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-from research import decoding
+from research._util import decoding
 from research.errors import ConfigError, ProviderError
-from research.registry import provider
+from research.models.host import Host
+from research.plugins import provider
 from research.types import Completion, Delta, Model, Request, ToolCall, Usage
-
-if TYPE_CHECKING:
-    from research.workbench import Workbench
 
 _DELTA = 12
 
@@ -43,55 +41,55 @@ class ScriptLine(Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str = ""
     calls: tuple[ScriptCall, ...] = ()
-    """Native calls; tagged ones are written into `text`."""
+    """Native calls; calls of the tagged protocol belong into `text`."""
     reasoning: str = ""
     finish_reason: str = "stop"
     delay_s: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds before the reply begins."""
     error: Literal["429", "500", "reset", "truncated"] | None = None
-    """Fail instead; `truncated` after half of the text."""
+    """The error to raise instead of replying; `truncated` raises it after half of the text."""
     purpose: str | None = None
-    """Only for requests of this purpose."""
+    """Match only requests with this purpose."""
     agent: str | None = None
-    """Only for requests of this agent."""
+    """Match only requests of this agent."""
 
 
 class ScriptedModel:
     """Plays its lines once, in order.  Safe to share between threads."""
 
     def __init__(self, lines: Sequence[ScriptLine], name: str = "scripted", native: bool | None = None) -> None:
-        """`native` None means: native if any line has `calls`."""
+        """With `native` None, the model uses native calls if any line has `calls`."""
         self.name = name
         self.native = any(line.calls for line in lines) if native is None else native
-        self._left = dict(enumerate(lines, start=1))
+        self._remaining = dict(enumerate(lines, start=1))
         self._lock = threading.Lock()
 
     @classmethod
     def from_file(cls, path: str | Path) -> ScriptedModel:
-        """Read a script, UTF-8; blank lines are skipped.  Raises `ConfigError` naming the file and the line."""
+        """Read a script in UTF-8; blank lines are skipped.  Raises `ConfigError` with the file and the line."""
         try:
             script = Path(path).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"the script {path} cannot be read: {error}") from error
-        # Not `splitlines`: JSON strings may hold U+2028 as it is.
+        # Not `splitlines`: JSON strings may contain an unescaped U+2028.
         lines = [_line(f"{path}:{n}", text) for n, text in enumerate(script.split("\n"), start=1) if text.strip()]
         if not lines:
-            raise ConfigError(f"the script {path} has no lines; a line is a JSON object with {_accepted()}")
+            raise ConfigError(f"the script {path} is empty; each line must be a JSON object with {_accepted()}")
         return cls(lines, f"scripted:{path}")
 
     def price(self, usage: Usage) -> float:
-        """Nothing: it runs here."""
+        """Return 0: a script costs nothing."""
         return 0.0
 
     def take(self, purpose: str, agent: str) -> tuple[int, ScriptLine]:
-        """The next line for this asker and its place in the script, from 1; it is not played again.
+        """Remove the next line for this purpose and agent; return its line number, from 1, and the line.
 
-        Raises `ProviderError` when none is left.
+        Raises `ProviderError` if none is left.
         """
         with self._lock:
-            for n, line in self._left.items():
+            for n, line in self._remaining.items():
                 if line.purpose in (None, purpose) and line.agent in (None, agent):
-                    del self._left[n]
+                    del self._remaining[n]
                     return n, line
         raise ProviderError(f"the script has no line left for purpose {purpose!r}, agent {agent!r} ({self.name})")
 
@@ -111,7 +109,7 @@ class ScriptedModel:
         if line.error == "truncated":
             for piece in _pieces(line.text[: (len(line.text) + 1) // 2]):
                 yield Delta(piece)
-            raise ProviderError("the script broke off in the middle of a reply", retryable=True)
+            raise ProviderError("the script ended in the middle of a reply", retryable=True)
         for piece in _pieces(line.text):
             yield Delta(piece)
         calls = (ToolCall(f"call_{n}_{i}", call.name, call.arguments) for i, call in enumerate(line.calls))
@@ -133,7 +131,7 @@ def _line(place: str, text: str) -> ScriptLine:
     try:
         return decoding.decode(text, ScriptLine)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{place}: {error}; a line is a JSON object with {_accepted()}") from error
+        raise ConfigError(f"{place}: {error}; each line must be a JSON object with {_accepted()}") from error
 
 
 def _accepted() -> str:
@@ -141,6 +139,6 @@ def _accepted() -> str:
 
 
 @provider("Script")
-def scripted(path: str, workbench: Workbench) -> Model:
+def scripted(path: str, host: Host) -> Model:
     """Replies written in a file of JSON lines."""
     return ScriptedModel.from_file(path)

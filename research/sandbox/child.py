@@ -1,6 +1,6 @@
-"""Python itself, sealed: `python -m research.sandbox.child` in a process set apart (see `linux.py`).
+"""Run a model's code in sealed CPython: `python -m research.sandbox.child` in an isolated process.
 
-Everything the code may import is imported first, then the process is sealed, and only then is the code looked at.
+First import everything the code may import, then seal the process (`linux.py`), and only then parse the code.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from typing import Any
 import msgspec
 
 from research.sandbox import linux
-from research.sandbox.apart import confine
-from research.sandbox.job import TRACEBACK_CHARACTERS, Head, Job, Result, out_of_time
+from research.sandbox.job import TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
+from research.sandbox.process import confine
 
 USEFUL = tuple(
     """bisect calendar cmath collections copy csv dataclasses datetime decimal enum fractions functools hashlib heapq
     itertools json math numbers operator pprint random re statistics string textwrap time typing unicodedata
     zoneinfo""".split()
 )
-"""What code may import of the standard library."""
+"""Standard-library modules that code may import, and that an import error lists."""
 
 HARMLESS = tuple(
     """abc array ast base64 binascii colorsys concurrent contextlib ctypes difflib dis errno gc graphlib gzip hmac html
     inspect io keyword locale logging mmap os pathlib pickle platform queue secrets shlex signal socket struct
     subprocess sys tempfile threading timeit tokenize traceback types urllib uuid warnings weakref xml zlib""".split()
 )
-"""What it may import as well; whatever of it reaches outside is refused by the kernel."""
+"""Further modules that code may import; the kernel refuses every call of theirs that leaves the process."""
 
 PARTS = {
     "concurrent": ("futures.thread",),
@@ -49,33 +49,34 @@ PARTS = {
     "urllib": ("parse",),
     "xml": ("etree.ElementTree",),
 }
-"""Parts that are imported apart from the whole, or by others at their first use."""
+"""Submodules that their packages do not import, or import only at first use."""
 
 CODECS = "big5 cp1252 euc-jp euc-kr gb18030 gb2312 gbk idna latin-1 punycode shift-jis utf-16 utf-32 utf-8-sig".split()
 
 _CODE = "<code>"
 _RESERVE = 16 * 2**20
+"""Bytes set aside while the code runs, so that a `MemoryError` can be reported."""
 
 MEMORY = 2**30
-"""Bytes of address space that the code may use on top of what its libraries do."""
+"""Bytes of address space that the code may use in addition to its libraries."""
 
 
 class _OutOfTime(BaseException):
     """Raised into the code when its time is over."""
 
 
-class _Closed(importlib.abc.MetaPathFinder):
-    """Says what there is instead of what there is not."""
+class _ImportAdvice(importlib.abc.MetaPathFinder):
+    """Fails every import that reaches it, with a message that lists the modules on offer."""
 
     def find_spec(self, name: str, *_: Any) -> None:
         if name.partition(".")[0] in sys.modules:
-            return  # a part of a module that is here: its own message is the better one
+            return  # a missing submodule: Python's own message is better
         offered = ", ".join(("numpy", "matplotlib.pyplot", *USEFUL))
-        raise ModuleNotFoundError(f"No module named {name!r} here; there are {offered}", name=name)
+        raise ModuleNotFoundError(f"No module named {name!r} here; available: {offered}", name=name)
 
 
-class _Said(Head, io.TextIOBase):
-    """What the code prints."""
+class _Stream(OutputHead, io.TextIOBase):
+    """Replaces standard output and standard error of the code."""
 
     def writable(self) -> bool:
         return True
@@ -87,15 +88,15 @@ class _Said(Head, io.TextIOBase):
         return len(text)
 
     def note(self, text: str) -> None:
-        """On a line of its own, below what is there."""
+        """Append text on a new line."""
         if text:
             self.add(text if not self.text or self.text.endswith("\n") else f"\n{text}")
 
 
 def _prepare(code: str) -> list[Any]:
-    """Import what `code` seems to need.  It is only searched for words here, not parsed: nothing is sealed yet.
+    """Import what `code` seems to need, judging by the words in it: it is not parsed before the process is sealed.
 
-    What is returned has to be held, or else it would be read again.
+    Returns objects that the caller must keep alive, because Python would otherwise read their files again.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads cannot be started later
     words = set(re.findall(r"\w+", code))
@@ -123,14 +124,14 @@ def _zones(code: str) -> Iterator[Any]:
         try:
             yield ZoneInfo(key)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            continue  # only looked like one
+            continue  # not a time zone
 
 
 def _run(job: Job) -> Result:
-    """Inside the seal.  Nothing from here on can be relied upon: the code may have changed all of it."""
-    said, warned = _Said(), _Said()
-    sys.stdout, sys.stderr = said, warned
-    sys.set_int_max_str_digits(0)  # long integers are results like any other
+    """Run the job in the sealed process.  The result cannot be trusted: the code may have changed everything here."""
+    printed, warned = _Stream(), _Stream()
+    sys.stdout, sys.stderr = printed, warned
+    sys.set_int_max_str_digits(0)  # the result may be a very long integer
     reserve = bytearray(_RESERVE)
     linecache.cache[_CODE] = (len(job.code), None, job.code.splitlines(keepends=True), _CODE)
     signal.signal(signal.SIGALRM, _expired)
@@ -139,24 +140,24 @@ def _run(job: Job) -> Result:
     try:
         signal.setitimer(signal.ITIMER_REAL, job.timeout_s)
         value = _executed(job.code)
-        if value is not None and not said.length:
-            said.add(_shown(value))
+        if value is not None and not printed.length:
+            printed.add(_shown(value))
         if "matplotlib.pyplot" in sys.modules:
             from research.sandbox import plots
 
-            images, note = plots.collected()
-            said.note(note)
+            images, note = plots.open_figures()
+            printed.note(note)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except _OutOfTime as late:
         error = f"{out_of_time(job.timeout_s)}{_place(late)}"
     except SystemExit as end:
         error = end.code if isinstance(end.code, str) else ""
-    except BaseException as wrong:  # noqa: BLE001 - whatever the code raises is for the model
+    except BaseException as wrong:  # noqa: BLE001 - the model is told about everything that its code raises
         signal.setitimer(signal.ITIMER_REAL, 0)
         del reserve
-        error = _told(wrong)
-    said.note(warned.text)
-    return Result(_plain(said.text), said.length, _plain(error), images)
+        error = _traceback(wrong)
+    printed.note(warned.text)
+    return Result(_plain(printed.text), printed.length, _plain(error), images)
 
 
 def _expired(*_: object) -> None:
@@ -164,10 +165,10 @@ def _expired(*_: object) -> None:
 
 
 def _executed(code: str) -> Any:
-    """Run the code as a script; the value of its last expression, if it ends in one."""
+    """Run the code as a script; return the value of its last statement if that is an expression, else None."""
     tree = ast.parse(code, _CODE)
     main = types.ModuleType("__main__")
-    sys.modules["__main__"] = main  # where pickle and dataclasses look
+    sys.modules["__main__"] = main  # pickle and dataclasses look classes up there
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
         exec(compile(tree, _CODE, "exec"), main.__dict__)
@@ -184,14 +185,14 @@ def _shown(value: object) -> str:
         raise RecursionError("the last expression is nested too deeply to be shown: print a part of it") from None
 
 
-def _told(error: BaseException) -> str:
-    """The traceback of the code itself, without what lies in the libraries."""
-    told = traceback.TracebackException.from_exception(error, compact=True)
-    step: traceback.TracebackException | None = told
-    while step is not None:
-        step.stack[:] = [frame for frame in step.stack if frame.filename == _CODE]
-        step = step.__cause__ or step.__context__
-    text = "".join(told.format()).strip()[-TRACEBACK_CHARACTERS:]
+def _traceback(error: BaseException) -> str:
+    """Return the end of the traceback, without the frames of libraries, and with advice where there is any."""
+    whole = traceback.TracebackException.from_exception(error, compact=True)
+    link: traceback.TracebackException | None = whole
+    while link is not None:
+        link.stack[:] = [frame for frame in link.stack if frame.filename == _CODE]
+        link = link.__cause__ or link.__context__
+    text = "".join(whole.format()).strip()[-TRACEBACK_CHARACTERS:]
     if isinstance(error, MemoryError):
         text += f"\nthe code may hold {MEMORY / 2**30:g} GiB"
     if isinstance(error, PermissionError):
@@ -209,7 +210,7 @@ def _plain(text: str) -> str:
 
 
 def _used() -> int:
-    """Bytes of address space of this process (proc(5), statm)."""
+    """Return the bytes of address space that this process uses (proc(5), statm)."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -217,7 +218,7 @@ def _main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     answer = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):  # what a library writes by itself is not part of the answer
+    for number in (0, 1, 2):  # a library may write to these, which must not end up in the answer
         os.dup2(nothing, number)
     os.close(nothing)
     held = _prepare(job.code)
@@ -228,13 +229,13 @@ def _main() -> None:
     except OSError as error:
         result = Result(unsealed=str(error))
     else:
-        sys.meta_path[:] = [BuiltinImporter, FrozenImporter, _Closed()]
+        sys.meta_path[:] = [BuiltinImporter, FrozenImporter, _ImportAdvice()]
         result = _run(job)
     del held
     left = memoryview(msgspec.json.encode(result))
     while left:
         left = left[os.write(answer, left) :]
-    os._exit(0)  # nothing that the code left behind gets a turn
+    os._exit(0)  # skip exit handlers, which the code may have registered
 
 
 if __name__ == "__main__":

@@ -1,49 +1,54 @@
-"""What goes into the process that runs a model's code, and what comes out.  All of the latter may be forged."""
+"""The messages to and from the process that runs a model's code.  The code may have forged any part of a `Result`."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 OUTPUT_CHARACTERS = 2000
-"""Longest output of `run_python`, the mark of the cut included."""
+"""Maximum length of the output of `run_python`, including the truncation notice."""
 
 TRACEBACK_CHARACTERS = 1000
-"""How much of the end of a traceback is told."""
+"""Characters kept from the end of a traceback."""
 
 PLOTS = 4
-"""Most plots of one call."""
+"""Maximum number of plots per call."""
 
 PLOT_BYTES = 300_000
-"""Longest PNG of a plot."""
+"""Maximum size of a plot's PNG file."""
 
 PLOT_PIXELS = 2400
-"""Largest width and height of a plot."""
+"""Maximum width and height of a plot."""
 
 
 class Job(Struct, frozen=True):
+    """Code to run and the seconds it may take."""
+
     code: str
     timeout_s: float
 
 
 class Result(Struct, frozen=True):
+    """What the code printed, drew or raised."""
+
     output: str = ""
-    """The first characters of it."""
+    """The first `OUTPUT_CHARACTERS` characters of the output."""
     length: int = 0
     """Characters of the whole output."""
     error: str = ""
-    """Traceback, when the code failed."""
+    """The traceback, when the code failed."""
     images: tuple[bytes, ...] = ()
     """Plots, as PNG."""
     unsealed: str = ""
-    """Why the process could not be sealed; the code did not run then."""
+    """Why the process could not be sealed; in that case the code did not run."""
 
 
 def out_of_time(timeout_s: float) -> str:
+    """Return the error message for code that ran into its time limit."""
     return f"the code was stopped after {timeout_s:g} s: make it do less"
 
 
-class Head:
-    """Keeps the beginning of what is written to it, and counts the rest."""
+class OutputHead:
+    """Keeps the first `OUTPUT_CHARACTERS` characters written to it, and counts all of them."""
 
     def __init__(self) -> None:
         self.text = ""

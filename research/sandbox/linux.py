@@ -1,12 +1,12 @@
-"""Seals a Linux process: from here on it can compute, and talk through the files that it holds; nothing else.
+"""Seal a Linux process: afterwards it can only compute, and read and write the files it has already opened.
 
-The kernel's seccomp filter (Linux 3.17; seccomp(2), Documentation/userspace-api/seccomp_filter.rst) refuses every
-system call but those of `_ALLOWED`.  None of them takes a path, an address or a process id, so there is nothing that
-Landlock or a namespace would still have to forbid, and it needs neither root nor a set-up of the machine.
+A seccomp filter in the kernel (Linux 3.17; seccomp(2), Documentation/userspace-api/seccomp_filter.rst) refuses every
+system call that `_MACHINES` does not list.  No listed call takes a path, an address or a process id, so Landlock or a
+namespace would have nothing left to forbid.  The filter needs neither root nor any set-up of the machine.
 """
 
-# Why not a library: libseccomp's bindings need its shared object, and the pure ones of 2026 are months old.  What is
-# needed of them are the forty lines below, which a reader can check against the kernel's manual.
+# Why not a library: libseccomp's bindings need its shared object, and the pure Python ones of 2026 are months old.  We
+# need only the forty lines below, which a reader can check against the kernel's manual.
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ _PROT_EXEC = 4
 
 class _Machine(Struct, frozen=True):
     audit_arch: int
-    """The kernel's name of its system call numbers (linux/audit.h)."""
+    """The kernel's constant for this architecture (linux/audit.h)."""
     seccomp: int
+    """Number of the `seccomp` system call."""
     allowed: dict[str, int]
-    """System calls by name.  Numbers of another architecture, of 32-bit code or of x32 mean other calls."""
+    """System call numbers by name.  Other architectures, 32-bit code and x32 number their calls differently."""
 
 
 _MACHINES = {
@@ -64,28 +65,28 @@ _MACHINES = {
 
 
 def seal() -> None:
-    """Seal this process for good.  Whatever it will need has to be open or imported by now.
+    """Seal this process for good.  Open and import everything it will need before the call.
 
-    A refused call fails with `PermissionError`.  Raises `OSError` when the process cannot be sealed.
+    Afterwards a refused system call fails with `PermissionError`.  Raises `OSError` when the process cannot be sealed.
     """
     machine = _MACHINES.get(platform.machine())
     if sys.platform != "linux" or sys.byteorder != "little" or machine is None:
         raise OSError(errno.ENOSYS, f"no seccomp filter for {sys.platform} on {platform.machine()}")
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
-    if os.geteuid() == 0:  # the filter binds root as well; this is for what it does not decide, as who may be traced
+    if os.geteuid() == 0:  # the filter restricts root too, but not, for example, who may trace this process
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     _prctl(libc, _PR_SET_DUMPABLE, 0)
-    _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)  # after the change of user, which resets it
+    _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)  # must follow the change of user, which resets it
     _prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
     program = ctypes.create_string_buffer(_program(machine))
     count = (len(program) - 1) // 8
     fprog = ctypes.create_string_buffer(struct.pack("@HP", count, ctypes.addressof(program)))
-    # TSYNC: threads that a library may have started are sealed too; their number is returned if that fails.
+    # TSYNC also seals threads that a library may have started; if that fails, the call returns a thread id.
     if libc.syscall(machine.seccomp, _SECCOMP_SET_MODE_FILTER, _TSYNC, ctypes.byref(fprog)):
-        raise OSError(ctypes.get_errno(), "the kernel takes no seccomp filter")
+        raise OSError(ctypes.get_errno(), "the kernel does not accept a seccomp filter")
 
 
 def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:
@@ -94,11 +95,14 @@ def _prctl(libc: ctypes.CDLL, option: int, value: int) -> None:
 
 
 def _program(machine: _Machine) -> bytes:
-    """The filter in classic BPF, over `struct seccomp_data`: int nr; u32 arch; u64 instruction_pointer; u64 args[6]."""
+    """Return the filter as classic BPF over `struct seccomp_data`.
+
+    Its fields are: int nr; u32 arch; u64 instruction_pointer; u64 args[6].
+    """
     load, equal, any_bit, give = 0x20, 0x15, 0x45, 0x06  # LD|W|ABS, JMP|JEQ|K, JMP|JSET|K, RET|K
     lines = [(load, 0, 0, 4), (equal, 1, 0, machine.audit_arch), (give, 0, 0, _KILL), (load, 0, 0, 0)]
     for name, number in machine.allowed.items():
-        if name in ("mmap", "mprotect"):  # no new machine code: their third argument must be without PROT_EXEC
+        if name in ("mmap", "mprotect"):  # refuse PROT_EXEC in the third argument: no new machine code
             lines += [(equal, 0, 4, number), (load, 0, 0, 32), (any_bit, 0, 1, _PROT_EXEC), (give, 0, 0, _REFUSE)]
         else:
             lines += [(equal, 0, 1, number)]

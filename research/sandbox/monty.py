@@ -1,6 +1,6 @@
-"""Python in Monty: an interpreter without files, network or processes to offer, and without most of the library.
+"""Run a model's code in Monty, a Python interpreter without files, network, processes or most of the standard library.
 
-For systems where CPython cannot be sealed.  Runs as `python -m research.sandbox.monty` in a process set apart.
+Used on systems where CPython cannot be sealed.  Runs as `python -m research.sandbox.monty` in an isolated process.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import sys
 
 import msgspec
 
-from research.sandbox.apart import confine
-from research.sandbox.job import OUTPUT_CHARACTERS, TRACEBACK_CHARACTERS, Head, Job, Result, out_of_time
+from research.sandbox.job import OUTPUT_CHARACTERS, TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
+from research.sandbox.process import confine
 
 MEMORY = 256 * 2**20
-"""Bytes of objects that the code may hold."""
+"""Bytes that the objects of the code may take."""
 
 _START_S = 10.0
 
@@ -21,22 +21,23 @@ _START_S = 10.0
 def _interpret(job: Job) -> Result:
     import pydantic_monty
 
-    said = Head()
+    printed = OutputHead()
     limits = pydantic_monty.ResourceLimits(max_feed_duration_secs=job.timeout_s, max_memory=MEMORY)
     with (
         pydantic_monty.Monty(max_processes=1, request_timeout=job.timeout_s + 1) as pool,
-        # Sleeping would not count as execution time.
+        # Monty does not count sleeping as execution time.
         pool.checkout(limits=limits, os_policy={"sleep": "zero"}) as session,
     ):
         try:
-            value = session.feed_run(job.code, print_callback=lambda _stream, text: said.add(text))
+            value = session.feed_run(job.code, print_callback=lambda _stream, text: printed.add(text))
         except (pydantic_monty.MontySyntaxError, pydantic_monty.MontyRuntimeError) as error:
-            return Result(said.text, said.length, error.display()[-TRACEBACK_CHARACTERS:])
+            return Result(printed.text, printed.length, error.display()[-TRACEBACK_CHARACTERS:])
         except pydantic_monty.MontyCrashedError as error:
-            return Result(said.text, said.length, out_of_time(job.timeout_s) if error.timed_out else str(error))
-    if said.length or value is None:
-        return Result(said.text, said.length)
-    sys.set_int_max_str_digits(0)  # long integers are results like any other
+            message = out_of_time(job.timeout_s) if error.timed_out else str(error)
+            return Result(printed.text, printed.length, message)
+    if printed.length or value is None:
+        return Result(printed.text, printed.length)
+    sys.set_int_max_str_digits(0)  # the result may be a very long integer
     try:
         shown = repr(value)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Drawing for code in a sealed process: matplotlib, its fonts opened while that is possible."""
+"""matplotlib in a sealed process: imports it and opens its fonts before the process is sealed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _CHINESE = {
     "wqy-microhei.ttc": 0,
     "wqy-zenhei.ttc": 0,
 }
-"""Files of fonts with Chinese, best first, and the place of the simplified face in them."""
+"""Chinese font files, best first, with the index of the simplified Chinese face in each."""
 
 
 def prepare(code: str) -> None:
     """Import matplotlib and open the fonts that `code` may need.  Takes about a second."""
     os.environ.update(MPLBACKEND="Agg", MPL_IGNORE_SYSTEM_FONTS="1")
-    with tempfile.TemporaryDirectory() as folder:  # it wants to write down its list of fonts
+    with tempfile.TemporaryDirectory() as folder:  # matplotlib writes a cache of its fonts
         os.environ["MPLCONFIGDIR"] = folder
         import matplotlib.pyplot as plt
     import matplotlib.dates
@@ -42,28 +42,27 @@ def prepare(code: str) -> None:
     from matplotlib import font_manager
 
     chinese = _chinese() if any(character >= "\u2e80" for character in code) else []
-    held = {
-        os.path.realpath(entry.fname): font_manager.get_font(
-            [font_manager.FontPath(entry.fname, entry.index), *chinese]
-        )
-        for entry in font_manager.fontManager.ttflist
-    }
+    opened: dict[str, Any] = {}
+    for entry in font_manager.fontManager.ttflist:
+        font = font_manager.get_font([font_manager.FontPath(entry.fname, entry.index), *chinese])
+        # Under both names: an environment may be reached through a link, and matplotlib asks by either.
+        opened |= {entry.fname: font, os.path.realpath(entry.fname): font}
 
-    def held_font(paths: tuple[tuple[str, int], ...], **_: Any) -> Any:
-        return held[paths[0][0]]
+    def opened_font(paths: tuple[tuple[str, int], ...], **_: Any) -> Any:
+        return opened[paths[0][0]]
 
-    def is_held(path: object) -> bool:
-        return str(path) in held
+    def is_opened(path: object) -> bool:
+        return str(path) in opened
 
-    # matplotlib looks for the file of a font, and opens it, once more for each size and each list of families.
-    vars(font_manager)["_get_font"] = held_font
-    os.path.isfile = os.path.exists = is_held
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of every font that is not there
-    warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")  # plt.show() is what code does
+    # matplotlib looks up and opens the file of a font again for each size and each list of families.
+    vars(font_manager)["_get_font"] = opened_font
+    os.path.isfile = os.path.exists = is_opened
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns about every missing font
+    warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")  # code usually calls plt.show()
     figure, axes = plt.subplots()
     axes.plot([1, 2], label="$x^2$")
     axes.legend()
-    _drawn(figure)  # the drawing imports too
+    _as_png(figure)  # drawing imports further modules
     plt.close(figure)
 
 
@@ -74,25 +73,23 @@ def _chinese() -> list[Any]:
     return [FontPath(str(Path(found[name], name)), face) for name, face in _CHINESE.items() if name in found][:1]
 
 
-def collected() -> tuple[tuple[bytes, ...], str]:
-    """The figures that are open, as PNG, and what to say of them."""
+def open_figures() -> tuple[tuple[bytes, ...], str]:
+    """Return the open figures as PNG, and a note about them for the output; both are empty without figures."""
     import matplotlib.pyplot as plt
 
     numbers = plt.get_fignums()
-    drawn = [_drawn(plt.figure(number)) for number in numbers[:PLOTS]]
+    drawn = [_as_png(plt.figure(number)) for number in numbers[:PLOTS]]
     images = tuple(image for image in drawn if image)
     if not numbers:
         return (), ""
-    said = f"[{len(images)} plot{'s' * (len(images) != 1)} shown to the user]"
+    note = f"{len(images)} plot{'s' * (len(images) != 1)} shown to the user"
     if len(images) < len(numbers):
-        said = (
-            f"{said[:-1]}, {len(numbers) - len(images)} left out: at most {PLOTS}, each below {PLOT_BYTES // 1000} kB]"
-        )
-    return images, said
+        note += f", {len(numbers) - len(images)} left out: at most {PLOTS}, each below {PLOT_BYTES // 1000} kB"
+    return images, f"[{note}]"
 
 
-def _drawn(figure: Figure) -> bytes:
-    """As PNG, at the best resolution that is small enough; empty when none is."""
+def _as_png(figure: Figure) -> bytes:
+    """Return the figure as PNG at the highest resolution below `PLOT_BYTES`; empty when every one is too big."""
     inches = max(figure.get_size_inches())
     for side in _SIDES:
         picture = io.BytesIO()

@@ -1,4 +1,8 @@
-"""Runs a model's code in one of two backends, after each has been tried."""
+"""Run a model's code in one of two backends, neither of which is used before it has passed a self-test.
+
+On Linux the code runs in CPython with numpy and matplotlib, in a process that the kernel seals (`linux.py`); elsewhere
+it runs in Monty, an interpreter without access to anything (`monty.py`).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from research import decoding
+from research._util import decoding
 from research.errors import ToolError
-from research.sandbox.apart import ProcessDied, run_apart
 from research.sandbox.job import (
     OUTPUT_CHARACTERS,
     PLOT_BYTES,
@@ -25,26 +28,27 @@ from research.sandbox.job import (
     Result,
     out_of_time,
 )
-from research.sandbox.png import copied
+from research.sandbox.png import sanitized
+from research.sandbox.process import ProcessDied, run_isolated
 from research.types import ToolOutput
 
 Backend = Literal["cpython", "monty"]
 Choice = Literal["auto", "cpython", "monty"]
 
 START_S = 10.0
-"""Seconds granted for starting the process, on top of the time-out of its work."""
+"""Seconds allowed for starting the process, in addition to the time-out of the code."""
 
 _MODULES = {"cpython": "research.sandbox.child", "monty": "research.sandbox.monty"}
 _ANSWER_BYTES = 4 * 2**20
 
 
 class State(Struct, frozen=True):
-    """What the self-test found."""
+    """The result of the self-test."""
 
     backend: Backend | None
-    """What code runs in; None when nothing can be trusted here and the tool is off."""
+    """The backend that code runs in; None when no backend is safe here and the python tool is off."""
     why: str = ""
-    """Why it is not CPython, or why it is off."""
+    """Why the backend is not CPython, or why the tool is off."""
 
 
 def run_python(
@@ -54,11 +58,11 @@ def run_python(
     stop: threading.Event | None = None,
     choice: Choice = "auto",
 ) -> ToolOutput:
-    """Run `code`; the text is what it printed, or else the repr of its last expression, or else "".
+    """Run `code` and return what it printed, or else the repr of its last expression, or else "".
 
-    At most `OUTPUT_CHARACTERS`, with a marked cut; figures that it left open come as PNG.  Raises `ToolError` with what
-    was printed and the traceback when the code is wrong, fails, or takes more than `timeout_s` seconds or the memory
-    it may have, and when `state(choice)` says that nothing is safe here; `Stopped` soon after `stop` is set.
+    The text has at most `OUTPUT_CHARACTERS` characters and says so when it is cut; open figures are returned as PNG.
+    Raises `ToolError` with the output and the traceback when the code fails, or exceeds `timeout_s` seconds or its
+    memory; `ToolError` also when `state(choice)` has no backend; and `Stopped` soon after `stop` is set.
     """
     found = state(choice)
     if found.backend is None:
@@ -67,11 +71,11 @@ def run_python(
 
 
 def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: threading.Event | None = None) -> ToolOutput:
-    """`run_python` in a backend that may not have been tried yet."""
+    """Run `code` like `run_python`, in a backend that need not have passed its self-test."""
     job = Job(code.encode(errors="backslashreplace").decode(), timeout_s)  # JSON cannot carry lone surrogates
     started = time.monotonic()
     try:
-        answer = run_apart(
+        answer = run_isolated(
             _MODULES[backend],
             msgspec.json.encode(job),
             timeout_s=timeout_s + START_S,
@@ -83,7 +87,7 @@ def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: thread
         raise ToolError(out_of_time(timeout_s)) from None
     except ProcessDied as error:
         if error.status == -signal.SIGKILL and time.monotonic() - started >= timeout_s:
-            raise ToolError(out_of_time(timeout_s)) from None  # the limit of processor time
+            raise ToolError(out_of_time(timeout_s)) from None  # its CPU time ran out
         raise ToolError(f"the Python process died ({error}): do it another way, or with less memory") from error
     except ChildProcessError as error:
         raise ToolError(f"the Python sandbox failed: {error}") from error
@@ -93,13 +97,13 @@ def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: thread
 
 
 def _output(result: Result) -> ToolOutput:
-    """What is told of it.  The code may have forged every part."""
+    """Return the result as a tool's output, within all limits.  The code may have forged every part of it."""
     if result.unsealed:
         raise ToolError(f"the Python process cannot be sealed: {result.unsealed[:TRACEBACK_CHARACTERS]}")
     output = _shortened(result.output, result.length)
     if result.error:
         raise ToolError(f"{output}\n{result.error[: 2 * TRACEBACK_CHARACTERS]}".strip())
-    drawn = (copied(image, PLOT_PIXELS) for image in result.images[:PLOTS] if len(image) <= PLOT_BYTES)
+    drawn = (sanitized(image, PLOT_PIXELS) for image in result.images[:PLOTS] if len(image) <= PLOT_BYTES)
     return ToolOutput(output, images=tuple(filter(None, drawn)))
 
 
@@ -115,19 +119,19 @@ _states: dict[Choice, State] = {}
 
 
 def state(choice: Choice = "auto") -> State:
-    """Where code runs, tried once in this process; that takes about a second."""
+    """Return the backend that code runs in.  The first call in this process runs the self-test: about a second."""
     with _lock:
         if choice not in _states:
-            _states[choice] = examine(choice)
+            _states[choice] = probe(choice)
         return _states[choice]
 
 
-def examine(choice: Choice = "auto") -> State:
-    """Try what `choice` allows, best first."""
+def probe(choice: Choice = "auto") -> State:
+    """Test the backends that `choice` allows, best first, and return the first one that passes."""
     reasons: list[str] = []
     backends: tuple[Backend, ...] = ("cpython", "monty") if choice == "auto" else (choice,)
     for backend in backends:
-        problem = problem_of(backend)
+        problem = problem_with(backend)
         if problem is None:
             return State(backend, "; ".join(reasons))
         reasons.append(problem)
@@ -135,17 +139,17 @@ def examine(choice: Choice = "auto") -> State:
 
 
 def self_test() -> str | None:
-    """None when `run_python` works and lets nothing out, else why the python tool must stay off.  Takes seconds."""
-    found = examine()
+    """Return None when `run_python` works and is safe, else why the python tool must stay off.  Takes seconds."""
+    found = probe()
     return None if found.backend else found.why
 
 
-def problem_of(backend: Backend) -> str | None:
-    """None when a backend can calculate and did none of what it must not do, else what is wrong with it."""
+def problem_with(backend: Backend) -> str | None:
+    """Return None when a backend can calculate and refuses every forbidden action, else what is wrong with it."""
     if backend == "cpython" and sys.platform != "linux":
         return f"CPython can be sealed on Linux only, this is {sys.platform}"
     try:
-        output = run_in(backend, _USEFUL[backend]).text
+        output = run_in(backend, _CALCULATION[backend]).text
     except ToolError as error:
         return f"the Python sandbox ({backend}) does not run: {error}"
     if output.strip() != "11":
@@ -166,10 +170,11 @@ def problem_of(backend: Backend) -> str | None:
     return None
 
 
-_USEFUL = {
+_CALCULATION = {
     "cpython": "import math, numpy\nmath.floor((numpy.linalg.det([[3.732]]) / 3.689 - 1) * 1000)",
     "monty": "import math\nprint(math.floor((3.732 / 3.689 - 1) * 1000))",
 }
+"""By backend: code whose value is 11."""
 
 _ATTEMPTS = {
     "read a file": "open({file!r}).close()",
@@ -191,9 +196,9 @@ _ATTEMPTS = {
     "run machine code": "mmap.mmap(-1, 4096, prot=7)",
     "fill the memory": "bytearray(4 * 2**30)",
 }
-"""What the self-test tries in CPython, by what a success would mean.  Each must raise.
+"""Expressions that must raise in the self-test of CPython, by the forbidden action that each one tries.
 
-A process that let itself be traced stands still at its next signal: the end of its children is waited for before that.
+Those that wait for a child process come before the one that traces: a traced process stops at its next signal.
 """
 
 _ENDLESS = {"run without end": "while True:\n    pass"}
@@ -212,11 +217,11 @@ _FORBIDDEN = {
     **_ENDLESS,
     "fill the memory": "x = [0]\nwhile True:\n    x += x",
 }
-"""The same for Monty, one by one."""
+"""Programs that the self-test runs in Monty, one at a time, by what a success would mean.  Each must raise."""
 
 
 def _attempts() -> str:
-    """Code that tries everything in `_ATTEMPTS` and prints what it managed."""
+    """Return code that evaluates everything in `_ATTEMPTS` and prints which attempts succeeded."""
     tries = {what: code.format(file=__file__, pid=os.getpid()) for what, code in _ATTEMPTS.items()}
     return f"""import ctypes, mmap, os, socket, threading
 libc = ctypes.CDLL(None)

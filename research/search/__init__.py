@@ -1,1 +1,3 @@
-"""Where passages come from: the local library, and services on the web."""
+"""Search: the HTTP exchange with search services, and merging and ranking their results.
+
+May import `_util`, `config`, `plugins` and what is below them."""

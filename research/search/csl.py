@@ -1,6 +1,6 @@
-"""Bibliographic fields as CSL JSON names them, from what services tell.
+"""Convert the bibliographic fields of search services to CSL JSON.
 
-Format: CSL 1.0.2, `csl-data.json`.  Dates are `{"date-parts": [[2017, 6, 12]]}`, as far as they are known.
+Format: CSL 1.0.2, `csl-data.json`.  Dates are `{"date-parts": [[2017, 6, 12]]}`; month and day may be missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ARXIV = re.compile(r"(?i)(?:arxiv[:./]|/abs/|/pdf/)\s*((?:\d{4}\.\d{4,5})|(?:[a
 
 
 def date(text: str | None) -> dict[str, Any] | None:
-    """A date as services write it: ISO, `Mar 5, 2024`, or as in mail headers.  None for `2 days ago` and the like."""
+    """Parse a date: ISO, `Mar 5, 2024`, or as in mail headers.  Return None for others, such as `2 days ago`."""
     text = text or ""
     if found := _ISO.match(text):
         parts = [int(part) for part in found.groups() if part]
@@ -39,13 +39,13 @@ def date(text: str | None) -> dict[str, Any] | None:
 
 
 def year(csl: dict[str, Any]) -> int | None:
-    """Of publication, if it is known."""
+    """Return the year of publication; None if it is unknown."""
     parts = (csl.get("issued") or {}).get("date-parts") or [[]]
     return parts[0][0] if parts[0] else None
 
 
 def name(text: str) -> dict[str, str]:
-    """`Laurens van der Maaten` or `van der Maaten, Laurens`; names of one word and Chinese ones stay whole."""
+    """Split a name, `Laurens van der Maaten` or `van der Maaten, Laurens`; one-word and Chinese names stay whole."""
     family, comma, given = (part.strip() for part in text.partition(","))
     if comma and given and not _SUFFIX.fullmatch(given):
         return {"family": family, "given": given}
@@ -65,20 +65,20 @@ def names(texts: Iterable[str | None]) -> list[dict[str, str]]:
 
 
 def written(author: dict[str, str]) -> str:
-    """A name as it is read."""
+    """Return a CSL name in reading order: given name, family name, suffix."""
     return author.get("literal") or " ".join(
         filter(None, (author.get("given"), author.get("family"), author.get("suffix")))
     )
 
 
 def doi(text: str | None) -> str:
-    """Without its resolver, in lower case; empty if it is none."""
+    """Return the DOI in lower case, without the resolver's url; empty if there is none."""
     found = re.search(r"10\.\d{4,9}/\S+", text or "")
     return found[0].lower() if found else ""
 
 
 def arxiv_id(csl: dict[str, Any]) -> str:
-    """Without its version; empty if the work is not known to be on arXiv."""
+    """Return the arXiv number without its version; empty if the fields contain none."""
     for field in ("number", "DOI", "URL"):
         value = str(csl.get(field, ""))
         if "arxiv" in value.lower() and (found := _ARXIV.search(value)):
@@ -87,17 +87,18 @@ def arxiv_id(csl: dict[str, Any]) -> str:
 
 
 def cited(count: int | None) -> dict[str, int] | None:
-    """A number of citations, in the place that CSL leaves for what it has no name for."""
+    """Return the value of CSL's `custom` field for this number of citations."""
     return None if count is None else {"citations": count}
 
 
 def citations(csl: dict[str, Any]) -> int | None:
+    """Return the number of citations that `cited` stored; None if it is unknown."""
     count: int | None = (csl.get("custom") or {}).get("citations")
     return count
 
 
 def record(**fields: Any) -> dict[str, Any]:
-    """The fields that hold something; `container_title` for `container-title`."""
+    """Return a CSL record of the non-empty fields; underscores become hyphens, as in `container_title`."""
     return {field.replace("_", "-"): value for field, value in fields.items() if value}
 
 

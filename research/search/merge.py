@@ -1,4 +1,4 @@
-"""Results of several searchers as one list: each page and each paper once, the best of each searcher first."""
+"""Merge the results of several searchers into one list, with each page and each paper once."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from research.text import content_tokens, numbers, tokens
 from research.types import Passage
 
 _RANK = 60
-"""Of reciprocal rank fusion, Cormack, Clarke and Büttcher 2009."""
+"""The constant of reciprocal rank fusion, Cormack, Clarke and Büttcher 2009."""
 _ALIKE = 0.85
-"""Share of shingles in common from which two texts are copies."""
+"""Two texts that share at least this part of their shingles are copies."""
 _SHINGLE = 3
-"""Words."""
+"""Words in a shingle."""
 _ENOUGH = 12
-"""Shingles below which likeness says nothing."""
+"""Texts with fewer shingles are too short to compare."""
 
-# Parameters that say where readers come from, never what they read; doubtful ones (`ref`, `source`, `uid`) stay.
+# Parameters that track visitors and never select content; ambiguous ones (`ref`, `source`, `uid`) are not listed.
 _TRACKING = re.compile(
     r"utm_\w+|ga_\w+|_ga|_gl|gclid|gclsrc|dclid|gbraid|wbraid|gad_source|gad_campaignid|srsltid|fbclid|fb_action_\w+|"
     r"msclkid|yclid|ysclid|twclid|ttclid|li_fat_id|igshid|igsh|mc_[ce]id|_hsenc|_hsmi|__hs\w+|hsctatracking|mkt_tok|"
@@ -40,10 +40,10 @@ Same = Callable[[Passage, Passage], bool]
 
 @lru_cache(maxsize=4_096)
 def canonical(url: str) -> str:
-    """The same for urls that lead to the same page; only for comparison, it may lead nowhere itself.
+    """Return a key that is equal for urls of the same page; it need not be a working url itself.
 
-    Without scheme, `www.`, mobile host, default port, fragment, tracking parameters, order of parameters and a slash at
-    the end; escapes are made alike.  What is no web address stays as it is.
+    Drops scheme, `www.`, mobile host, default port, fragment, tracking parameters and a trailing slash; sorts the
+    parameters and normalises escapes.  A text that is not a web address is returned unchanged.
     """
     from w3lib.url import canonicalize_url
 
@@ -60,7 +60,7 @@ def canonical(url: str) -> str:
 
 
 def _desktop(host: str) -> str:
-    """`en.wikipedia.org` for `en.m.wikipedia.org`."""
+    """Return `en.wikipedia.org` for `en.m.wikipedia.org`."""
     try:
         ip_address(host)
     except ValueError:
@@ -72,7 +72,7 @@ def _desktop(host: str) -> str:
 
 
 def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
-    """One list by reciprocal rank.  Those that are the `same` become one, with all that is known of it."""
+    """Fuse the rankings into one by reciprocal rank.  Passages that are the `same` become one, with the fields of both."""
     groups: list[tuple[float, Passage]] = []
     for rank in range(max(map(len, rankings), default=0)):
         for ranking in rankings:
@@ -89,12 +89,12 @@ def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
 
 
 def same_page(a: Passage, b: Passage) -> bool:
-    """One page under two urls, or a copy of it on another site."""
+    """Return whether the two are one page under two urls, or copies on two sites."""
     return canonical(a.url) == canonical(b.url) or _copies(a, b)
 
 
 def same_paper(a: Passage, b: Passage) -> bool:
-    """By DOI, by arXiv number, or by title and an author; a preprint and its journal's version are one."""
+    """Compare by DOI, by arXiv number, or by title and an author; a preprint and its journal version are the same."""
     for identify in (lambda p: p.csl.get("DOI", ""), lambda p: csl.arxiv_id(p.csl)):
         if identify(a) and identify(a) == identify(b):
             return True
@@ -120,7 +120,7 @@ def _joined(first: Passage, other: Passage) -> Passage:
     if counts:
         fields["custom"] = csl.cited(max(counts))
     published = next((p.csl for p in (first, other) if p.csl.get("container-title") and not _preprint(p.csl)), None)
-    if published is not None and _preprint(first.csl):  # cite what was reviewed
+    if published is not None and _preprint(first.csl):  # cite the reviewed version
         for name in ("type", "container-title", "volume", "issue", "page", "DOI", "issued"):
             if name in published:
                 fields[name] = published[name]
@@ -132,7 +132,7 @@ def _preprint(fields: dict[str, Any]) -> bool:
 
 
 def _copies(a: Passage, b: Passage) -> bool:
-    """Whether two pages of the web say the same in the same words; the library's documents are never copies."""
+    """Return whether two web pages have nearly the same words; documents of the library never count as copies."""
     if not (a.url.startswith("http") and b.url.startswith("http")):
         return False
     one, two = _shingles(a.title, a.quote), _shingles(b.title, b.quote)

@@ -1,4 +1,4 @@
-"""What search services on the web share: how they are asked, kept results, several at once."""
+"""The base of the web search services: requests, cached results, and searching several services at once."""
 
 from __future__ import annotations
 
@@ -16,136 +16,140 @@ import msgspec
 from msgspec import Struct
 from pydantic import SecretStr
 
-from research import crew, decoding
+from research._util import decoding, threads
+from research.config.settings import Settings
 from research.errors import ConfigError, ToolError
-from research.registry import searcher
+from research.plugins import searcher
 from research.search import csl
-from research.search.kept import Kept
-from research.search.pace import SYSTEM, Clock
+from research.search.cache import ResultCache
+from research.search.rate_limit import SYSTEM, Clock
 from research.search.remote import Remote
-from research.settings import Settings
 from research.text import clip
 from research.types import Passage, Searcher
 
 _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
-"""Characters that are kept of each part of a result."""
+"""Longest title, quote and url of a result, in characters."""
 _SITE = 100
-"""Characters of a site that goes into a query."""
+"""Longest site filter that is added to a query, in characters."""
 _HOST = re.compile(r"[^\W_](?:[\w-]*\.)+[\w-]+")
 
 
-class Ask(Struct, frozen=True):
-    """What is sought."""
+class SearchRequest(Struct, frozen=True):
+    """A query with its filters."""
 
     query: str
     limit: int = 10
     year_from: int | None = None
     year_to: int | None = None
-    """Years of publication; each of the two may be open."""
+    """Range of years of publication; None leaves that end open."""
     site: str = ""
     """A host, with or without a path; or any part of a url."""
 
     @property
     def host(self) -> str:
-        """The site, where it is one that services understand."""
+        """Return the site's host if services can filter by it, else an empty string."""
         host = self.site.partition("/")[0]
         return host if _HOST.fullmatch(host) and len(self.site) <= _SITE else ""
 
     @property
     def days(self) -> tuple[str, str] | None:
-        """First and last day as ISO dates; None when any year will do."""
+        """Return the first and last day as ISO dates; None without a filter by year."""
         if self.year_from is None and self.year_to is None:
             return None
         return f"{self.year_from or 1900:04}-01-01", f"{self.year_to or 2100:04}-12-31"
 
     @property
     def words(self) -> str:
-        """The query with the year in it, for those who cannot filter."""
+        """Return the query with the year appended, for services that cannot filter by year."""
         return f"{self.query} {self.year_to}" if self.year_from == self.year_to is not None else self.query
 
     def admits(self, passage: Passage) -> bool:
-        """Whether a result fits the site, and the years as far as its own is known."""
+        """Return whether a result matches the site and the years; a result of unknown year matches every range."""
         year = csl.year(passage.csl)
         if year is not None and not (self.year_from or year) <= year <= (self.year_to or year):
             return False
         return not self.site or _on_site(passage.url, self.site, self.host)
 
 
-def ask(query: str, limit: int = 10, year_from: int | None = None, year_to: int | None = None, site: str = "") -> Ask:
-    """An `Ask` from what a model wrote.  Raises `ToolError`."""
+def search_request(
+    query: str, limit: int = 10, year_from: int | None = None, year_to: int | None = None, site: str = ""
+) -> SearchRequest:
+    """Build a request from the arguments of a tool call.  Raises `ToolError`."""
     if not re.search(r"\w", query):
         raise ToolError(f"the query {query!r} has no words to search for")
     for year in (year_from, year_to):
         if year is not None and not 1000 <= year <= 9999:
             raise ToolError(f"{year} is not a year; write four digits, e.g. 2024")
     if year_from is not None and year_to is not None and year_from > year_to:
-        raise ToolError(f"no year is from {year_from} and up to {year_to}; swap them")
+        raise ToolError(f"the first year {year_from} is after the last year {year_to}; swap them")
     site = re.sub(r"^(?:site:)?(?:https?://)?(?:www\.)?", "", site.strip().lower()).rstrip("/")
-    return Ask(" ".join(query.split()), limit, year_from, year_to, site)
+    return SearchRequest(" ".join(query.split()), limit, year_from, year_to, site)
 
 
-class Found(Struct, frozen=True):
+class SearchResults(Struct, frozen=True):
     """Results, best first."""
 
     passages: tuple[Passage, ...]
     age_s: float | None = None
-    """Seconds since the service gave them; None when it just did."""
+    """Seconds since the service returned them; None if they are not from the cache."""
     note: str = ""
-    """What else is to be known of how they came about."""
+    """A remark for the model, such as a cache that cannot be written."""
 
 
 @runtime_checkable
-class Filtering(Protocol):
-    """A searcher that can be told years and site."""
+class FilteringSearcher(Protocol):
+    """A searcher that filters by years and site."""
 
     @property
     def name(self) -> str: ...
 
-    def find(self, ask: Ask) -> Found:
-        """Raises `ToolError`."""
+    def find(self, request: SearchRequest) -> SearchResults:
+        """Return the results that match.  Raises `ToolError`."""
 
 
 class Service:
-    """A search service; each has its own `fetch`."""
+    """The base of the search services; subclasses implement `fetch`."""
 
-    def __init__(self, remote: Remote, kept: Kept | None = None) -> None:
+    def __init__(self, remote: Remote, cache: ResultCache | None = None) -> None:
         self.remote = remote
-        self.kept = kept
+        self.cache = cache
 
     @property
     def name(self) -> str:
         return self.remote.name
 
-    def fetch(self, ask: Ask) -> Iterable[Passage | None]:
-        """Results as the service gives them, None for those that are none.  Raises `ToolError`."""
+    def fetch(self, request: SearchRequest) -> Iterable[Passage | None]:
+        """Return the service's results in its order, None for those without a usable url.  Raises `ToolError`."""
         raise NotImplementedError
 
     def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
-        """Best first.  Raises `ToolError`."""
-        return self.find(ask(query, limit)).passages
+        """Return the results, best first.  Raises `ToolError`."""
+        return self.find(search_request(query, limit)).passages
 
-    def find(self, ask: Ask) -> Found:
-        """Results that fit, kept or new.  Raises `ToolError`."""
-        key = msgspec.json.encode([self.name, self.remote.url, ask]).decode()
+    def find(self, request: SearchRequest) -> SearchResults:
+        """Return the results that match, from the cache or the service.  Raises `ToolError`."""
+        key = msgspec.json.encode([self.name, self.remote.url, request]).decode()
         note = ""
         try:
-            if self.kept and (hit := self.kept.get(key)):
-                return Found(*hit)
+            if self.cache and (hit := self.cache.get(key)):
+                return SearchResults(*hit)
         except sqlite3.OperationalError as error:
-            note = f"kept results cannot be read: {error}"
-        fitting = tuple(passage for passage in self.fetch(ask) if passage and ask.admits(passage))[: ask.limit]
-        # A server may echo the key anywhere.
+            note = f"the cache of results cannot be read: {error}"
+        fitting = tuple(passage for passage in self.fetch(request) if passage and request.admits(passage))[
+            : request.limit
+        ]
+        # A server may echo the key in any field.
         passages = decoding.decode(self.remote.mask(msgspec.json.encode(fitting).decode()), tuple[Passage, ...])
         try:
-            if self.kept:
-                self.kept.put(key, passages)
+            if self.cache:
+                self.cache.put(key, passages)
         except sqlite3.OperationalError as error:
-            note = f"the results cannot be kept: {error}"
-        return Found(passages, note=note)
+            note = f"the results cannot be cached: {error}"
+        return SearchResults(passages, note=note)
 
 
 def passage(url: str | None, title: str | None, text: str | None, **fields: Any) -> Passage | None:
-    """A result as a passage; None if its url leads nowhere.  `fields` are those of CSL JSON."""
+    """Convert a result to a passage; None if its url is unusable.  `fields` are fields of CSL JSON."""
     url = (url or "").strip()
     if len(url) > _URL or not re.fullmatch(r"https?://[^\s<>\"\\]+", url, re.IGNORECASE) or not url.isprintable():
         return None
@@ -156,27 +160,27 @@ def passage(url: str | None, title: str | None, text: str | None, **fields: Any)
 
 
 def line(text: str | None) -> str:
-    """On one line, without entities and what cannot be printed."""
+    """Return the text on one line, without HTML entities and unprintable characters."""
     spaced = " ".join(html.unescape(text or "").split())
     return "".join(character for character in spaced if character.isprintable())
 
 
-def with_site(ask: Ask, limit: int = 10_000) -> str:
-    """The query as search engines understand it, at most `limit` characters."""
-    site = f" site:{ask.site}" if ask.host else ""
-    return clip(ask.query, limit - len(site)).rstrip("…") + site
+def with_site(request: SearchRequest, limit: int = 10_000) -> str:
+    """Return the query with a `site:` operator, at most `limit` characters."""
+    site = f" site:{request.site}" if request.host else ""
+    return clip(request.query, limit - len(site)).rstrip("…") + site
 
 
-def shortened(ask: Ask, words: int) -> Ask:
-    """The same with at most so many words."""
-    return msgspec.structs.replace(ask, query=" ".join(ask.query.split()[:words]))
+def shortened(request: SearchRequest, words: int) -> SearchRequest:
+    """Return the request with its query cut to this many words."""
+    return msgspec.structs.replace(request, query=" ".join(request.query.split()[:words]))
 
 
-# Which there are
+# Choosing services
 
 
 def remote(settings: Settings, name: str, *, interval_s: float, clock: Clock = SYSTEM) -> Remote:
-    """The connection of a service by its settings `NAME_url` and `NAME_api_key`."""
+    """Return the connection to a service, from its settings `NAME_url` and `NAME_api_key`."""
     secret = getattr(settings, f"{name}_api_key", None)
     return Remote(
         name,
@@ -198,26 +202,24 @@ def need(settings: Settings, field: str) -> None:
         )
 
 
-def kept(settings: Settings) -> Kept:
-    """Where results are kept between runs."""
-    return Kept(settings.home / "search-cache.sqlite", settings.search_cache_s)
+def result_cache(settings: Settings) -> ResultCache:
+    """Return the cache of results, shared by all services and runs."""
+    return ResultCache(settings.home / "search-cache.sqlite", settings.search_cache_s)
 
 
 def configured(settings: Settings) -> list[str]:
-    """The web services that the settings give a key or a url to; without any, DuckDuckGo, which needs none."""
-    found = [
-        entry.id for entry in searcher.all() if "needs" in entry.traits and _is_set(settings, entry.traits["needs"])
-    ]
+    """Return the web services whose key or url is set; DuckDuckGo, which needs neither, if there are none."""
+    found = [entry.id for entry in searcher.all() if entry.needs and _is_set(settings, entry.needs)]
     return found or ["duckduckgo"]
 
 
 def scholars(settings: Settings) -> list[str]:
-    """The services that find papers.  All work without a key, some with a smaller allowance."""
-    return [entry.id for entry in searcher.all() if entry.traits.get("scholar")]
+    """Return the services that find papers.  All work without a key, some with a lower rate limit."""
+    return [entry.id for entry in searcher.all() if entry.scholar]
 
 
 def services(names: Iterable[str], settings: Settings) -> list[Searcher]:
-    """The services of those names.  Raises `ConfigError`."""
+    """Return the services of those names.  Raises `ConfigError`."""
     return [searcher.get(name).function(settings) for name in names]
 
 
@@ -231,18 +233,18 @@ def _variable(field: str) -> str:
     return str(known.validation_alias) if known else ""
 
 
-# Several at once
+# Searching several at once
 
 
 class Gathered(Struct, frozen=True):
-    """What several searchers gave, by name."""
+    """The results and the error messages of several searchers, by name."""
 
-    found: Mapping[str, Found]
+    found: Mapping[str, SearchResults]
     failed: Mapping[str, str]
 
     @property
     def remarks(self) -> str:
-        """For the model: which results are old, and who failed and why."""
+        """Describe for the model which results are cached, and which searchers failed and why."""
         said = [
             f"{name}: {', '.join(filter(None, (_age(found.age_s), found.note)))}."
             for name, found in self.found.items()
@@ -251,13 +253,13 @@ class Gathered(Struct, frozen=True):
         return "\n".join([*said, *(f"{name} failed: {why}." for name, why in self.failed.items())])
 
 
-def gather(searchers: Sequence[Searcher], ask: Ask) -> Gathered:
-    """Ask all of them at the same time.  Raises `ToolError` that lists all reasons when every one fails."""
+def gather(searchers: Sequence[Searcher], request: SearchRequest) -> Gathered:
+    """Search with all of them at the same time.  Raises `ToolError` with all reasons if every one fails."""
     named: dict[str, Searcher] = {}
     for one in searchers:
         name = getattr(one, "name", "library")
         named[name if name not in named else f"{name} {len(named) + 1}"] = one
-    futures = {name: _start(partial(_find, one, ask)) for name, one in named.items()}
+    futures = {name: _start(partial(_find, one, request)) for name, one in named.items()}
     found, failed = {}, {}
     for name, future in futures.items():
         try:
@@ -270,16 +272,18 @@ def gather(searchers: Sequence[Searcher], ask: Ask) -> Gathered:
     return Gathered(found, failed)
 
 
-def _find(one: Searcher, ask: Ask) -> Found:
-    if isinstance(one, Filtering):
-        return one.find(ask)
-    found = one.search(ask.words, ask.limit)
-    return Found(tuple(passage for passage in found if not ask.site or _on_site(passage.url, ask.site, ask.host)))
+def _find(one: Searcher, request: SearchRequest) -> SearchResults:
+    if isinstance(one, FilteringSearcher):
+        return one.find(request)
+    found = one.search(request.words, request.limit)
+    return SearchResults(
+        tuple(passage for passage in found if not request.site or _on_site(passage.url, request.site, request.host))
+    )
 
 
-def _start(work: Callable[[], Found]) -> Future[Found]:
-    """In a thread of its own."""
-    future: Future[Found] = Future()
+def _start(work: Callable[[], SearchResults]) -> Future[SearchResults]:
+    """Start the work in a new thread."""
+    future: Future[SearchResults] = Future()
 
     def run() -> None:
         try:
@@ -287,7 +291,7 @@ def _start(work: Callable[[], Found]) -> Future[Found]:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             future.set_exception(error)
 
-    crew.begin(partial(copy_context().run, run))  # in the context, whether the call is still wanted
+    threads.start(partial(copy_context().run, run))  # the context carries the cancellation of the tool call
     return future
 
 

@@ -1,4 +1,4 @@
-"""Where runs are kept."""
+"""The run log, saved values and leases, in SQLite or Postgres; may import `events` and what is below it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from research.desk import Keeper
-from research.events import Event
-from research.recipe import Recipe
+from research.events.events import Event
+from research.events.recipe import Recipe
 from research.types import Outcome, Status
 
 Control = Literal["stop", "pause"]
+Kind = Literal["preset", "comparison", "opinion", "share", "row", "evaluation"]
 
 
 class Origin(Struct, frozen=True):
-    """Where a run comes from, when it was not asked anew."""
+    """The run that another run was made from."""
 
     run: str
     how: Literal["fork", "follow_up", "rerun"]
     round: int = 0
-    """Rounds that a fork has in common with its origin."""
+    """Rounds that a fork shares with its origin."""
 
 
 class Filters(Struct, frozen=True):
-    """What is wanted of a list of runs; an empty field wants nothing in particular."""
+    """Conditions on a list of runs; an empty field matches all runs."""
 
     outcomes: tuple[str, ...] = ()
     """Outcomes, or `running` for runs without one."""
@@ -33,11 +33,11 @@ class Filters(Struct, frozen=True):
     contexts: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """A run with any of them."""
+    """Runs with any of these tags."""
     since: float | None = None
-    """Created at this time or later, seconds since the epoch."""
+    """Runs created at this time or later, in seconds since the epoch."""
     origin: str = ""
-    """Id of the run they come from."""
+    """Runs made from the run of this id."""
 
 
 class RunRow(Struct, frozen=True):
@@ -49,10 +49,10 @@ class RunRow(Struct, frozen=True):
     status: Status
     outcome: Outcome | None
     created: float
-    """Seconds since the epoch."""
+    """Seconds since the epoch, like all times here."""
     updated: float
-    beat: float
-    """When its engine last said that it is at work on it."""
+    heartbeat: float
+    """When a process last reported that it drives the run."""
     answer: str = ""
     origin: Origin | None = None
     tags: tuple[str, ...] = ()
@@ -61,18 +61,8 @@ class RunRow(Struct, frozen=True):
 NO_FILTERS = Filters()
 
 
-class Store(Keeper, Protocol):
-    """Append-only events of runs, and what is asked of them from outside.  Safe for threads and processes.
-
-    Any method raises `StoreUnavailable` when the disk is full or the database does not answer; nothing is lost then.
-    """
-
-    @property
-    def answers_since(self) -> float:
-        """When it answered again after it was away, by `time.monotonic`; -inf when it never was, as far as is known."""
-
-    def close(self) -> None:
-        """Let go of files and connections; what was appended is kept first."""
+class RunLog(Protocol):
+    """Runs, each with its append-only list of events."""
 
     def create(
         self,
@@ -85,65 +75,94 @@ class Store(Keeper, Protocol):
         queued: bool = False,
         events: Sequence[Event] = (),
     ) -> None:
-        """A new run with its first events, all or nothing; `queued`: it waits for somebody to take it up.
+        """Add a run with its first events, all or nothing; `queued`: it waits for a worker.
 
         Raises `ConfigError` when the id is taken.
         """
 
     def append(self, events: Sequence[Event]) -> None:
-        """Keep the events of one run; when this returns they survive a power loss.
+        """Save events of one run; when this returns they survive a power loss.
 
-        Characters of a reply being written (`Streamed`) may follow a moment later, in their order.  Raises `ConfigError`
-        when somebody else writes this run.  After `StoreUnavailable` the same events can be appended again.
+        The exceptions are `Streamed`, `Asked` and `ToolStarted`, which may be written a moment later, in order.  Raises
+        `ConfigError` when another process has written an event with the same number.  After `StoreUnavailable` the same
+        events can be appended again.
         """
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
-        """The events with a seq above `after`, in order."""
+        """Return the events with a number (`seq`) above `after`, in order."""
 
     def run(self, run_id: str) -> RunRow:
-        """The run of that id or of that unique beginning of one.  Raises `ConfigError`."""
+        """Return the run with that id, or with the only id that starts so.  Raises `ConfigError`."""
 
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
-        """Newest first; those whose question or answer holds the query."""
+        """Return the runs whose question or answer contains the query, newest first."""
 
     def tag(self, run_id: str, tags: Sequence[str]) -> None:
-        """These tags and no others."""
+        """Replace the tags of a run."""
 
     def tags(self) -> list[str]:
-        """Every tag that a run has, sorted."""
+        """Return every tag in use, sorted."""
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Take runs out of every list; until `purge` they can be restored."""
+        """Remove runs from every list; `restore` brings them back until `purge`."""
 
     def restore(self, run_ids: Sequence[str]) -> None:
-        """Take back a `delete`."""
+        """Undo `delete`."""
 
     def purge(self, before: float) -> int:
-        """Remove for good what was deleted before that time, seconds since the epoch; returns how many runs."""
+        """Erase the runs that were deleted before that time, and return how many there were."""
 
-    def ask_for(self, run_id: str, control: Control) -> None:
-        """Ask the engine that holds the run, wherever it is, to do something."""
 
-    def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
-        """What was asked for, of these runs."""
+class KeyValue(Protocol):
+    """Small JSON values by kind and key."""
 
-    def withdraw(self, run_id: str) -> None:
-        """Forget what was asked of a run: it is taken up again."""
+    def put(self, kind: Kind, key: str, body: bytes) -> None:
+        """Add or replace a value."""
 
-    def beat(self, run_ids: Sequence[str]) -> None:
-        """Say that these runs are being worked on; those that were queued are running now."""
+    def values(self, kind: Kind, prefix: str = "") -> list[bytes]:
+        """Return the values of that kind whose key starts with the prefix, newest first."""
 
-    def queue(self, run_id: str) -> None:
-        """A run that stands as running waits for somebody to take it up."""
+    def remove(self, kind: Kind, key: str) -> None:
+        """Remove a value, if it exists."""
 
-    def waiting(self, before: float) -> list[RunRow]:
-        """Runs that nobody works on and somebody should, the oldest first.
 
-        Those that stand as running or queued, with no beat since that time, seconds since the epoch.
+class Leases(Protocol):
+    """Which runs are being driven, what is requested of them, and who may call a rate-limited service next."""
+
+    @property
+    def available_since(self) -> float:
+        """When the store came back after an outage, by `time.monotonic`; -inf when this process has seen no outage."""
+
+    def heartbeat(self, run_ids: Sequence[str]) -> None:
+        """Report that these runs are being driven; queued ones become running."""
+
+    def stale(self, before: float) -> list[RunRow]:
+        """Return the running and queued runs without a heartbeat since that time, the longest silent first."""
+
+    def set_queued(self, run_id: str) -> None:
+        """Change a running run to queued."""
+
+    def request(self, run_id: str, control: Control) -> None:
+        """Ask the process that drives the run to pause or stop it."""
+
+    def requests(self, run_ids: Sequence[str]) -> dict[str, Control]:
+        """Return the last request of each of these runs that has one."""
+
+    def clear_requests(self, run_id: str) -> None:
+        """Forget the requests of a run, because it is resumed."""
+
+    def take_turn(self, key: str, per_minute: float) -> float:
+        """Reserve the next turn at a rate limit that all processes share, and return the seconds until it.
+
+        Turns are evenly spaced.
         """
 
-    def pace(self, key: str, per_minute: float) -> float:
-        """Take a turn at something that may be done so often, by all processes together.
 
-        Returns the seconds to wait before doing it; turns are evenly spaced.
-        """
+class Store(RunLog, KeyValue, Leases, Protocol):
+    """All that is saved for one user.  Safe for threads and processes.
+
+    Any method raises `StoreUnavailable` when the disk is full or the database does not respond; no data is lost then.
+    """
+
+    def close(self) -> None:
+        """Write what is still buffered, and release files and connections."""

@@ -1,6 +1,6 @@
-"""How every store keeps events: who gets to write commits for all that wait (group commit).
+"""Group commit: how both stores save the events of many runs with few commits.
 
-A commit costs a write to the disk, and to another machine a way there and back, however much is in it.
+A commit costs one disk write, and one round trip to a database server, however many events it contains.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from research.errors import ConfigError, StoreUnavailable
-from research.events import (
+from research.events.events import (
     Asked,
     Event,
     Paused,
@@ -26,24 +26,24 @@ from research.events import (
 )
 from research.types import Outcome, Status
 
-PASSING = (Asked, Streamed, ToolStarted)
-"""Events that nobody waits for: characters of a reply being written need no such promise, nor does the word that a request
-or a call begins.  What leads to it is kept, and without its result it is made again in any case.  They stand on disk with
-the next commit, or when the run next says that it is at work (`driving.WATCH_EVERY_S`).
+BUFFERED = (Asked, Streamed, ToolStarted)
+"""Events whose append does not wait for a commit: if they are lost, their request or call is repeated anyway.
+
+They are written with the next commit, or with the next heartbeat of their run.
 """
 
 
-class Kept(Struct, frozen=True):
-    """One event as a row."""
+class EventRow(Struct, frozen=True):
+    """One event as a database row."""
 
     run: str
     seq: int
     body: str
-    """Its JSON."""
+    """The event as JSON."""
 
 
 class Change(Struct, frozen=True):
-    """What events do to the row of their run."""
+    """The new values of a run's row after an event."""
 
     run: str
     status: Status
@@ -53,20 +53,20 @@ class Change(Struct, frozen=True):
 
 
 class Batch:
-    """Events of one run on their way to the disk."""
+    """Events of one run that are appended together, and what became of them."""
 
     def __init__(self, events: Sequence[Event]) -> None:
-        self.rows = [Kept(event.run, event.seq, encode(event).decode()) for event in events]
+        self.rows = [EventRow(event.run, event.seq, encode(event).decode()) for event in events]
         self.run = events[0].run if events else ""
-        self.awaited = not events or not all(isinstance(event, PASSING) for event in events)
-        """Whether whoever appends it waits until it is on disk."""
+        self.awaited = not events or not all(isinstance(event, BUFFERED) for event in events)
+        """Whether the append waits for the commit."""
         self.change = next((change for event in reversed(events) if (change := _change(event))), None)
-        """The last of its events' changes."""
-        self.taken_up = any(isinstance(event, UserReplied | Resumed) and not _by_itself(event) for event in events)
-        """What was asked of the run before it rested is done with; what was asked of one that was lost is not."""
+        """The change of the last event that has one."""
+        self.resumed = any(isinstance(event, UserReplied | Resumed) and not _by_itself(event) for event in events)
+        """Whether a user resumes the run, which clears earlier requests; a reclaimed run still obeys them."""
         self.error: ConfigError | StoreUnavailable | None = None
         self.settled = False
-        """Nobody has to wait for it any more; how it went is seen in `error`."""
+        """Whether the outcome of the commit is known; `error` is None when it succeeded."""
 
 
 def _by_itself(event: Event) -> bool:
@@ -87,36 +87,36 @@ def _change(event: Event) -> Change | None:
             return None
 
 
-class TakenError(Exception):
-    """An event stands in the place of one that was to be kept; nothing of it all is kept."""
+class CollisionError(Exception):
+    """Another event has the run and number of one to be saved; the transaction saved nothing."""
 
 
 class Commits:
-    """The events that wait for their commit.  Safe for threads.
+    """The batches that wait for a commit.  Safe for threads.
 
-    `commit` keeps some batches in one transaction.  It raises `TakenError` or `StoreUnavailable` when it kept none of them,
-    `ConfigError` when it never will; after `StoreUnavailable` it may have kept all of them, because the word that it did
-    was lost.  `find` gives the bodies that stand in the place of rows.
+    `commit` saves batches in one transaction.  It raises `CollisionError` or `StoreUnavailable` when it saved none of them,
+    and `ConfigError` when it never can.  After `StoreUnavailable` it may have saved all of them, if only the confirmation
+    was lost.  `find` returns the stored JSON of the rows with the same run and number.
     """
 
     def __init__(
         self,
         commit: Callable[[Sequence[Batch]], None],
-        find: Callable[[Sequence[Kept]], Iterable[str]],
+        find: Callable[[Sequence[EventRow]], Iterable[str]],
     ) -> None:
         self._commit = commit
         self._find = find
         self._turn = threading.Condition()
         self._busy = False
-        """Somebody commits."""
+        """Whether a thread is committing."""
         self._queue: deque[Batch] = deque()
         self._failed: dict[str, ConfigError] = {}
-        """Runs of which something that nobody waited for could not be kept: what is appended next learns of it."""
-        self._unsure: set[Kept] = set()
-        """Rows that may stand although their commit has failed."""
+        """By run: the error of a buffered batch, raised by the run's next append that waits."""
+        self._unsure: set[EventRow] = set()
+        """Rows that may be stored although their commit failed."""
 
     def append(self, events: Sequence[Event]) -> None:
-        """Keep events of one run; raises as `Store.append`."""
+        """Save events of one run; raises as `RunLog.append` does."""
         if not events:
             return
         batch = Batch(events)
@@ -129,18 +129,18 @@ class Commits:
 
     @property
     def waiting(self) -> int:
-        """Batches that nobody has begun to commit."""
+        """The number of batches whose commit has not begun."""
         return len(self._queue)
 
     def flush(self) -> None:
-        """Commit all that waits now, as far as that is possible."""
+        """Commit everything that waits now, as far as possible."""
         if self._queue or self._busy:
             self._settle(Batch([]))
 
     def _settle(self, batch: Batch) -> None:
-        """Return when the batch is committed, or is known not to be.
+        """Return when the batch is committed, or known not to be.
 
-        Who is first commits for all that wait; whose batch was committed meanwhile goes on at once, without a turn.
+        The first thread commits the batches of all threads that wait; the others return as soon as theirs is settled.
         """
         with self._turn:
             self._queue.append(batch)
@@ -151,9 +151,9 @@ class Commits:
         batches: list[Batch] = []
         try:
             batches += [self._queue.popleft() for _ in range(len(self._queue))]
-            self._keep([each for each in batches if each.rows])
-        except BaseException as error:  # e.g. an interrupt: nobody may believe that his events are kept
-            self._put_off(batches, StoreUnavailable(f"the commit was broken off: {error!r}"))
+            self._save([each for each in batches if each.rows])
+        except BaseException as error:  # e.g. an interrupt: callers must not assume their events were saved
+            self._postpone(batches, StoreUnavailable(f"the commit was interrupted: {error!r}"))
             raise
         finally:
             with self._turn:
@@ -162,48 +162,48 @@ class Commits:
                 self._busy = False
                 self._turn.notify_all()
 
-    def _keep(self, batches: Sequence[Batch]) -> None:
+    def _save(self, batches: Sequence[Batch]) -> None:
         if not batches:
             return
         try:
             if any(batch.run in self._failed for batch in batches):
-                raise TakenError
+                raise CollisionError
             self._commit(batches)
             self._unsure.difference_update(row for batch in batches for row in batch.rows)
-        except TakenError:
-            self._one_by_one(batches)
+        except CollisionError:
+            self._save_one_by_one(batches)
         except StoreUnavailable as error:
-            self._put_off(batches, error)
+            self._postpone(batches, error)
         except ConfigError as error:
             for batch in batches:
                 self._refuse(batch, error)
 
-    def _one_by_one(self, batches: Sequence[Batch]) -> None:
-        """Each batch in a transaction of its own: who is to blame learns of it, and nobody else does."""
+    def _save_one_by_one(self, batches: Sequence[Batch]) -> None:
+        """Commit each batch in a transaction of its own, so that only the colliding ones fail."""
         for number, batch in enumerate(batches):
             try:
                 if refused := self._failed.pop(batch.run, None):
                     raise refused
                 try:
                     self._commit([batch])
-                except TakenError:
-                    if not self._ours(batch):
+                except CollisionError:
+                    if not self._saved_before(batch):
                         raise ConfigError(
-                            f"run {batch.run} is at work elsewhere: event {batch.rows[0].seq} is there already"
+                            f"run {batch.run} is running elsewhere: event {batch.rows[0].seq} exists already"
                         ) from None
                 self._unsure.difference_update(batch.rows)
             except StoreUnavailable as error:
-                self._put_off(batches[number:], error)
+                self._postpone(batches[number:], error)
                 return
             except ConfigError as error:
                 self._refuse(batch, error)
 
-    def _ours(self, batch: Batch) -> bool:
-        """Whether it was kept when it was appended before, and only the word of it was lost."""
+    def _saved_before(self, batch: Batch) -> bool:
+        """Return whether an earlier append of this batch saved it, and only the confirmation was lost."""
         return self._unsure.issuperset(batch.rows) and list(self._find(batch.rows)) == [row.body for row in batch.rows]
 
-    def _put_off(self, batches: Sequence[Batch], error: StoreUnavailable) -> None:
-        """Who waits appends again; what nobody waits for keeps its place before that."""
+    def _postpone(self, batches: Sequence[Batch], error: StoreUnavailable) -> None:
+        """Put buffered batches back in front of the queue, and tell the callers of the others to append again."""
         self._queue.extendleft(batch for batch in reversed(batches) if not batch.awaited)
         for batch in batches:
             self._unsure.update(batch.rows)

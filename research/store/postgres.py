@@ -1,57 +1,71 @@
-"""Runs in one schema of a Postgres, by psycopg."""
+"""The store in one schema of a Postgres database, by psycopg."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, LiteralString
+from typing import Any, Final, LiteralString
 
 import msgspec
 
-from research import decoding
-from research.database import answers, connected, migrated, pool
-from research.desk import Kind
 from research.errors import ConfigError
-from research.events import Event, decode
-from research.recipe import Recipe
-from research.store import NO_FILTERS, Control, Filters, Origin, RunRow
-from research.store.commits import Batch, Commits, Kept, TakenError
-from research.store.rows import LAST, Thing, Whole, holding, only, tidy
-from research.store.tables import LOCKED, STEPS, Asking, columns
+from research.events.events import Event, decode
+from research.events.recipe import Recipe
+from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
+from research.store.commits import Batch, CollisionError, Commits, EventRow
+from research.store.database import apply_migrations, availability, connected, pool
+from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
+from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, normalized_tags, only_match, run_row
+
+_ADD: Final = (
+    "INSERT INTO {schema}.runs (id, question, recipe, recipe_hash, framework, context, model, status, answer, "
+    "created, updated, beat, origin, origin_how, origin_round) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, 'running', '', %s, %s, %s, %s, %s, %s)"
+)
+_SET_QUEUED: Final = "UPDATE {schema}.runs SET status = 'queued' WHERE id = %s AND status = 'running'"
+_REQUEST: Final = "INSERT INTO {schema}.controls (run, control, time) VALUES (%s, %s, %s)"
+_UPDATE: Final = (
+    "UPDATE {schema}.runs SET status = c.status, outcome = c.outcome, answer = c.answer, updated = c.updated "
+    "FROM own, unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::float8[]) "
+    "AS c (id, status, outcome, answer, updated) WHERE runs.id = own.id AND c.id = own.id"
+)
 
 
-class PostgresStore:
-    """Any number of processes and machines; every commit is on the server's disk before it is acknowledged."""
+class PostgresSchema:
+    """The connections of this process to one schema."""
 
     def __init__(self, url: str, schema: str) -> None:
         from psycopg.sql import Identifier
 
         self.schema = schema
         self._pool = pool(url)
-        self._own = Identifier(schema)
-        migrated(self._pool, schema, "store", STEPS)
+        self._identifier = Identifier(schema)
+        apply_migrations(self._pool, schema, "store", MIGRATIONS)
+
+    @contextmanager
+    def _using(self) -> Iterator[SchemaConnection]:
+        """Give out a connection that commits each statement by itself.  Raises `StoreUnavailable`."""
+        with connected(self._pool) as connection:
+            yield SchemaConnection(connection, self._identifier)
+
+    @contextmanager
+    def _writing(self) -> Iterator[SchemaConnection]:
+        """Give out a connection in a transaction.  Raises `StoreUnavailable`."""
+        with self._using() as execute, execute.connection.transaction():
+            yield execute
+
+
+class PostgresRunLog(PostgresSchema):
+    """`RunLog` in the tables `runs`, `events` and `tags`; a commit is on the server's disk when it returns."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        super().__init__(url, schema)
         self._commits = Commits(self._commit, self._find)
 
     def close(self) -> None:
-        """What was appended is kept; the connections are the process's."""
+        """Write buffered events; the connections belong to the process and stay open."""
         self._commits.flush()
-
-    @property
-    def answers_since(self) -> float:
-        return answers(self._pool).since
-
-    @contextmanager
-    def _asking(self) -> Iterator[Asking]:
-        """A connection on which each statement is committed by itself.  Raises `StoreUnavailable`."""
-        with connected(self._pool) as connection:
-            yield Asking(connection, self._own)
-
-    @contextmanager
-    def _writing(self) -> Iterator[Asking]:
-        """A transaction.  Raises `StoreUnavailable`."""
-        with self._asking() as ask, ask.connection.transaction():
-            yield ask
 
     def create(
         self,
@@ -66,92 +80,68 @@ class PostgresStore:
     ) -> None:
         from psycopg.errors import UniqueViolation
 
-        with self._writing() as ask:
+        with self._writing() as execute:
             try:
-                self._add(ask, run_id, question, recipe, origin, time.time() if created is None else created)
-                self._insert(ask, [Batch(events)])
-            except (UniqueViolation, TakenError):
-                raise ConfigError(f"run {run_id!r} is there already, or was deleted a moment ago") from None
-            if queued:  # whatever its first events say
-                ask("UPDATE {schema}.runs SET status = 'queued' WHERE id = %s AND status = 'running'", (run_id,))
-
-    def _add(
-        self, ask: Asking, run_id: str, question: str, recipe: Recipe, origin: Origin | None, created: float
-    ) -> None:
-        """A row that stands as running.  Raises `UniqueViolation`."""
-        insert: LiteralString = (
-            "INSERT INTO {schema}.runs (id, question, recipe, recipe_hash, framework, context, model, status, answer, "
-            "created, updated, beat, origin, origin_how, origin_round) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s, 'running', '', %s, %s, %s, %s, %s, %s)"
-        )
-        row = (
-            run_id, question, msgspec.json.encode(recipe).decode(), recipe.hash, recipe.framework, recipe.context,
-            recipe.model, created, created, created,
-            *((origin.run, origin.how, origin.round) if origin else ("", "", 0)),
-        )  # fmt: skip
-        ask(insert, row)
+                _add(execute, run_id, question, recipe, origin, time.time() if created is None else created)
+                self._insert(execute, [Batch(events)])
+            except (UniqueViolation, CollisionError):
+                raise ConfigError(f"run {run_id!r} exists already, or was deleted a moment ago") from None
+            if queued:  # the first events may have set another status
+                execute(_SET_QUEUED, (run_id,))
 
     def append(self, events: Sequence[Event]) -> None:
         self._commits.append(events)
 
     def _commit(self, batches: Sequence[Batch]) -> None:
-        with self._writing() as ask:
-            self._insert(ask, batches)
+        with self._writing() as execute:
+            self._insert(execute, batches)
 
-    def _insert(self, ask: Asking, batches: Sequence[Batch]) -> None:
-        """Within a transaction.  Raises `TakenError`."""
+    def _insert(self, execute: SchemaConnection, batches: Sequence[Batch]) -> None:
+        """Insert events within a transaction.  Raises `CollisionError`."""
         from psycopg.errors import UniqueViolation
 
-        # Whoever writes the same places waits for us, or we for them; in one order that ends.
+        # Sorted: processes that insert the same rows wait for each other, and the same order prevents deadlocks.
         rows = sorted(
             ((row.run, row.seq, row.body) for batch in batches for row in batch.rows), key=lambda row: row[:2]
         )
+        insert: LiteralString = "INSERT INTO {schema}.events SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[])"
         try:
-            ask(
-                "INSERT INTO {schema}.events SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[])",
-                columns(rows, 3),
-            )
+            execute(insert, columns(rows, 3))
         except UniqueViolation:
-            raise TakenError from None
-        if taken_up := [batch.run for batch in batches if batch.taken_up]:
-            ask("DELETE FROM {schema}.controls WHERE run = ANY(%s)", (taken_up,))
+            raise CollisionError from None
+        if resumed := [batch.run for batch in batches if batch.resumed]:
+            execute("DELETE FROM {schema}.controls WHERE run = ANY(%s)", (resumed,))
         last = {batch.run: batch.change for batch in batches if batch.change}
         if last:
             changes = [(c.run, c.status, c.outcome, c.answer, c.updated) for c in last.values()]
-            ask(
-                LOCKED + "UPDATE {schema}.runs SET status = c.status, outcome = c.outcome, answer = c.answer, "
-                "updated = c.updated "
-                "FROM own, unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::float8[]) "
-                "AS c (id, status, outcome, answer, updated) WHERE runs.id = own.id AND c.id = own.id",
-                (list(last), *columns(changes, 5)),
-            )
+            execute(LOCKED + _UPDATE, (list(last), *columns(changes, 5)))
 
-    def _find(self, rows: Sequence[Kept]) -> list[str]:
+    def _find(self, rows: Sequence[EventRow]) -> list[str]:
         query: LiteralString = (
             "SELECT body FROM unnest(%s::text[], %s::bigint[]) WITH ORDINALITY AS place (run, seq, n) "
             "JOIN {schema}.events USING (run, seq) ORDER BY n"
         )
-        with self._asking() as ask:
-            return [body for (body,) in ask(query, columns([(row.run, row.seq) for row in rows], 2))]
+        with self._using() as execute:
+            return [body for (body,) in execute(query, columns([(row.run, row.seq) for row in rows], 2))]
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
-        self._commits.flush()  # what nobody waited for is to be seen
-        with self._asking() as ask:
-            query: LiteralString = "SELECT body FROM {schema}.events WHERE run = %s AND seq > %s ORDER BY seq"
-            rows = ask(query, (run_id, after)).fetchall()
+        self._commits.flush()  # so that buffered events are found, too
+        query: LiteralString = "SELECT body FROM {schema}.events WHERE run = %s AND seq > %s ORDER BY seq"
+        with self._using() as execute:
+            rows = execute(query, (run_id, after)).fetchall()
         return [decode(body) for (body,) in rows]
 
     def run(self, run_id: str) -> RunRow:
-        return only(run_id, self._rows("id >= %s AND id < %s ORDER BY id LIMIT 2", (run_id, run_id + LAST)))
+        return only_match(run_id, self._rows("id >= %s AND id < %s ORDER BY id LIMIT 2", (run_id, run_id + LAST)))
 
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         wanted: dict[LiteralString, Any] = {
-            "(question ILIKE %s OR answer ILIKE %s)": [holding(query)] * 2 if query else (),
-            "COALESCE(outcome, 'running') = ANY(%s)": _one(filters.outcomes),
-            "framework = ANY(%s)": _one(filters.frameworks),
-            "context = ANY(%s)": _one(filters.contexts),
-            "model = ANY(%s)": _one(filters.models),
-            "id IN (SELECT run FROM {schema}.tags WHERE tag = ANY(%s))": _one(filters.tags),
+            "(question ILIKE %s OR answer ILIKE %s)": [containing(query)] * 2 if query else (),
+            "COALESCE(outcome, 'running') = ANY(%s)": _array(filters.outcomes),
+            "framework = ANY(%s)": _array(filters.frameworks),
+            "context = ANY(%s)": _array(filters.contexts),
+            "model = ANY(%s)": _array(filters.models),
+            "id IN (SELECT run FROM {schema}.tags WHERE tag = ANY(%s))": _array(filters.tags),
             "created >= %s": () if filters.since is None else (filters.since,),
             "origin = %s": (filters.origin,) if filters.origin else (),
         }
@@ -161,16 +151,16 @@ class PostgresStore:
 
     def tag(self, run_id: str, tags: Sequence[str]) -> None:
         insert: LiteralString = "INSERT INTO {schema}.tags SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING"
-        with self._writing() as ask:
-            ask("DELETE FROM {schema}.tags WHERE run = %s", (run_id,))
-            ask(insert, (run_id, tidy(tags)))
+        with self._writing() as execute:
+            execute("DELETE FROM {schema}.tags WHERE run = %s", (run_id,))
+            execute(insert, (run_id, normalized_tags(tags)))
 
     def tags(self) -> list[str]:
         query: LiteralString = (
             "SELECT DISTINCT tag FROM {schema}.tags JOIN {schema}.runs ON id = run WHERE deleted IS NULL ORDER BY tag"
         )
-        with self._asking() as ask:
-            return [tag for (tag,) in ask(query)]
+        with self._using() as execute:
+            return [tag for (tag,) in execute(query)]
 
     def delete(self, run_ids: Sequence[str]) -> None:
         self._set_deleted(run_ids, time.time())
@@ -179,160 +169,173 @@ class PostgresStore:
         self._set_deleted(run_ids, None)
 
     def _set_deleted(self, run_ids: Sequence[str], when: float | None) -> None:
-        with self._asking() as ask:
-            update: LiteralString = LOCKED + "UPDATE {schema}.runs SET deleted = %s FROM own WHERE runs.id = own.id"
-            ask(update, (list(run_ids), when))
+        update: LiteralString = LOCKED + "UPDATE {schema}.runs SET deleted = %s FROM own WHERE runs.id = own.id"
+        with self._using() as execute:
+            execute(update, (list(run_ids), when))
 
     def purge(self, before: float) -> int:
         self._commits.flush()
-        with self._writing() as ask:
-            query: LiteralString = "SELECT id FROM {schema}.runs WHERE deleted < %s ORDER BY id FOR UPDATE"
-            gone = [run for (run,) in ask(query, (before,))]
-            ask("DELETE FROM {schema}.events WHERE run = ANY(%s)", (gone,))
-            ask("DELETE FROM {schema}.controls WHERE run = ANY(%s)", (gone,))
-            ask("DELETE FROM {schema}.tags WHERE run = ANY(%s)", (gone,))
-            ask("DELETE FROM {schema}.runs WHERE id = ANY(%s)", (gone,))
+        query: LiteralString = "SELECT id FROM {schema}.runs WHERE deleted < %s ORDER BY id FOR UPDATE"
+        with self._writing() as execute:
+            gone = [run for (run,) in execute(query, (before,))]
+            execute("DELETE FROM {schema}.events WHERE run = ANY(%s)", (gone,))
+            execute("DELETE FROM {schema}.controls WHERE run = ANY(%s)", (gone,))
+            execute("DELETE FROM {schema}.tags WHERE run = ANY(%s)", (gone,))
+            execute("DELETE FROM {schema}.runs WHERE id = ANY(%s)", (gone,))
         return len(gone)
 
-    def ask_for(self, run_id: str, control: Control) -> None:
-        insert: LiteralString = "INSERT INTO {schema}.controls (run, control, time) VALUES (%s, %s, %s)"
-        with self._asking() as ask:
-            ask(insert, (run_id, control, time.time()))
-
-    def controls(self, run_ids: Sequence[str]) -> dict[str, Control]:
-        # In the order they were asked: the last request wins.
-        query: LiteralString = "SELECT run, control FROM {schema}.controls WHERE run = ANY(%s) ORDER BY n"
-        with self._asking() as ask:
-            return dict(ask(query, (list(run_ids),)).fetchall())
-
-    def withdraw(self, run_id: str) -> None:
-        with self._asking() as ask:
-            ask("DELETE FROM {schema}.controls WHERE run = %s", (run_id,))
-
-    def beat(self, run_ids: Sequence[str]) -> None:
-        self._commits.flush()  # for who watches from another process
-        update: LiteralString = (
-            LOCKED + "UPDATE {schema}.runs SET beat = %s, "
-            "status = CASE status WHEN 'queued' THEN 'running' ELSE status END FROM own WHERE runs.id = own.id"
-        )
-        with self._asking() as ask:
-            ask(update, (list(run_ids), time.time()))
-
-    def queue(self, run_id: str) -> None:
-        with self._asking() as ask:
-            ask("UPDATE {schema}.runs SET status = 'queued' WHERE id = %s AND status = 'running'", (run_id,))
-
-    def waiting(self, before: float) -> list[RunRow]:
-        return self._rows("status IN ('queued', 'running') AND beat < %s ORDER BY beat, id", (before,))
-
-    def pace(self, key: str, per_minute: float) -> float:
-        # A virtual scheduler (generic cell rate algorithm without a burst): each turn is one interval after the last.
-        turn: LiteralString = (
-            "INSERT INTO {schema}.turns AS last VALUES (%s, %s) ON CONFLICT (key) "
-            "DO UPDATE SET next = greatest(last.next + %s, excluded.next) RETURNING next"
-        )
-        now, interval = time.time(), 60 / per_minute
-        with self._asking() as ask:
-            mine: float
-            ((mine,),) = ask(turn, (key, now, interval)).fetchall()
-        return max(0.0, mine - now)
-
-    def keep(self, kind: Kind, key: str, body: bytes) -> None:
-        upsert: LiteralString = (
-            "INSERT INTO {schema}.kept VALUES (%s, %s, %s, %s) "
-            "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body, time = excluded.time"
-        )
-        with self._asking() as ask:
-            ask(upsert, (kind, key, body, time.time()))
-
-    def kept(self, kind: Kind, prefix: str = "") -> list[bytes]:
-        query: LiteralString = (
-            "SELECT body FROM {schema}.kept WHERE kind = %s AND starts_with(key, %s) ORDER BY time DESC, key"
-        )
-        with self._asking() as ask:
-            return [body for (body,) in ask(query, (kind, prefix))]
-
-    def drop(self, kind: Kind, key: str) -> None:
-        with self._asking() as ask:
-            ask("DELETE FROM {schema}.kept WHERE kind = %s AND key = %s", (kind, key))
-
-    def whole(self, run_id: str) -> Whole | None:
-        """Everything of one run, deleted or not; None where there is none of exactly that id."""
+    def stored_run(self, run_id: str) -> StoredRun | None:
+        """Return everything stored for the run with exactly that id, deleted or not; None when there is none."""
         self._commits.flush()
         rows = self._rows("id = %s", (run_id,), "true")
-        with self._asking() as ask:
-            deleted = ask("SELECT deleted FROM {schema}.runs WHERE id = %s", (run_id,)).fetchone()
-            events = ask("SELECT seq, body FROM {schema}.events WHERE run = %s ORDER BY seq", (run_id,)).fetchall()
-            controls = ask(
-                "SELECT control, time FROM {schema}.controls WHERE run = %s ORDER BY n", (run_id,)
-            ).fetchall()
-        return Whole(rows[0], deleted[0], tuple(events), tuple(controls)) if rows and deleted else None
+        own = (run_id,)
+        with self._using() as execute:
+            deleted = execute("SELECT deleted FROM {schema}.runs WHERE id = %s", own).fetchone()
+            events = execute("SELECT seq, body FROM {schema}.events WHERE run = %s ORDER BY seq", own).fetchall()
+            requests = execute("SELECT control, time FROM {schema}.controls WHERE run = %s ORDER BY n", own).fetchall()
+        return StoredRun(rows[0], deleted[0], tuple(events), tuple(requests)) if rows and deleted else None
 
-    def take(self, whole: Whole) -> bool:
-        """Add a run as it was elsewhere, or what happened there since; False where all of it is here already.
+    def add_stored_run(self, run: StoredRun) -> bool:
+        """Add a run from another store, or its events that are missing here; return False when none is missing.
 
-        Raises `ConfigError` when it has gone on differently here and there.
+        Raises `ConfigError` when the run has different events here and there.
         """
-        row, own = whole.row, (whole.row.id,)
+        row, own = run.row, (run.row.id,)
         update: LiteralString = (
             "UPDATE {schema}.runs SET status = %s, outcome = %s, answer = %s, updated = %s, beat = %s, deleted = %s "
             "WHERE id = %s"
         )
         add: LiteralString = "INSERT INTO {schema}.events SELECT %s, * FROM unnest(%s::bigint[], %s::text[])"
-        ours = self.whole(row.id)
+        ours = self.stored_run(row.id)
         there = ours.events if ours else ()
-        if ours and whole.events == there[: len(whole.events)]:
+        if ours and run.events == there[: len(run.events)]:
             return False
-        if there != whole.events[: len(there)]:
-            raise ConfigError(f"run {row.id} has gone on differently here and there; delete it in one of the two")
-        with self._writing() as ask:
+        if there != run.events[: len(there)]:
+            raise ConfigError(f"run {row.id} has different events in the two stores; delete it in one of them")
+        with self._writing() as execute:
             if ours is None:
-                self._add(ask, row.id, row.question, row.recipe, row.origin, row.created)
-            ask(add, (row.id, *columns(whole.events[len(there) :], 2)))
-            ask(update, (row.status, row.outcome, row.answer, row.updated, row.beat, whole.deleted, row.id))
-            ask("DELETE FROM {schema}.controls WHERE run = %s", own)
-            for control in whole.controls:
-                ask("INSERT INTO {schema}.controls (run, control, time) VALUES (%s, %s, %s)", (row.id, *control))
-            ask("DELETE FROM {schema}.tags WHERE run = %s", own)
-            ask("INSERT INTO {schema}.tags SELECT %s, unnest(%s::text[])", (row.id, list(row.tags)))
+                _add(execute, row.id, row.question, row.recipe, row.origin, row.created)
+            execute(add, (row.id, *columns(run.events[len(there) :], 2)))
+            execute(update, (row.status, row.outcome, row.answer, row.updated, row.heartbeat, run.deleted, row.id))
+            execute("DELETE FROM {schema}.controls WHERE run = %s", own)
+            for request in run.requests:
+                execute(_REQUEST, (row.id, *request))
+            execute("DELETE FROM {schema}.tags WHERE run = %s", own)
+            execute("INSERT INTO {schema}.tags SELECT %s, unnest(%s::text[])", (row.id, list(row.tags)))
         return True
-
-    def things(self) -> list[Thing]:
-        """Everything that is kept beside runs."""
-        with self._asking() as ask:
-            query: LiteralString = "SELECT kind, key, body, time FROM {schema}.kept ORDER BY kind, key"
-            return [Thing(*row) for row in ask(query)]
-
-    def take_thing(self, thing: Thing) -> None:
-        """Keep what was kept elsewhere, unless something later is here."""
-        upsert: LiteralString = (
-            "INSERT INTO {schema}.kept AS here VALUES (%s, %s, %s, %s) ON CONFLICT (kind, key) "
-            "DO UPDATE SET body = excluded.body, time = excluded.time WHERE here.time < excluded.time"
-        )
-        with self._asking() as ask:
-            ask(upsert, (thing.kind, thing.key, thing.body, thing.time))
 
     def _rows(
         self, where: LiteralString, parameters: tuple[Any, ...], listed: LiteralString = "deleted IS NULL"
     ) -> list[RunRow]:
-        query: LiteralString = (
-            "SELECT id, question, recipe, status, outcome, created, updated, beat, answer, origin, origin_how, "
-            "origin_round, ARRAY(SELECT tag FROM {schema}.tags WHERE run = runs.id ORDER BY tag) "
-            "FROM {schema}.runs WHERE "
-        )
-        with self._asking() as ask:
-            rows = ask(query + listed + " AND " + where, parameters).fetchall()
-        return [_row(*row) for row in rows]
+        tags: LiteralString = "ARRAY(SELECT tag FROM {schema}.tags WHERE run = runs.id ORDER BY tag)"
+        query = "SELECT " + COLUMNS + ", " + tags + " FROM {schema}.runs WHERE " + listed + " AND " + where
+        with self._using() as execute:
+            rows = execute(query, parameters).fetchall()
+        return [run_row(row[:-1], row[-1]) for row in rows]
 
 
-def _row(id_: str, question: str, recipe: str, *rest: Any) -> RunRow:
-    status, outcome, created, updated, beat, answer, run, how, number, tags = rest
-    return RunRow(
-        id_, question, decoding.decode(recipe, Recipe), status, outcome, created, updated, beat, answer,
-        Origin(run, how, number) if run else None, tuple(tags),
-    )  # fmt: skip
+def _add(
+    execute: SchemaConnection, run_id: str, question: str, recipe: Recipe, origin: Origin | None, created: float
+) -> None:
+    """Insert a row that is marked as running.  Raises `UniqueViolation`."""
+    encoded = msgspec.json.encode(recipe).decode()
+    chosen = (recipe.hash, recipe.framework, recipe.context, recipe.model)
+    source = (origin.run, origin.how, origin.round) if origin else ("", "", 0)
+    execute(_ADD, (run_id, question, encoded, *chosen, created, created, created, *source))
 
 
-def _one(values: Sequence[str]) -> tuple[list[str], ...]:
-    """As the one parameter of a condition, if anything is wanted."""
+def _array(values: Sequence[str]) -> tuple[list[str], ...]:
+    """Return the values as one array parameter, or no parameter when there are none."""
     return (list(values),) if values else ()
+
+
+class PostgresLeases(PostgresRunLog):
+    """`Leases` in the tables `runs`, `controls` and `turns`."""
+
+    @property
+    def available_since(self) -> float:
+        return availability(self._pool).since
+
+    def heartbeat(self, run_ids: Sequence[str]) -> None:
+        self._commits.flush()  # so that other processes see buffered events, too
+        update: LiteralString = (
+            LOCKED + "UPDATE {schema}.runs SET beat = %s, "
+            "status = CASE status WHEN 'queued' THEN 'running' ELSE status END FROM own WHERE runs.id = own.id"
+        )
+        with self._using() as execute:
+            execute(update, (list(run_ids), time.time()))
+
+    def stale(self, before: float) -> list[RunRow]:
+        return self._rows("status IN ('queued', 'running') AND beat < %s ORDER BY beat, id", (before,))
+
+    def set_queued(self, run_id: str) -> None:
+        with self._using() as execute:
+            execute(_SET_QUEUED, (run_id,))
+
+    def request(self, run_id: str, control: Control) -> None:
+        with self._using() as execute:
+            execute(_REQUEST, (run_id, control, time.time()))
+
+    def requests(self, run_ids: Sequence[str]) -> dict[str, Control]:
+        # In the order of the requests, so that the last one wins.
+        query: LiteralString = "SELECT run, control FROM {schema}.controls WHERE run = ANY(%s) ORDER BY n"
+        with self._using() as execute:
+            return dict(execute(query, (list(run_ids),)).fetchall())
+
+    def clear_requests(self, run_id: str) -> None:
+        with self._using() as execute:
+            execute("DELETE FROM {schema}.controls WHERE run = %s", (run_id,))
+
+    def take_turn(self, key: str, per_minute: float) -> float:
+        # Generic cell rate algorithm without a burst: each turn is one interval after the last.
+        turn: LiteralString = (
+            "INSERT INTO {schema}.turns AS last VALUES (%s, %s) ON CONFLICT (key) "
+            "DO UPDATE SET next = greatest(last.next + %s, excluded.next) RETURNING next"
+        )
+        now, interval = time.time(), 60 / per_minute
+        with self._using() as execute:
+            mine: float
+            ((mine,),) = execute(turn, (key, now, interval)).fetchall()
+        return max(0.0, mine - now)
+
+
+class PostgresKeyValue(PostgresSchema):
+    """`KeyValue` in the table `kept`."""
+
+    def put(self, kind: Kind, key: str, body: bytes) -> None:
+        upsert: LiteralString = (
+            "INSERT INTO {schema}.kept VALUES (%s, %s, %s, %s) "
+            "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body, time = excluded.time"
+        )
+        with self._using() as execute:
+            execute(upsert, (kind, key, body, time.time()))
+
+    def values(self, kind: Kind, prefix: str = "") -> list[bytes]:
+        query: LiteralString = (
+            "SELECT body FROM {schema}.kept WHERE kind = %s AND starts_with(key, %s) ORDER BY time DESC, key"
+        )
+        with self._using() as execute:
+            return [body for (body,) in execute(query, (kind, prefix))]
+
+    def remove(self, kind: Kind, key: str) -> None:
+        with self._using() as execute:
+            execute("DELETE FROM {schema}.kept WHERE kind = %s AND key = %s", (kind, key))
+
+    def stored_values(self) -> list[StoredValue]:
+        """Return every value."""
+        query: LiteralString = "SELECT kind, key, body, time FROM {schema}.kept ORDER BY kind, key"
+        with self._using() as execute:
+            return [StoredValue(*row) for row in execute(query)]
+
+    def add_stored_value(self, value: StoredValue) -> None:
+        """Add a value from another store, unless a later one is here."""
+        upsert: LiteralString = (
+            "INSERT INTO {schema}.kept AS here VALUES (%s, %s, %s, %s) ON CONFLICT (kind, key) "
+            "DO UPDATE SET body = excluded.body, time = excluded.time WHERE here.time < excluded.time"
+        )
+        with self._using() as execute:
+            execute(upsert, (value.kind, value.key, value.body, value.time))
+
+
+class PostgresStore(PostgresLeases, PostgresKeyValue):
+    """`Store` in one schema; any number of processes and machines may use it."""

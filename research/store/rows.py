@@ -1,57 +1,76 @@
-"""What the stores say and ask in the same way."""
+"""What both stores share: rows to copy to another store, look-up by id, and search patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
+from research._util import decoding
 from research.errors import ConfigError
-from research.store import RunRow
+from research.events.recipe import Recipe
+from research.store import Origin, RunRow
 
 LAST: Final = "\U0010ffff"
-"""Sorts behind every character of an id: what begins with `id` lies between `id` and `id` + LAST."""
+"""Sorts after every character of an id, so ids that start with `id` lie between `id` and `id + LAST`."""
+
+COLUMNS: Final = (
+    "id, question, recipe, status, outcome, created, updated, beat, answer, origin, origin_how, origin_round"
+)
+"""The columns that `run_row` takes, in order."""
 
 
-class Whole(Struct, frozen=True):
-    """Everything that is kept of one run."""
+class StoredRun(Struct, frozen=True):
+    """Everything that is stored for one run."""
 
     row: RunRow
     deleted: float | None
-    """When it was taken out of every list, seconds since the epoch."""
+    """When the run was deleted, in seconds since the epoch."""
     events: tuple[tuple[int, str], ...]
-    """Each as its seq and its JSON, in order."""
-    controls: tuple[tuple[str, float], ...]
-    """What was asked of it, and when, in order."""
+    """Each event as its number and its JSON, in order."""
+    requests: tuple[tuple[str, float], ...]
+    """Each request as `stop` or `pause` and its time, in order."""
 
 
-class Thing(Struct, frozen=True):
-    """A value kept beside runs."""
+class StoredValue(Struct, frozen=True):
+    """A value of the key-value store."""
 
     kind: str
     key: str
     body: bytes
     time: float
-    """When it was kept, seconds since the epoch."""
+    """When it was written, in seconds since the epoch."""
 
 
-def only(run_id: str, rows: Sequence[RunRow]) -> RunRow:
-    """The one run that was meant, of the first two whose id begins so; a whole id wins.  Raises `ConfigError`."""
+def run_row(columns: Sequence[Any], tags: Sequence[str]) -> RunRow:
+    """Build a row from the values of `COLUMNS`."""
+    run_id, question, encoded, status, outcome, created, updated, heartbeat, answer, *source = columns
+    recipe, origin = decoding.decode(encoded, Recipe), Origin(*source) if source[0] else None
+    return RunRow(run_id, question, recipe, status, outcome, created, updated, heartbeat, answer, origin, tuple(tags))
+
+
+def only_match(run_id: str, rows: Sequence[RunRow]) -> RunRow:
+    """Return the only run whose id starts with `run_id`; `rows` are the first two matches, and a complete id wins.
+
+    Raises `ConfigError` for an unknown or ambiguous id.
+    """
     if not rows or not run_id:
         raise ConfigError(f"unknown run {run_id!r}; `python -m research runs` lists the saved ones")
     if len(rows) > 1 and rows[0].id != run_id:
-        raise ConfigError(f"run {run_id!r} is not unique: {rows[0].id} and {rows[1].id} begin so; give more of it")
+        raise ConfigError(
+            f"run id {run_id!r} is ambiguous: {rows[0].id} and {rows[1].id} start with it; give more characters"
+        )
     return rows[0]
 
 
-def holding(words: str) -> str:
-    """The LIKE pattern, escaped by a backslash, of every text that holds these words."""
+def containing(text: str) -> str:
+    """Return the LIKE pattern, escaped by backslashes, for strings that contain the text."""
     for special in "\\%_":
-        words = words.replace(special, f"\\{special}")
-    return f"%{words}%"
+        text = text.replace(special, f"\\{special}")
+    return f"%{text}%"
 
 
-def tidy(tags: Sequence[str]) -> list[str]:
-    """Each once, without needless space."""
+def normalized_tags(tags: Sequence[str]) -> list[str]:
+    """Return the tags without duplicates and surplus white space."""
     return list(dict.fromkeys(tag for each in tags if (tag := " ".join(each.split()))))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from research.tools import spec_of
-from research.types import ToolOutput, ToolSpec
+from research.events.recipe import Recipe
+from research.plugins import tool
+from research.tools.host import Host
+from research.tools.spec import spec_of
+from research.types import Tool, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
     from research.sandbox.python import Choice
@@ -35,7 +38,7 @@ class PythonTool:
 
     @property
     def spec(self) -> ToolSpec:
-        """Says what there is on this machine; the first time takes a second, for the sandbox is tried then."""
+        """Describes the sandbox of this machine; the first read takes a second, because it tests the sandbox."""
         from research.sandbox import state
 
         return spec_of(self.__call__, "python", _DESCRIPTIONS[state(self._choice).backend])
@@ -44,3 +47,9 @@ class PythonTool:
         from research.sandbox import run_python
 
         return run_python(code, stop=self._stop, choice=self._choice)
+
+
+@tool("Python")
+def python(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
+    """Calculate and plot in a sandbox without files and network."""
+    return PythonTool(host.settings.python_tool, stop)

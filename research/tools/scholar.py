@@ -1,17 +1,21 @@
-"""`scholar`: papers from every scholarly service there is."""
+"""`scholar`: searches for papers with the scholarly services that the recipe names."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from pydantic import Field
 
+from research.events.recipe import Recipe
+from research.plugins import tool
 from research.search import csl, merge, web
 from research.text import clip
-from research.tools import spec_of
-from research.types import Passage, Searcher, ToolOutput, ToolSpec
+from research.tools.host import Host
+from research.tools.spec import spec_of
+from research.types import Passage, Searcher, Tool, ToolOutput, ToolSpec
 
 LIMIT = 10
 ABSTRACT = 200
@@ -21,10 +25,10 @@ _YEARS = "Only papers of this year or {}."
 
 
 class ScholarTool:
-    """At most 10 papers, best first: title, authors (3, et al.), year, citations, 200 characters of the abstract."""
+    """Returns at most 10 papers, best first: title, authors (3, et al.), year, citations, 200 characters of the abstract."""
 
     timeout_s = 45.0
-    """More than a service may take with all its attempts, so that its own message arrives."""
+    """Longer than a service may take with all its retries, so that its own error arrives."""
 
     def __init__(self, searchers: Sequence[Searcher]) -> None:
         self._searchers = searchers
@@ -44,16 +48,16 @@ class ScholarTool:
         year_from: Annotated[int | None, Field(description=_YEARS.format("later"))] = None,
         year_to: Annotated[int | None, Field(description=_YEARS.format("earlier"))] = None,
     ) -> ToolOutput:
-        ask = web.ask(query, LIMIT, year_from, year_to)
+        ask = web.search_request(query, LIMIT, year_from, year_to)
         gathered = web.gather(self._searchers, ask)
         found = merge.fused([found.passages for found in gathered.found.values()], merge.same_paper)[:LIMIT]
         if not found:
             nothing = f"No papers for {ask.query!r}. Try other or fewer words{', or other years' if ask.days else ''}."
             return ToolOutput("\n".join(filter(None, (nothing, gathered.remarks))))
-        return ToolOutput(gathered.remarks, tuple(map(_shown, found)))
+        return ToolOutput(gathered.remarks, tuple(map(_summarised, found)))
 
 
-def _shown(paper: Passage) -> Passage:
+def _summarised(paper: Passage) -> Passage:
     authors = [csl.written(author) for author in paper.csl.get("author", ())]
     year, citations = csl.year(paper.csl), csl.citations(paper.csl)
     facts = [
@@ -63,3 +67,9 @@ def _shown(paper: Passage) -> Passage:
     ]
     lines = " · ".join(filter(None, facts)), clip(paper.quote, ABSTRACT)
     return msgspec.structs.replace(paper, quote="\n".join(filter(None, lines)))
+
+
+@tool("Scholar")
+def scholar(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
+    """Find scientific papers with the scholarly services that the recipe names."""
+    return ScholarTool(web.services(recipe.scholar, host.settings))

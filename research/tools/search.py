@@ -1,18 +1,22 @@
-"""`search`: results from every source the recipe names."""
+"""`search`: searches the library and the services that the recipe names."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from pydantic import Field
 
-from research.guard import own
+from research.events.recipe import FOLDERS, LIBRARY, Recipe
+from research.plugins import tool
 from research.search import merge, web
 from research.text import clip
-from research.tools import spec_of
-from research.types import Searcher, ToolOutput, ToolSpec
+from research.tools.host import Host
+from research.tools.spec import spec_of
+from research.types import Passage, Searcher, Tool, ToolOutput, ToolSpec
+from research.web.url_guard import is_users_own
 
 LIMIT = 10
 SNIPPET = 200
@@ -20,10 +24,10 @@ SNIPPET = 200
 
 
 class SearchTool:
-    """At most 10 results, best first, each with a quote of at most 200 characters."""
+    """Returns at most 10 results, best first, each with a quote of at most 200 characters."""
 
     timeout_s = 45.0
-    """More than a service may take with all its attempts, so that its own message arrives."""
+    """Longer than a service may take with all its retries, so that its own error arrives."""
 
     def __init__(self, searchers: Sequence[Searcher]) -> None:
         self._searchers = searchers
@@ -44,7 +48,7 @@ class SearchTool:
         filter_year: Annotated[int | None, Field(description="Only results of this year.")] = None,
         site: Annotated[str | None, Field(description="Only results whose url contains this.")] = None,
     ) -> ToolOutput:
-        ask = web.ask(query, LIMIT, filter_year, filter_year, site or "")
+        ask = web.search_request(query, LIMIT, filter_year, filter_year, site or "")
         gathered = web.gather(self._searchers, ask)
         found = merge.fused([found.passages for found in gathered.found.values()], merge.same_page)[:LIMIT]
         if not found:
@@ -52,12 +56,33 @@ class SearchTool:
         return ToolOutput(
             gathered.remarks,
             tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found),
-            private=any(own(passage.url) for passage in found),
+            private=any(is_users_own(passage.url) for passage in found),
         )
 
 
-def _nothing(ask: web.Ask) -> str:
+def _nothing(ask: web.SearchRequest) -> str:
     filtered = [str(ask.year_from)] if ask.year_from else []
     filtered += [ask.site] if ask.site else []
     within = f" within {' and '.join(filtered)}" if filtered else ""
     return f"No results for {ask.query!r}{within}. Try other or fewer words{', or no filter' if filtered else ''}."
+
+
+@tool("Search")
+def search(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
+    """Find documents in the library and with the search services that the recipe names."""
+    own_sources = {LIBRARY: ("factbook", *recipe.folders), FOLDERS: recipe.folders}
+    remote = web.services([name for name in recipe.search if name not in own_sources], host.settings)
+    own = [_Collections(host, own_sources[name]) for name in recipe.search if name in own_sources]
+    return SearchTool([*own, *remote])
+
+
+class _Collections:
+    """Collections of the library, as a search service."""
+
+    def __init__(self, host: Host, collections: Sequence[str]) -> None:
+        self._host = host
+        self._collections = collections
+
+    def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
+        # In a new home the first search waits for the word index, but not for the vectors.
+        return self._host.indexed_library().search(query, limit, collections=self._collections)

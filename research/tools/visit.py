@@ -1,43 +1,48 @@
-"""`visit`: read one document, reduced to what serves the goal."""
+"""`visit`: reads one document, reduced to what is relevant to the goal."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from research.guard import LIBRARY, own
-from research.relevance import reduce, scores
-from research.tools import spec_of
-from research.types import Passage, ToolOutput, ToolSpec
+from research.events.recipe import Recipe
+from research.plugins import tool
+from research.search.relevance import reduce, scores
+from research.tools.host import Host
+from research.tools.spec import spec_of
+from research.types import Passage, Tool, ToolOutput, ToolSpec
+from research.web.url_guard import LIBRARY, is_users_own
 
 if TYPE_CHECKING:
-    from research.fetch import FetchedPage, FetchPolicy
-    from research.readers import Link
-    from research.search.library import Library
+    from research.config.settings import Settings
+    from research.search.library.library import Library
+    from research.web.fetch import FetchedPage, FetchPolicy
+    from research.web.readers import Link
 
 Reader = Callable[[str, "FetchPolicy"], "FetchedPage"]
 """Reads a web page instead of `fetch`, under the same policy."""
 
 READ = 50_000
-"""Characters of a page that are looked at."""
+"""Characters of a page that are read."""
 SHOWN = 3_800
-"""Characters that the model sees, the links included; with number, title and url about 4,000."""
+"""Characters that the model sees, including links; with number, title and URL about 4,000."""
 LINKS = 8
 """Links shown beside the text."""
 LINKS_SHOWN = 1_000
-"""Characters of them."""
+"""Characters of the shown links."""
 
 
 class VisitTool:
     """Opens library documents and public pages."""
 
     timeout_s = 60.0
-    """More than fetching and parsing may take together, so that their own messages arrive."""
+    """Longer than fetching and parsing may take together, so that their own errors arrive."""
 
     def __init__(self, library: Library, allowed_hosts: tuple[str, ...] = (), reader: Reader | None = None) -> None:
-        """`allowed_hosts`: private hosts that may be opened, named by the administrator.  `reader` None: `fetch`."""
+        """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`."""
         self._library = library
         self._allowed_hosts = allowed_hosts
         self._reader = reader
@@ -59,21 +64,23 @@ class VisitTool:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
             quote = reduce(document.text[:READ], goal, SHOWN)
-            return ToolOutput(passages=(Passage(document.url, document.title, quote),), private=own(document.url))
+            return ToolOutput(
+                passages=(Passage(document.url, document.title, quote),), private=is_users_own(document.url)
+            )
         page = self._read(url)
-        links = _shown(page.links, goal)
+        links = _best_links(page.links, goal)
         quote = reduce(page.text[:READ], goal, SHOWN - len(links))
         return ToolOutput(links, (Passage(page.url, page.title, quote, page.csl),))
 
     def _read(self, url: str) -> FetchedPage:
-        from research.fetch import FetchPolicy, fetch
+        from research.web.fetch import FetchPolicy, fetch
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts)
         return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
 
 
-def _shown(links: Sequence[Link], goal: str) -> str:
-    """The links that serve the goal best, in the order of the page; marked as a quotation, for a page wrote them."""
+def _best_links(links: Sequence[Link], goal: str) -> str:
+    """Return the links most relevant to the goal, in the order of the page, as a quotation since the page wrote them."""
     found = scores(goal, [f"{link.text} {link.url}" for link in links])
     best = sorted(range(len(links)), key=lambda index: -found[index])[:LINKS]
     lines, room = ["Links on the page:"], LINKS_SHOWN
@@ -83,3 +90,19 @@ def _shown(links: Sequence[Link], goal: str) -> str:
             lines.append(line)
             room -= len(line) + 1
     return "\n".join(lines) if len(lines) > 1 else ""
+
+
+@tool("Visit")
+def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
+    """Read one document of the library or a web page, reduced to what serves the goal."""
+    return VisitTool(host.library, host.settings.allowed_hosts, _jina(host.settings))
+
+
+def _jina(settings: Settings) -> Reader | None:
+    """Return the Jina reader if the settings choose it."""
+    from research.web.jina import JinaReader
+
+    if settings.reader == "direct":
+        return None
+    key = settings.jina_api_key
+    return JinaReader(settings.jina_url, key.get_secret_value() if key else "")

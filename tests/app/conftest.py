@@ -12,11 +12,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import home as open_home
-from research.__main__ import EXAMPLE
+from pages.parts.shared import home as open_home
+from research.config.settings import load
 from research.errors import ConfigError
-from research.settings import load
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -40,7 +40,7 @@ def answered_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     home = tmp_path_factory.mktemp("answered")
     shutil.copy(library, home)
     bench = Workbench(load(home=home))
-    for _ in bench.engine.follow(EXAMPLE, bench.recipe(), "261121-120000-abcd"):
+    for _ in bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), "261121-120000-abcd", here=True).events():
         pass
     bench.store.close()
     return home
@@ -67,7 +67,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
 
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
-        monkeypatch.setattr("research.engine.LOST_AFTER_S", 1e9)  # runs that stand as lost are looked at here
+        monkeypatch.setattr("research.engine.reclaim.LOST_AFTER_S", 1e9)  # runs that stand as lost are looked at here
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:

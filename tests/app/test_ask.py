@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.__main__ import EXAMPLE
-from research.presets import BUILT_IN
-from research.recipe import Budget
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.recipe import Budget
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.presets import BUILT_IN
+from research.workbench.workbench import Workbench
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -87,7 +87,7 @@ def test_the_advice_chooses_the_pair_and_follows_it(visit: Visit, home: Path) ->
     app.button_group(key="advice").set_value("reliable").run()
     assert (app.radio(key="framework").value, app.radio(key="context-parallel").value) == ("parallel", "evolving")
     app.radio(key="framework").set_value("supervisor").run()
-    (advice,) = (group for group in app.button_group if group.label == "What is the task like?")
+    (advice,) = (group for group in app.button_group if group.label == "What kind of task is it?")
     assert advice.value is None
 
 
@@ -102,25 +102,25 @@ def test_ones_own_preset_is_kept_replaced_deleted_and_restored(visit: Visit, hom
     app = visit(home)
     app.number_input(key="budget-tokens").set_value(9_000).run()
     app.text_input(key="preset-name").set_value("Mine")
-    press(app, "Keep")
+    press(app, "Save")
     app.number_input(key="budget-tokens").set_value(1_000).run()
     app.text_input(key="preset-name").set_value("Mine")
-    press(app, "Keep")
-    assert opened(home).desk.presets()[0].chosen["budget"] == {"tokens": 1_000}
+    press(app, "Save")
+    assert opened(home).saved.presets()[0].chosen["budget"] == {"tokens": 1_000}
     take_back(app)
     app = choose(visit(home), "Mine")
     assert app.number_input(key="budget-tokens").value == 9_000
     press(app, "Delete")
-    assert opened(home).desk.presets() == []
+    assert opened(home).saved.presets() == []
     assert app.button_group(key="preset").value is None
     take_back(app)
-    assert [each.name for each in opened(home).desk.presets()] == ["Mine"]
+    assert [each.name for each in opened(home).saved.presets()] == ["Mine"]
 
 
 def test_a_preset_name_that_is_taken_is_refused_beside_the_field(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.text_input(key="preset-name").set_value("deep")
-    press(app, "Keep")
+    press(app, "Save")
     assert "built-in" in app.error[0].value
     assert app.text_input(key="preset-name").value == "deep"
 
@@ -138,7 +138,7 @@ def test_an_address_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -
 def test_an_unknown_preset_in_an_address_is_said(visit: Visit, home: Path) -> None:
     app = visit(home, preset="Nope")
     assert "unknown preset" in app.error[0].value
-    assert app.text_area(key="question").value == EXAMPLE
+    assert app.text_area(key="question").value == EXAMPLE_QUESTION
 
 
 def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None:
@@ -147,11 +147,11 @@ def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None
         framework="tool_rounds", context="window", options={"framework.rounds": 3, "context.k": 2},
         tools=["search", "visit"], budget=Budget(tokens=50_000, seconds=60.0), language="en", protocol="tagged",
     )  # fmt: skip
-    for _ in bench.engine.follow("What is the capital of France?", recipe, RUN):
+    for _ in bench.engine.start("What is the capital of France?", recipe, RUN, here=True).events():
         pass
     app = visit(home, again=RUN)
     assert app.text_area(key="question").value == "What is the capital of France?"
-    assert f"those of the run {RUN}" in texts(app)
+    assert f"come from run {RUN}" in texts(app)
     press(app, "Start")
     row = bench.store.run(app.query_params["run"])
     assert row.recipe == recipe
@@ -162,13 +162,13 @@ def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None
 def test_an_unknown_run_to_ask_again_is_said(visit: Visit, home: Path) -> None:
     app = visit(home, again="nope")
     assert "unknown run" in app.error[0].value
-    assert app.text_area(key="question").value == EXAMPLE
+    assert app.text_area(key="question").value == EXAMPLE_QUESTION
 
 
 def test_over_a_run_stands_its_question_and_no_box(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     assert not app.text_area
-    assert EXAMPLE.split("(")[0].strip() in "\n".join(head.value.replace("\\", "") for head in app.subheader)
+    assert EXAMPLE_QUESTION.split("(")[0].strip() in "\n".join(head.value.replace("\\", "") for head in app.subheader)
     app = press(app, "New question")
     assert app.text_area(key="question").value == ""
     assert "run" not in app.query_params
@@ -198,7 +198,7 @@ def test_a_question_that_cannot_be_asked_stays_in_the_box(visit: Visit, home: Pa
 def test_no_source_to_search_is_said_beside_the_sources(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.button_group(key="search").set_value([]).run()
-    assert "nowhere to look" in texts(app)
+    assert "nothing to search" in texts(app)
     app.button_group(key="search").set_value(["library", "tavily"]).run()
     assert "TAVILY" in texts(app)
 
@@ -225,7 +225,7 @@ def test_uploaded_documents_are_searched_by_the_run(visit: Visit, home: Path) ->
     folder = home.resolve() / "uploads" / "Documents"
     assert app.multiselect(key="folders").value == [str(folder)]
     assert [path.name for path in folder.iterdir()] == ["moon.md"]
-    assert "not a whole pdf" in app.warning[0].value
+    assert "a damaged pdf" in app.warning[0].value
     app.text_area(key="question").set_value("What is the moon made of?")
     app = press(app, "Start")
     run = app.query_params["run"]

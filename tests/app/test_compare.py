@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.__main__ import EXAMPLE
-from research.comparing import compare, of_saved
-from research.desk import Opinion
-from research.recipe import Budget, Recipe
-from research.settings import load
-from research.workbench import Workbench
+from research.compare import compare, compare_saved
+from research.config.settings import load
+from research.events.recipe import Budget, Recipe
+from research.store.saved import Opinion
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 
 RUN = "261121-120000-abcd"
 OTHER = "261121-120001-abcd"
@@ -37,10 +37,10 @@ def script(path: Path, *texts: str) -> str:
     return f"scripted:{path}"
 
 
-def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str = EXAMPLE) -> str:
+def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str = EXAMPLE_QUESTION) -> str:
     """A finished run in this home."""
     bench = Workbench(load(home=home))
-    for _ in bench.engine.follow(question, recipe or bench.recipe(context="window"), run_id):
+    for _ in bench.engine.start(question, recipe or bench.recipe(context="window"), run_id, here=True).events():
         pass
     return run_id
 
@@ -49,19 +49,19 @@ def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str =
 def compared(answered: Path) -> tuple[Path, str]:
     """A home with two finished runs side by side."""
     saved(answered, OTHER)
-    return answered, of_saved(Workbench(load(home=answered)), [RUN, OTHER]).id
+    return answered, compare_saved(Workbench(load(home=answered)), [RUN, OTHER]).id
 
 
 def test_a_stranger_finds_two_recipes_and_one_button(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     assert not app.exception
-    assert app.text_area(key="compare-question").value == EXAMPLE
+    assert app.text_area(key="compare-question").value == EXAMPLE_QUESTION
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start all"]
     assert [app.selectbox(key=f"compare-2-{n}-framework").value for n in (0, 1)] == ["react", "iter_research"]
     assert app.selectbox(key="compare-2-0-context-react").value == "full"
     assert app.selectbox(key="compare-2-1-context-iter_research").value == "evolving"
-    assert "Expected for all together" in texts(app)
-    assert "Comparisons are kept" in texts(app)
+    assert "Expected in total" in texts(app)
+    assert "Your comparisons will be listed here" in texts(app)
 
 
 def test_start_runs_all_recipes_with_one_budget_and_opens_them_side_by_side(
@@ -75,13 +75,13 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_them_side_by_side(
     press(app, "Start all")
     assert not app.exception
     bench = Workbench(load(home=home))
-    comparison = bench.desk.comparison(app.query_params["id"])
+    comparison = bench.saved.comparison(app.query_params["id"])
     rows = [bench.store.run(run) for run in comparison.runs]
     assert [row.recipe.framework for row in rows] == ["react", "iter_research", "tool_rounds"]
     assert {row.recipe.budget for row in rows} == {Budget(tokens=50_000)}
     assert rows[0].recipe.framework_options == {"rounds": 7}
     assert {row.question for row in rows} == {"What is the population of France?"}
-    from pages.parts import home as open_home
+    from pages.parts.shared import home as open_home
 
     for run in comparison.runs:
         assert open_home.bench().engine.wait(run, 60)
@@ -94,7 +94,7 @@ def test_a_recipe_that_cannot_be_used_is_said_and_nothing_is_started(visit: Visi
     app.selectbox(key="compare-2-1-model").select("nonsense:x")
     press(app, "Start all")
     assert "unknown model provider" in app.error[0].value
-    assert "Recipe 2 cannot be used" in str(app.error[0].proto)
+    assert app.error[0].proto.title == "Recipe 2 can't be used"
     assert Workbench(load(home=home)).store.runs() == []
 
 
@@ -144,13 +144,13 @@ def test_votes_and_notes_are_kept_and_seen_by_others(visit: Visit, compared: tup
     vote, note = f"compare-run-1-{key}-vote", f"compare-run-1-{key}-note"
     app.segmented_control(key=vote).set_value(1).run()
     app.text_area(key=note).set_value("clear").run()
-    desk = Workbench(load(home=home)).desk
-    assert desk.opinions(key) == {RUN: Opinion(key, RUN, 1, "clear")}
-    desk.keep_opinion(Opinion(key, RUN, -1, "wrong after all"))
+    saved = Workbench(load(home=home)).saved
+    assert saved.opinions(key) == {RUN: Opinion(key, RUN, 1, "clear")}
+    saved.save_opinion(Opinion(key, RUN, -1, "wrong after all"))
     app.run()
     assert (app.segmented_control(key=vote).value, app.text_area(key=note).value) == (-1, "wrong after all")
     app.segmented_control(key=vote).set_value(None).run()
-    assert desk.opinions(key)[RUN] == Opinion(key, RUN, 0, "wrong after all")
+    assert saved.opinions(key)[RUN] == Opinion(key, RUN, 0, "wrong after all")
     assert visit(home, "compare", id=key).text_area(key=note).value == "wrong after all"
 
 
@@ -158,7 +158,7 @@ def test_what_two_reports_have_apart_is_drawn_when_it_is_opened(visit: Visit, an
     bench = Workbench(load(home=answered))
     answer = "<answer>Real GDP was **$3.7 trillion**.\n\nIt has a coast.</answer>"
     saved(answered, OTHER, bench.recipe(model=script(tmp_path / "s.jsonl", answer)))
-    app = visit(answered, "compare", id=of_saved(bench, [OTHER, RUN]).id)
+    app = visit(answered, "compare", id=compare_saved(bench, [OTHER, RUN]).id)
     assert "in both" not in texts(app)
     app.session_state["compare-apart-0"] = True
     app.run()
@@ -189,10 +189,10 @@ def test_all_runs_may_be_gone(visit: Visit, compared: tuple[Path, str]) -> None:
 def test_runs_of_other_questions_or_budgets_are_told_apart(visit: Visit, answered: Path) -> None:
     bench = Workbench(load(home=answered))
     saved(answered, OTHER, bench.recipe(budget=Budget(tokens=90_000)), "What is the population of France?")
-    app = visit(answered, "compare", id=of_saved(bench, [RUN, OTHER]).id)
+    app = visit(answered, "compare", id=compare_saved(bench, [RUN, OTHER]).id)
     said = " ".join(warning.value for warning in app.warning)
-    assert "not asked the same question" in said
-    assert "do not have the same budget" in said
+    assert "answered different questions" in said
+    assert "had different budgets" in said
 
 
 def test_an_unknown_comparison_is_said(visit: Visit, home: Path) -> None:
@@ -205,14 +205,14 @@ def test_one_saved_run_gets_a_second_recipe_beside_it(visit: Visit, answered: Pa
     app = visit(answered, "compare", runs=RUN)
     assert not app.exception
     assert app.selectbox(key="compare-1-0-framework").value == "iter_research"
-    press(app, "Start beside it")
+    press(app, "Start next to it")
     assert not app.exception
     bench = Workbench(load(home=answered))
-    comparison = bench.desk.comparison(app.query_params["id"])
+    comparison = bench.saved.comparison(app.query_params["id"])
     assert comparison.runs[0] == RUN
     row = bench.store.run(comparison.runs[1])
-    assert (row.question, row.recipe.framework) == (EXAMPLE, "iter_research")
-    from pages.parts import home as open_home
+    assert (row.question, row.recipe.framework) == (EXAMPLE_QUESTION, "iter_research")
+    from pages.parts.shared import home as open_home
 
     assert open_home.bench().engine.wait(row.id, 60)
 
@@ -223,7 +223,7 @@ def test_saved_runs_of_the_address_are_picked_and_compared_with_one_click(visit:
     assert "nope" in app.error[0].value
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Compare"]
     press(app, "Compare")
-    assert Workbench(load(home=answered)).desk.comparison(app.query_params["id"]).runs == (RUN, OTHER)
+    assert Workbench(load(home=answered)).saved.comparison(app.query_params["id"]).runs == (RUN, OTHER)
 
 
 def test_a_past_comparison_is_listed_forgotten_and_taken_back(visit: Visit, compared: tuple[Path, str]) -> None:
@@ -231,17 +231,17 @@ def test_a_past_comparison_is_listed_forgotten_and_taken_back(visit: Visit, comp
     app = visit(home, "compare")
     assert any(link.proto.query_string == f"id={key}" for link in app.page_link)
     app.button(key=f"compare-forget-{key}").click().run()
-    desk = Workbench(load(home=home)).desk
-    assert desk.comparisons() == []
+    saved = Workbench(load(home=home)).saved
+    assert saved.comparisons() == []
     said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
-    assert "forgotten" in said
+    assert "removed" in said
     restore()
-    assert [each.id for each in desk.comparisons()] == [key]
+    assert [each.id for each in saved.comparisons()] == [key]
     assert len(Workbench(load(home=home)).store.runs()) == 2
 
 
 def test_runs_at_work_show_what_they_do_and_can_be_stopped(visit: Visit, answered: Path) -> None:
-    key = of_saved(Workbench(load(home=answered)), [RUN, saved(answered, OTHER)]).id
+    key = compare_saved(Workbench(load(home=answered)), [RUN, saved(answered, OTHER)]).id
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute(
             "UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600 WHERE id = ?", (OTHER,)
@@ -255,7 +255,7 @@ def test_runs_at_work_show_what_they_do_and_can_be_stopped(visit: Visit, answere
     assert "round 1" in texts(app)
     assert texts(app).count("Vote") == 0
     press(app, "Stop all")
-    assert Workbench(load(home=answered)).store.controls([OTHER]) == {OTHER: "stop"}
+    assert Workbench(load(home=answered)).store.requests([OTHER]) == {OTHER: "stop"}
 
 
 def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) 
         tmp_path / "s.jsonl", f"<think>{evil}</think><tool_call>{call}</tool_call>", f"<answer>{evil}</answer>"
     )
     saved(answered, OTHER, bench.recipe(model=model), evil)
-    app = visit(answered, "compare", id=of_saved(bench, [OTHER, RUN]).id)
+    app = visit(answered, "compare", id=compare_saved(bench, [OTHER, RUN]).id)
     assert not app.exception
     assert "![" not in texts(app)
     assert ":material/bug:" not in texts(app)
@@ -276,6 +276,6 @@ def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) 
 
 def test_a_comparison_begun_elsewhere_is_the_same_page(visit: Visit, home: Path) -> None:
     bench = Workbench(load(home=home))
-    comparison = compare(bench, EXAMPLE, [bench.recipe(), bench.recipe(context="window")])
+    comparison = compare(bench, EXAMPLE_QUESTION, [bench.recipe(), bench.recipe(context="window")])
     assert all(bench.engine.wait(run, 60) for run in comparison.runs)
     assert r"\$3.732 trillion" in texts(visit(home, "compare", id=comparison.id))

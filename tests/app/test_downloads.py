@@ -11,15 +11,16 @@ import streamlit as st
 from pypdf import PdfReader
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import downloads
-from pages.parts import home as open_home
+from pages.parts.run import downloads
+from pages.parts.shared import home as open_home
+from research.events.view import fold
 from research.exports import FORMATS
-from research.view import fold
 
 
 def page() -> None:
-    from pages.parts import downloads, home
-    from research.view import fold
+    from pages.parts.run import downloads
+    from pages.parts.shared import home
+    from research.events.view import fold
 
     bench = home.bench()
     downloads.draw(fold(bench.store.events(bench.store.runs()[0].id)))

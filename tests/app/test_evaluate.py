@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import evaluate_jobs
-from pages.parts import home as open_home
+from pages.parts.evaluate import jobs
+from pages.parts.shared import home as open_home
+from research.config.settings import load
 from research.evaluation import Plan, Question, Records, Row, Scores, candidate
-from research.evaluation.running import begin, saved
-from research.events import RunStarted
-from research.settings import load
-from research.workbench import Workbench
+from research.evaluation.plans import store_plan, stored_plans
+from research.events.events import RunStarted
+from research.workbench.workbench import Workbench
 
 Visit = Callable[..., AppTest]
 HOSTILE = "![x](https://evil.example/x.png) :material/home: $x$"
@@ -70,7 +70,7 @@ def kept(
     questions = [Question(f"{part}-{n}", question.format(n=n), (f"gold {n}",), kind="one") for n in range(most)]
     plan = Plan(name, tuple(questions), tuple(candidate(bench, text) for text in recipes))
     records = Records(bench.store, name)
-    begin(records, plan)
+    store_plan(records, plan)
     runs = []
     for place, (each, signs) in enumerate(zip(plan.candidates, recipes.values(), strict=True), 1):
         for asked, sign in zip(questions, signs, strict=True):
@@ -86,7 +86,7 @@ def kept(
 
 def at_its_end(app: AppTest, name: str) -> AppTest:
     """The page once the evaluation has ended."""
-    job = evaluate_jobs.of(open_home._open()[0]).job(name)
+    job = jobs.of(open_home._open()[0]).job(name)
     assert job is not None
     job.join(120)
     assert not job.is_alive()
@@ -106,7 +106,7 @@ def test_a_new_home_offers_an_example_that_works_offline_and_says_what_it_takes(
 
 
 def test_ready_choices_fill_the_list(visit: Visit, home: Path) -> None:
-    app = press(visit(home, "evaluate"), "The whole matrix")
+    app = press(visit(home, "evaluate"), "All combinations")
     assert len(app.multiselect(key="evaluate-recipes").value) == 27
     assert "10 questions × 27 recipes = 270 runs" in texts(app)
     app = press(app, "Every strategy with ReAct")
@@ -135,7 +135,7 @@ def test_the_part_for_the_end_comes_with_a_word_of_warning(visit: Visit, home: P
         (None, ["/nothing.jsonl", "cannot be read"]),
         ("{", ["nothing.jsonl, line 1", "not JSON"]),
         ('{"id": "a", "answer": "b"}', ["record 1", "has no question"]),
-        ("", ["holds no question"]),
+        ("", ["contains no questions"]),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(
@@ -195,7 +195,7 @@ def test_a_name_that_cannot_be_one_starts_nothing(visit: Visit, home: Path, aske
     app = own_file(visit(home, "evaluate"), asked)
     app.text_input(key="evaluate-name").set_value("a/b").run()
     press(app, "Start")
-    assert "1 to 60 characters" in errors(app)
+    assert "1 to 60 printable characters" in errors(app)
 
 
 # -- at work ------------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_it_works_although_the_page_is_left_and_its_rows_open_their_runs(visit: 
     assert not app.exception and app.query_params["evaluation"] == "france"
     at_its_end(app, "france")
     assert not app.exception
-    assert "All 4 rows are measured" in texts(app)
+    assert "All 4 runs done" in texts(app)
     assert "| 1 · ReAct / Full history |" in texts(app)
     assert {each.run for each in rows(home, "france")} == {row.id for row in Workbench(load(home=home)).store.runs()}
     app.query_params["question"] = "a"
@@ -226,10 +226,10 @@ def rows(home: Path, name: str) -> list[Row]:
 def test_what_was_interrupted_goes_on_with_one_button_and_asks_nothing_twice(visit: Visit, home: Path) -> None:
     before = kept(home, {"react/full": "1-", "react/window": "--"}, question="What is the area of France? {n}")
     app = visit(home, "evaluate", evaluation="mine")
-    assert "1 of 4 rows are measured" in texts(app)
-    press(app, "Go on")
+    assert "1 of 4 runs done" in texts(app)
+    press(app, "Resume")
     at_its_end(app, "mine")
-    assert not app.exception and "All 4 rows are measured" in texts(app)
+    assert not app.exception and "All 4 runs done" in texts(app)
     done = rows(home, "mine")
     assert len(done) == 4 and all(row.done for row in done) and before[0] in {row.run for row in done}
     assert len(Workbench(load(home=home)).store.runs()) == 3, "the first was not asked again"
@@ -238,17 +238,17 @@ def test_what_was_interrupted_goes_on_with_one_button_and_asks_nothing_twice(vis
 def test_while_another_process_works_on_it_nobody_asks_the_same_twice(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1-"})
     bench = Workbench(load(home=home))
-    plan, now = saved(bench.store)[0].plan, time.time()
+    plan, now = stored_plans(bench.store)[0].plan, time.time()
     question, run = plan.questions[1], "261121-120000-abcd"
     recipe = plan.candidates[0].recipe
     started = RunStarted(run=run, seq=0, time=now, question=question.question, recipe=recipe)
     bench.store.create(run, question.question, recipe, events=[started])
     Records(bench.store, "mine").keep(Row("mine", plan.candidates[0].key, question.id, question.digest, run))
     app = visit(home, "evaluate", evaluation="mine")
-    assert "1 of 2 rows are measured · runs are at work" in texts(app)
-    assert "Go on" not in [button.label for button in app.button]
+    assert "1 of 2 runs done · runs started by another process" in texts(app)
+    assert "Resume" not in [button.label for button in app.button]
     bench.store.delete([run])
-    assert "Go on" in [button.label for button in app.run().button]
+    assert "Resume" in [button.label for button in app.run().button]
     bench.store.close()
 
 
@@ -258,17 +258,17 @@ def test_a_folder_that_is_gone_is_named_and_what_is_there_is_kept(
     kept(home, {"react/full": "1-"})
     folder = home / "gone"
     store = Workbench(load(home=home)).store
-    body = Records(store, "mine").begun()
+    body = Records(store, "mine").plan()
     assert body is not None
     plan = msgspec.json.decode(body)
     plan["plan"]["corpus"] = {"folder": str(folder), "ids": {}}
-    Records(store, "mine").begin(msgspec.json.encode(plan))
+    Records(store, "mine").keep_plan(msgspec.json.encode(plan))
     store.close()
-    app = press(visit(home, "evaluate", evaluation="mine"), "Go on")
+    app = press(visit(home, "evaluate", evaluation="mine"), "Resume")
     at_its_end(app, "mine")
     assert str(folder) in errors(app)
-    assert "1 of 2 rows are measured" in texts(app)
-    assert "Go on" in [button.label for button in app.button]
+    assert "1 of 2 runs done" in texts(app)
+    assert "Resume" in [button.label for button in app.button]
 
 
 # -- results ------------------------------------------------------------------------------------------------------------
@@ -280,18 +280,16 @@ def test_figures_differences_and_the_front_are_told_in_words(visit: Visit, home:
     assert not app.exception
     said = unescaped(texts(app))
     assert "100 % :gray[:small[100–100]]" in said and "40 % :gray[:small[20–60]]" in said
-    assert "**1 · ReAct / Full history** answers 60 points more right than **3 · ReWOO / Full history**" in said
-    assert "a real difference on 20 questions" in said
+    assert "**1 · ReAct / Full history** is 60 points more accurate than **3 · ReWOO / Full history**" in said
+    assert "a certain difference over 20 questions" in said
     assert (
-        "**1 · ReAct / Full history** and **2 · ReAct / Sliding window** cannot be told apart on 20 questions" in said
-    )
-    assert (
-        "On the Pareto front, where no other recipe brings as much for fewer tokens: 1 · ReAct / Full history (100 %)."
+        "**1 · ReAct / Full history** and **2 · ReAct / Sliding window** show no certain difference over 20 questions"
         in said
     )
+    assert "Pareto-optimal (no other recipe does as well with fewer tokens): 1 · ReAct / Full history (100 %)." in said
     matrix, scatter = (element.proto for element in app.get("vega_lite_chart"))
     assert matrix.alt == "ReAct / Full history: 100 %; ReAct / Sliding window: 100 %; ReWOO / Full history: 40 %"
-    assert scatter.alt == "On the Pareto front: 1 · ReAct / Full history (100 %)"
+    assert scatter.alt == "Pareto-optimal: 1 · ReAct / Full history (100 %)"
 
 
 def test_an_oracle_is_marked_and_is_no_rival(visit: Visit, home: Path) -> None:
@@ -299,8 +297,8 @@ def test_an_oracle_is_marked_and_is_no_rival(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate", evaluation="mine")
     said = unescaped(texts(app))
     assert "2 · Reflexion, oracle / Full history" in said
-    assert "a bound for the others, and no rival of theirs" in said
-    assert "fewer tokens: 1 · ReAct / Full history (50 %)." in said
+    assert "upper bound only" in said
+    assert "fewer tokens): 1 · ReAct / Full history (50 %)." in said
 
 
 def test_another_measure_is_shown_in_the_charts_and_the_differences(visit: Visit, home: Path) -> None:
@@ -309,8 +307,8 @@ def test_another_measure_is_shown_in_the_charts_and_the_differences(visit: Visit
     app.selectbox(key="evaluate-measure-mine").select("tokens").run()
     assert not app.exception
     said = unescaped(texts(app))
-    assert "of tokens less is better" in said
-    assert "**2 · ReWOO / Full history** takes 1.0k more than **1 · ReAct / Full history**" in said
+    assert "for tokens, lower is better" in said
+    assert "**2 · ReWOO / Full history** uses 1.0k more than **1 · ReAct / Full history**" in said
 
 
 def test_questions_are_narrowed_down_and_opened(visit: Visit, home: Path) -> None:
@@ -319,7 +317,7 @@ def test_questions_are_narrowed_down_and_opened(visit: Visit, home: Path) -> Non
     assert not app.exception
     assert "3 of 3 questions" in texts(app)
     (table,) = app.dataframe
-    assert list(table.value["recipe-0"]) == ["right", "right", "wrong"]
+    assert list(table.value["recipe-0"]) == ["correct", "correct", "wrong"]
     app.segmented_control(key="evaluate-shown").set_value("apart").run()
     assert "1 of 3 questions" in texts(app) and list(app.dataframe[0].value["question"])[0].startswith("Which 1?")
     app.segmented_control(key="evaluate-shown").set_value("wrong").run()
@@ -358,17 +356,17 @@ def test_a_deletion_is_taken_back_with_every_row(visit: Visit, home: Path) -> No
     kept(home, {"react/full": "10"})
     kept(home, {"react/full": "1-"}, name="other")
     app = visit(home, "evaluate")
-    assert "1 row left" in texts(app) and "complete" in texts(app)
+    assert "1 run left" in texts(app) and "complete" in texts(app)
     names = [button.label for button in app.button if (button.key or "").startswith("evaluate-open-")]
     app.button(key=f"evaluate-delete-{names.index('mine')}").click().run()
     assert [button.label for button in app.button if (button.key or "").startswith("evaluate-open-")] == ["other"]
     assert rows(home, "mine") == []
     said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
-    assert said == "The evaluation was deleted."
+    assert said == "Evaluation deleted."
     restore()
     assert len(rows(home, "mine")) == 2
     press(app.run(), "mine")
-    assert app.query_params["evaluation"] == "mine" and "All 2 rows are measured" in texts(app)
+    assert app.query_params["evaluation"] == "mine" and "All 2 runs done" in texts(app)
 
 
 def test_an_unknown_name_says_so_and_leads_back(visit: Visit, home: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from research.events import Edited
-from research.settings import load
-from research.view import fold
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.events import Edited
+from research.events.view import fold
+from research.workbench.workbench import Workbench
 from tests.app.test_run_view import RUN, Visit, bench, press, waited
 
 
@@ -24,7 +24,7 @@ def test_a_link_opens_the_form_and_an_edited_fork_is_marked(visit: Visit, answer
     app.multiselect(key=f"fork-{RUN}-1-1-full-edits").select("main-1-1").run()
     text = app.text_area(key=f"fork-{RUN}-1-1-text-main-1-1")
     text.set_value(text.value.replace("3.732", "9.111")).run()
-    press(app, "Fork and go on")
+    press(app, "Fork and continue")
     assert not app.exception
     forked = app.query_params["run"]
     assert "fork" not in app.query_params
@@ -35,7 +35,7 @@ def test_a_link_opens_the_form_and_an_edited_fork_is_marked(visit: Visit, answer
 
     app = visit(answered, run=forked)
     assert f"Forked from {RUN} at round 1" in [link.label for link in app.page_link]
-    assert "first round differs from its origin" in written(app)
+    assert "first round differs from the original" in written(app)
     assert any(each.label.startswith("Edited by you: 1 text") for each in app.expander)
     app = visit(answered, run=RUN)
     assert f"Fork at round 1: {forked}" in [link.label for link in app.page_link]
@@ -46,20 +46,20 @@ def test_what_cannot_be_forked_is_said_in_the_form(visit: Visit, answered: Path)
     assert app.number_input(key=f"fork-{RUN}-99-round").value == 2, "the last there is"
     app = visit(answered, run=RUN, fork="1")
     app.text_area(key=f"fork-{RUN}-1-question").set_value("x" * 20_001).run()
-    press(app, "Fork and go on")
+    press(app, "Fork and continue")
     assert "20,000" in app.error[0].value
     assert len(bench(answered).store.runs()) == 1
 
 
 def test_the_comparison_begins_where_the_fork_parted(visit: Visit, answered: Path) -> None:
     own = Workbench(load(home=answered))
-    followed = own.engine.forked(RUN, 2)
-    list(followed)
+    followed = own.engine.fork(RUN, 2, here=True)
+    list(followed.events())
     own.store.close()
     app = visit(answered, run=followed.run_id)
     assert "same first 2 rounds" in written(app)
     app = visit(answered, "compare", runs=f"{RUN},{followed.run_id}")
     press(app, "Compare")
     assert not app.exception
-    assert any(each.label.startswith("Rounds 1 to 2 in common") for each in app.expander)
-    assert "From there on: the same query or page stands in one row" in written(app)
+    assert any(each.label.startswith("Rounds 1 to 2 shared") for each in app.expander)
+    assert "Steps after that, aligned by query" in written(app)

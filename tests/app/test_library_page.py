@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 
 Visit = Callable[..., AppTest]
 
@@ -44,20 +44,20 @@ def test_a_collection_is_browsed_by_title(visit: Visit, home: Path) -> None:
     assert app.dataframe[0].value["Document"].tolist() == ["France · Economy"]
     assert app.text_input(key="library-title").value == "econ"
     app.text_input(key="library-title").set_value("no such title").run()
-    assert "No title holds" in texts(app)
+    assert "No title contains" in texts(app)
 
 
 def test_an_unknown_collection_is_said(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="/no/![x](y)")
     assert not app.exception
-    assert "No collection" in app.error[0].value
+    assert "has no collection" in app.error[0].value
     assert "![" not in app.error[0].value
 
 
 def test_files_that_could_not_be_read_are_listed_with_the_reason(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", collection=str(papers))
     assert [each.label for each in app.expander] == ["1 file could not be read"]
-    assert any("broken.docx" in each.value and "not a whole docx" in each.value for each in app.markdown)
+    assert any("broken.docx" in each.value and "a damaged docx" in each.value for each in app.markdown)
 
 
 def test_a_search_says_how_near_each_document_is(visit: Visit, home: Path, papers: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_search_says_how_near_each_document_is(visit: Visit, home: Path, paper
     first = app.markdown[0].value
     assert "**The moon**" in first and "papers" in first
     bars = app.get("progress")
-    assert "meaning 1" in bars[0].proto.text and "words 1" in bars[0].proto.text
+    assert "no. 1 by meaning" in bars[0].proto.text and "no. 1 by words" in bars[0].proto.text
 
 
 def test_a_search_within_a_collection_stays_there(visit: Visit, home: Path, papers: Path) -> None:
@@ -81,10 +81,10 @@ def test_the_search_stands_in_the_address(visit: Visit, home: Path) -> None:
 
 
 def test_forgetting_is_instant_and_taken_back(visit: Visit, home: Path, papers: Path) -> None:
-    app = press(visit(home, "library"), "Forget")
+    app = press(visit(home, "library"), "Remove")
     assert "**papers**" not in texts(app)
     text, restore, _ = app.session_state["undo"]  # `AppTest` runs the page without the bar that app.py draws
-    assert "papers will no longer be searched" in text
+    assert "papers is no longer searched" in text
     app.query_params["q"] = "basalt"
     assert "basalt." not in texts(app.run())
     del app.query_params["q"]
@@ -98,13 +98,13 @@ def test_forgetting_is_instant_and_taken_back(visit: Visit, home: Path, papers: 
 def test_a_refresh_reads_what_has_changed(visit: Visit, home: Path, papers: Path) -> None:
     (papers / "mars.md").write_text("Mars is red.", "utf-8")
     app = press(visit(home, "library"), "Refresh")
-    assert "1 file read anew, 2 unchanged, 0 gone" in app.success[0].value
+    assert "1 file read, 2 unchanged, 0 removed" in app.success[0].value
 
 
 def test_a_folder_that_has_gone_is_said(visit: Visit, home: Path, papers: Path) -> None:
     papers.rename(papers.with_name("elsewhere"))
     app = press(visit(home, "library"), "Refresh")
-    assert "no folder" in app.error[0].value
+    assert "does not exist" in app.error[0].value
     assert "**papers**" in texts(app)
 
 
@@ -115,7 +115,7 @@ def test_a_long_document_opens_at_the_part_that_is_quoted(visit: Visit, home: Pa
     assert ":primary-background[Measurement 1900 gave 13300 units.]" in texts(app)
     app = press(app, "Previous part")
     assert "Part 2 of 3" in texts(app)
-    assert "It begins in part 3." in texts(app)
+    assert "It starts in part 3." in texts(app)
     assert "Part 1 of 3" in texts(visit(home, "library", doc=url))
     assert not visit(home, "library", doc=url, part="²").exception
 
@@ -123,4 +123,4 @@ def test_a_long_document_opens_at_the_part_that_is_quoted(visit: Visit, home: Pa
 def test_the_map_shows_the_documents(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="factbook", view="map")
     assert not app.exception
-    assert "Near one another is what says similar things." in texts(app)
+    assert "Similar documents sit close together." in texts(app)

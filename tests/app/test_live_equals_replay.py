@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.events import Streamed
-from research.settings import load
-from research.view import until
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.events import Streamed
+from research.events.view import first_rounds
+from research.workbench.workbench import Workbench
 
 RUN = "261121-120000-abcd"
 
@@ -41,7 +41,7 @@ def drawn(app: AppTest) -> list[Any]:
 def test_live_equals_replay(visit: Callable[..., AppTest], home: Path, answered: Path, number: int) -> None:
     finished = Workbench(load(home=answered))
     row = finished.store.run(RUN)
-    events = until(finished.store.events(RUN), number)
+    events = first_rounds(finished.store.events(RUN), number)
     watched = Workbench(load(home=home))
     watched.store.create(RUN, row.question, row.recipe)
     watched.store.append(events)

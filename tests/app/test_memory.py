@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import home as open_home
+from pages.parts.shared import home as open_home
+from research.config.settings import load
 from research.errors import ConfigError
+from research.events.view import fold
 from research.memory import Entry
-from research.memory.learning import remember
+from research.memory.learning import supported_findings
 from research.memory.memory import Memory
-from research.settings import load
-from research.view import fold
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.app.conftest import APP
 from tests.word_encoder import WordEncoder
 
@@ -69,11 +69,11 @@ def press(app: AppTest, label: str) -> AppTest:
 def test_an_empty_memory_teaches_and_offers_one_step(visit: Visit, home: Path) -> None:
     app = visit(home, "memory")
     assert not app.exception
-    assert "Nothing is remembered yet" in texts(app)
-    assert "**Keep in memory** leaves the findings" in texts(app) and "**Recall from memory**" in texts(app)
-    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Remember"]
+    assert "No memories yet" in texts(app)
+    assert "**Keep in memory** saves a run's findings" in texts(app) and "**Recall from memory**" in texts(app)
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Save note"]
     app.text_area[0].set_value("Board reports cite the annual accounts.")
-    press(app, "Remember")
+    press(app, "Save note")
     assert not app.exception
     (entry,) = Workbench(load(home=home)).memory.entries()
     assert (entry.text, entry.kind, entry.provenance) == ("Board reports cite the annual accounts.", "note", "user")
@@ -131,7 +131,7 @@ def test_filters_stand_in_the_address(visit: Visit, noted: Path, address: dict[s
     shown = [label for label in links(app) if "round" not in label and label != "Chile"]
     assert [label[: len(start)] for label, start in zip(shown, wanted, strict=True)] == wanted
     if not wanted:
-        assert "No entry is left" in texts(app)
+        assert "No entries match" in texts(app)
 
 
 def test_an_entry_is_opened_pinned_edited_forgotten_and_taken_back(visit: Visit, noted: Path) -> None:
@@ -148,10 +148,10 @@ def test_an_entry_is_opened_pinned_edited_forgotten_and_taken_back(visit: Visit,
     assert not app.exception
     after = memory.get("copper")
     assert (after.text, after.provenance, after.run) == ("Lithium is an export of Chile.", "user", "gone-run")
-    press(app, "Forget")
+    press(app, "Remove")
     assert memory.count() == 3 and "entry" not in app.query_params
     said, restore, _ = app.session_state["undo"]  # `AppTest` runs the page without the bar that app.py draws
-    assert said == "Forgotten: Lithium is an export of Chile."
+    assert said == "Removed: Lithium is an export of Chile."
     restore()
     assert memory.get("copper") == after
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_kept_is_said_and_nothing_is_lost(visit: Visit, noted: Pa
     app = visit(noted, "memory", entry="food")
     next(area for area in app.text_area if area.label == "Text").set_value("   ")
     press(app, "Save")
-    assert "without text" in app.error[0].value
+    assert "has no text" in app.error[0].value
     assert Workbench(load(home=noted)).memory.get("food") == NOTES[0]
 
 
@@ -193,7 +193,7 @@ def test_another_encoder_encodes_anew_by_itself_and_says_how_far_it_is(visit: Vi
     assert "universal:" in app.info[0].value and "words:64" in app.info[0].value
     assert len([label for label in links(app) if "injera" in label]) == 1, "what is there is listed all the same"
     assert "Add a note" not in [popover.proto.popover.label for popover in app.get("popover")]
-    renewal = open_home.bench().renewal
+    renewal = open_home.bench().reembedding
     renewal.start().join(60)
     assert renewal.error == ""
     app.run()
@@ -213,13 +213,13 @@ def test_a_renewal_that_fails_says_why_and_can_be_tried_again(visit: Visit, note
     with closing(sqlite3.connect(noted / "memory.sqlite")) as connection, connection:
         connection.execute("UPDATE encoders SET name = 'gone:1'")
     bench.memory.reembed = fail  # type: ignore[method-assign]
-    bench.renewal.start().join(60)
+    bench.reembedding.start().join(60)
     app = AppTest.from_file(APP, default_timeout=60)
     app.run().switch_page("pages/memory.py").run()
     assert "the weights are not there" in app.error[0].value
     del bench.memory.reembed
     press(app, "Try again")
-    bench.renewal.start().join(60)
+    bench.reembedding.start().join(60)
     app.run()
     assert not app.error and not app.info and memory.other_encoder == ""
     memory.close()
@@ -244,7 +244,7 @@ def test_the_time_of_learning_filters_and_stands_in_the_address(visit: Visit, no
 def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Path) -> None:
     bench = Workbench(load(home=answered))
     view = fold(bench.store.events(RUN))
-    found = remember(view)
+    found = supported_findings(view)
     assert found
     for entry in found:
         assert (entry.kind, entry.run, entry.round) == ("finding", RUN, 1)
@@ -255,7 +255,7 @@ def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Pa
         assert "**" not in entry.text
     added = bench.memory.add(found)
     assert any(each.new for each in added)
-    assert not any(each.new for each in bench.memory.add(remember(view))), "a second time nothing is new"
+    assert not any(each.new for each in bench.memory.add(supported_findings(view))), "a second time nothing is new"
     assert "3.732" in bench.memory.search("French GDP in 2024")[0].entry.text
 
 

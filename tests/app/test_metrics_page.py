@@ -8,13 +8,13 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import metrics_reading
-from research.events import RunFinished, RunStarted
-from research.metrics import together
-from research.recipe import Recipe
-from research.settings import load
+from pages.parts.metrics import reading
+from research.config.settings import load
+from research.events.events import RunFinished, RunStarted
+from research.events.recipe import Recipe
+from research.ops.metrics import combined
 from research.store.sqlite import SqliteStore
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.long_run import LongRun, ending, of_round, stamp
 
 Visit = Callable[..., AppTest]
@@ -52,12 +52,12 @@ def test_the_numbers_are_those_of_the_command_line(visit: Visit, answered: Path)
     assert not app.exception
     bench = Workbench(load(home=answered))
     rows = bench.store.runs()
-    book = metrics_reading.ledger(bench)
+    book = reading.ledger(bench)
     book.catch_up(bench.store, rows, 60)
-    found = together(book.of(rows))
+    found = combined(book.of(rows))
     assert found is not None
     shown = tiles(app)
-    assert shown["Runs that ended"] == "1"
+    assert shown["Finished runs"] == "1"
     assert shown["Average rounds"] == f"{found.average_rounds:.1f}"
     assert shown["Known cost"] == "\\$0.00"
     bench.store.close()
@@ -68,22 +68,22 @@ def test_filters_stand_in_the_address_and_lead_to_the_same_runs(visit: Visit, ho
     add(home, "261121-100000-bbbb", "iter_research", "failed")
     add(home, "261121-100000-cccc", "iter_research", age_s=40 * 86_400)
     app = visit(home, "metrics")
-    assert tiles(app)["Runs that ended"] == "2"
+    assert tiles(app)["Finished runs"] == "2"
     app = visit(home, "metrics", since="all", framework="iter_research")
-    assert tiles(app)["Runs that ended"] == "2"
+    assert tiles(app)["Finished runs"] == "2"
     assert app.multiselect[0].value == ["iter_research"]
     failed = next(to for label, to in links(app).items() if label.startswith("Failed: 1"))
     assert "outcome=failed" in failed and "framework=iter_research" in failed and "since" not in failed
     app.multiselect[0].set_value([]).run()
-    assert tiles(app)["Runs that ended"] == "3"
+    assert tiles(app)["Finished runs"] == "3"
 
 
 def test_a_filter_that_fits_nothing_says_so_and_can_be_taken_back(visit: Visit, home: Path) -> None:
     add(home, "261121-100000-aaaa", "react", age_s=40 * 86_400)
     app = visit(home, "metrics", since="week")
-    assert any("No run that fits" in each.value for each in app.markdown)
+    assert any("No finished runs match" in each.value for each in app.markdown)
     next(button for button in app.button if button.label == "Show all runs").click().run()
-    assert tiles(app)["Runs that ended"] == "1"
+    assert tiles(app)["Finished runs"] == "1"
 
 
 def test_names_of_tools_models_and_questions_are_drawn_as_they_are(visit: Visit, home: Path) -> None:
@@ -105,8 +105,8 @@ def test_names_of_tools_models_and_questions_are_drawn_as_they_are(visit: Visit,
 def test_two_users_never_share_a_ledger(tmp_path: Path) -> None:
     one, other = "0" * 16, "1" * 16
     benches = [Workbench(load(home=tmp_path, user=user)) for user in ("", one, other)]
-    books = [metrics_reading.ledger(bench) for bench in benches]
+    books = [reading.ledger(bench) for bench in benches]
     assert len({id(book) for book in books}) == 3
-    assert metrics_reading.ledger(Workbench(load(home=tmp_path, user=one))) is books[1]
+    assert reading.ledger(Workbench(load(home=tmp_path, user=one))) is books[1]
     for bench in benches:
         bench.store.close()

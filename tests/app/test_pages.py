@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import home as open_home
-from research.__main__ import EXAMPLE
-from research.engine import TAKE_UPS
-from research.events import Resumed
-from research.settings import load
+from pages.parts.shared import home as open_home
+from research.config.settings import load
+from research.engine.reclaim import MAX_RECLAIMS
+from research.events.events import Resumed
 from research.store.sqlite import SqliteStore
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -33,7 +33,7 @@ def press(app: AppTest, label: str) -> AppTest:
 def test_ask_begins_with_an_example_and_one_button(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert not app.exception
-    assert app.text_area(key="question").value == EXAMPLE
+    assert app.text_area(key="question").value == EXAMPLE_QUESTION
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
     assert "is not a language model" in texts(app)
 
@@ -151,12 +151,12 @@ def test_a_run_that_ends_its_process_each_time_is_interrupted(
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
     last = store.events(RUN)[-1].seq
-    store.append([Resumed(run=RUN, seq=last + n, by_itself=True) for n in range(1, TAKE_UPS + 1)])
+    store.append([Resumed(run=RUN, seq=last + n, by_itself=True) for n in range(1, MAX_RECLAIMS + 1)])
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
     app = visit(answered)
-    monkeypatch.setattr("research.engine.LOST_AFTER_S", 0.0)
-    assert open_home.bench().engine.take_up_lost() == []
+    monkeypatch.setattr("research.engine.reclaim.LOST_AFTER_S", 0.0)
+    assert open_home.bench().engine.reclaim_lost() == []
     app.query_params["run"] = RUN
     app.run()
     assert "**Interrupted**" in texts(app)
@@ -183,11 +183,11 @@ def test_runs_teaches_when_there_are_none(visit: Visit, home: Path) -> None:
 def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
-    assert table["Question"].tolist() == [EXAMPLE]
+    assert table["Question"].tolist() == [EXAMPLE_QUESTION]
     assert table["Outcome"].tolist() == ["Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe
-    assert "No run holds" in texts(app)
+    assert "No runs match" in texts(app)
 
 
 def test_the_library_shows_what_it_holds(visit: Visit, home: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_library_searches_and_opens_with_the_passage_marked(visit: Visit, ho
     assert "France · Economy" in texts(app)
     app = visit(home, "library", doc="library://factbook/france/economy", quote="GDP (purchasing power parity) 2024: …")
     assert ":primary-background[Real GDP" in texts(app)
-    assert "marked: 1 line" in texts(app)
+    assert "highlighted (1 line" in texts(app)
 
 
 def test_a_document_that_is_not_there_is_said(visit: Visit, home: Path) -> None:
@@ -226,8 +226,8 @@ def test_a_folder_is_added_read_searched_and_forgotten(visit: Visit, home: Path,
     assert r"\$3" in texts(app)
     assert "![" not in texts(app)
     assert visit(home).multiselect(key="folders").options == ["papers"]
-    app = press(visit(home, "library"), "Forget")
-    assert "no longer be searched" in app.session_state["undo"][0]
+    app = press(visit(home, "library"), "Remove")
+    assert "no longer searched" in app.session_state["undo"][0]
 
 
 def test_a_folder_added_among_the_options_is_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ def test_a_folder_added_among_the_options_is_chosen(visit: Visit, home: Path, tm
     next(field for field in app.text_input if field.label == "Folder on this computer").set_value(str(papers))
     press(app, "Add folder")
     assert app.multiselect(key="folders").value == [str(papers)]
-    assert app.text_area(key="question").value == EXAMPLE
+    assert app.text_area(key="question").value == EXAMPLE_QUESTION
 
 
-@pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Name a folder")])
+@pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Enter a folder")])
 def test_a_wrong_folder_is_said(visit: Visit, home: Path, path: str, said: str) -> None:
     app = visit(home, "library")
     app.text_input[1].set_value(path)
@@ -260,4 +260,4 @@ def test_a_damaged_database_is_named_and_left_alone(visit: Visit, home: Path) ->
 def test_a_run_at_work_is_one_click_away(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600")
-    assert any(link.value.startswith("At work: What was France") for link in visit(answered).page_link)
+    assert any(link.value.startswith("Running: What was France") for link in visit(answered).page_link)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.desk import Preset
-from research.events import Recalled
+from research.config.settings import load
+from research.events.events import Recalled
 from research.memory import Entry, Filters
 from research.memory.memory import Memory
-from research.settings import load
+from research.store.saved import Preset
 from research.types import Observation, Source
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.app.test_pages import press, texts
 from tests.word_encoder import WordEncoder
 
@@ -55,7 +55,7 @@ def known(remembering: Path, tmp_path: Path) -> Path:
 
 
 def ran(bench: Workbench, run: str, question: str = ASKED, **choices: object) -> None:
-    for _ in bench.engine.follow(question, bench.recipe(**choices), run):
+    for _ in bench.engine.start(question, bench.recipe(**choices), run, here=True).events():
         pass
 
 
@@ -71,7 +71,7 @@ def test_the_choices_reach_the_recipe_the_line_and_a_preset(visit: Visit, home: 
     app.selectbox(key="remember").select("findings").run()
     assert "recalls up to 5 entries · keeps findings" in texts(app)
     app.text_input(key="preset-name").set_value("With memory")
-    press(app, "Keep")
+    press(app, "Save")
     app.selectbox(key="recall").select(0).run()
     app.selectbox(key="remember").select("off").run()
     assert "recalls" not in texts(app)
@@ -89,7 +89,7 @@ def test_a_saved_number_that_is_not_offered_is_kept_and_a_wrong_policy_is_named(
     ran(bench, "261122-130000-abcd", recall=7)
     app = visit(known, again="261122-130000-abcd")
     assert not app.exception and app.selectbox(key="recall").value == 7
-    bench.desk.keep_preset(Preset("Odd", {"remember": "all"}))
+    bench.saved.save_preset(Preset("Odd", {"remember": "all"}))
     app = visit(known)
     app.button_group(key="preset").set_value("Odd").run()
     assert not app.exception
@@ -130,7 +130,7 @@ def test_what_was_recalled_stands_before_the_rounds_and_marks_its_citations(visi
     (first, *_) = [popover.proto.popover.label for popover in app.get_by_key("report").get("popover")]
     assert first == ":green[:material/check:] \\[1\\] :material/neurology:"
     page = visit(known, "memory", **dict([entries[0].split("=")]))
-    assert not page.exception and "It rests on" in texts(page)
+    assert not page.exception and "Based on" in texts(page)
     # Nothing was looked up again, so there is nothing that could be kept.
     assert "Kept in memory: nothing new" in texts(app)
 
@@ -150,7 +150,7 @@ def test_a_round_of_the_past_shows_what_was_recalled_before_it(visit: Visit, kno
 def test_a_note_is_cited_by_its_entry(visit: Visit, known: Path) -> None:
     app = visit(known, run=NOTED)
     assert not app.exception
-    assert ("From memory: open the entry", "entry=note") in found(app)
+    assert ("Open the memory entry", "entry=note") in found(app)
     assert "memory://" not in texts(app)
     assert not [element for element in app.get("page_link") if element.proto.page.startswith("memory:")]
 

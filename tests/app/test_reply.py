@@ -7,21 +7,21 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 from tests.workers import until
 
 
 def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest], home: Path) -> None:
     bench = Workbench(load(home=home))
-    events = bench.engine.follow("Compare them.", bench.recipe(framework="tool_rounds"))
-    for _ in events:
+    events = bench.engine.start("Compare them.", bench.recipe(framework="tool_rounds"), here=True)
+    for _ in events.events():
         pass
     assert bench.store.run(events.run_id).status == "waiting_input"
     app = visit(home, run=events.run_id)
     assert any("What should I look up" in text.value for text in app.markdown)
     app.text_input(key="reply-text").set_value("the population of France")
-    next(button for button in app.button if button.label == "Reply and go on").click().run()
+    next(button for button in app.button if button.label == "Reply and continue").click().run()
     until(lambda: bench.store.run(events.run_id).status not in ("waiting_input", "running"))
     row = bench.store.run(events.run_id)
     assert (row.status, row.outcome) == ("completed", "answered")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.agents import Child, children, spans
-from research.__main__ import EXAMPLE
-from research.events import Paused
-from research.settings import load
+from pages.parts.run.agents import Child, children, spans
+from research.config.settings import load
+from research.events.events import Paused
+from research.events.view import fold
 from research.store import Store
-from research.view import fold
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, texts
 from tests.long_run import LongRun
 from tests.workers import until
@@ -61,7 +61,7 @@ def test_a_round_of_the_past_marks_what_it_changed_in_words(visit: Visit, home: 
     assert {"changed", "1 removed"} <= {popover.proto.popover.label for popover in report.get("popover")}
     assert "49 chapters were read so far" in "".join(text.value for text in report.markdown), "how it read before"
     # The finished report is for reading: nothing is marked in it.
-    press(app, "To the end")
+    press(app, "Go to the end")
     assert not any("changed" in caption.value for caption in app.get_by_key("report").caption)
 
 
@@ -78,13 +78,15 @@ def test_a_run_at_work_shows_its_latest_rounds_and_any_earlier_one(visit: Visit,
     run.rounds(1)
     app.run()
     assert app.slider[0].value == 9, "the past stays where it is while the run goes on"
-    press(app, "Back to now")
+    press(app, "Back to live")
     assert rounds(app)[-1] == "61"
 
 
 def test_the_agents_are_told_apart(visit: Visit, home: Path) -> None:
     own = bench(home)
-    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+    for _ in own.engine.start(
+        EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
+    ).events():
         pass
     app = visit(home, run=LONG, agent="main/run-1")
     assert all("run-1" in step.label for step in app.get_by_key("rounds").expander)
@@ -98,7 +100,9 @@ def test_the_agents_are_told_apart(visit: Visit, home: Path) -> None:
 
 def test_a_parent_waits_for_its_children(home: Path) -> None:
     own = bench(home)
-    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+    for _ in own.engine.start(
+        EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
+    ).events():
         pass
     events = own.store.events(LONG)
     view, grown = fold(events), children(events)
@@ -114,21 +118,21 @@ def test_a_parent_waits_for_its_children(home: Path) -> None:
 def test_a_question_after_the_report_opens_the_run_that_answers_it(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     app.text_input(key=f"follow-up-text-{RUN}").set_value("And of Spain?")
-    press(app, "Ask on")
+    press(app, "Send")
     assert not app.exception
     following = app.query_params["run"]
     row = bench(answered).store.run(following)
     assert row.origin is not None
     assert (row.question, row.origin.how, row.origin.run) == ("And of Spain?", "follow_up", RUN)
-    assert f"Follows {RUN}" in [link.label for link in app.page_link]
+    assert f"Follow-up to {RUN}" in [link.label for link in app.page_link]
     waited(bench(answered).store, following)
-    assert any(link.label.startswith("Followed by And of Spain") for link in visit(answered, run=RUN).page_link)
+    assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
 
 def test_a_fork_begins_at_the_round_that_is_shown(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, round="1")
     press(app, "Fork from this round …")
-    press(app, "Fork and go on")
+    press(app, "Fork and continue")
     assert not app.exception
     row = bench(answered).store.run(app.query_params["run"])
     assert row.origin is not None
@@ -151,13 +155,15 @@ def test_a_paused_run_is_resumed(visit: Visit, home: Path) -> None:
     assert "**Paused** after 3 rounds" in texts(app)
     labels = [button.label for button in app.button]
     assert "Resume" in labels
-    assert not {"Pause", "Stop", "Ask on"} & set(labels)
+    assert not {"Pause", "Stop", "Send"} & set(labels)
 
 
 @pytest.mark.parametrize(("linked", "shown"), [("nobody", 6), ("main/run-1", 3)])
 def test_an_agent_that_is_not_there_filters_nothing(visit: Visit, home: Path, linked: str, shown: int) -> None:
     own = bench(home)
-    for _ in own.engine.follow(EXAMPLE, own.recipe(framework="parallel", options={"framework.n": 2}), LONG):
+    for _ in own.engine.start(
+        EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
+    ).events():
         pass
     app = visit(home, run=LONG, agent=linked)
     assert not app.exception

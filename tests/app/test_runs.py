@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research import importing
-from research.__main__ import EXAMPLE
-from research.recipe import Recipe
-from research.settings import load
+from research.config.settings import load
+from research.events.recipe import Recipe
 from research.store import Origin
 from research.store.sqlite import SqliteStore
-from research.workbench import Workbench
+from research.workbench import run_import
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 from tests.unit.test_importing import life
 
 RUN = "261121-120000-abcd"
@@ -66,7 +66,7 @@ def test_the_address_filters(visit: Visit, two: Path) -> None:
     assert len(questions(visit(two, "runs"))) == 2
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
         assert questions(visit(two, "runs", **{name: value})) == ["↳ How many?"]
-    assert questions(visit(two, "runs", q="france")) == [EXAMPLE]
+    assert questions(visit(two, "runs", q="france")) == [EXAMPLE_QUESTION]
     assert questions(visit(two, "runs", outcome="failed")) == []
 
 
@@ -129,7 +129,7 @@ def test_a_deletion_is_taken_back(visit: Visit, two: Path) -> None:
 
 def test_the_open_run_is_deleted_from_its_own_bar(visit: Visit, two: Path) -> None:
     app = press(visit(two, "runs", run=OTHER), "Delete")
-    assert questions(app) == [EXAMPLE]
+    assert questions(app) == [EXAMPLE_QUESTION]
     assert "run" not in app.query_params
 
 
@@ -139,17 +139,15 @@ def test_a_run_at_work_is_not_deleted(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     assert any(":primary[●] round 3" in element.value for element in app.markdown)
     app = press(select(app, [0]), "Delete")
-    assert questions(app) == [EXAMPLE]
-    assert "was not deleted" in app.toast[0].value
+    assert questions(app) == [EXAMPLE_QUESTION]
+    assert "were not deleted" in app.toast[0].value
 
 
 def test_relatives_stand_in_a_tree(visit: Visit, two: Path) -> None:
     app = visit(two, "runs", run=RUN)
-    assert [expander.label for expander in app.expander if "Family" in expander.label] == [
-        "Family of this run · 2 runs"
-    ]
+    assert [expander.label for expander in app.expander if "Related" in expander.label] == ["Related runs · 2"]
     assert any("Run again: ReWOO" in button.label for button in app.button)
-    assert app.dataframe[0].value["From"].tolist().count("re-run") == 1
+    assert app.dataframe[0].value["From"].tolist().count("rerun") == 1
 
 
 def test_the_figures_of_what_is_listed(visit: Visit, two: Path) -> None:
@@ -161,7 +159,7 @@ def test_a_file_comes_in_and_its_hostile_words_are_harmless(visit: Visit, home: 
     app = visit(home, "runs")
     wild = "![x](https://evil.example/p.png) $a^2$ :red[red]"
     events = [*life(Recipe(framework="<b>no such</b>", mcp=("shell",), folders=("/etc",)))]
-    hostile = importing.written(events).replace(b"How many?", wild.encode())
+    hostile = run_import.written(events).replace(b"How many?", wild.encode())
     app.file_uploader[0].upload("run.jsonl", hostile, "application/jsonl").run()
     assert not app.exception
     assert "1 run imported." in app.success[0].value

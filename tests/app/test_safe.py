@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pages.parts.safe import plain, prose
+from pages.parts.shared.safe import plain, prose
 
 HIDDEN = "\u2060"
 

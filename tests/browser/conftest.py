@@ -21,8 +21,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from research.desk import Comparison
+from research.store.saved import Comparison
 from tests.browser.conftest import OUTPUT, App, settle, watched
 
 pytestmark = pytest.mark.browser
@@ -37,10 +37,13 @@ def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
     bench = app.bench
     made = {}
     for language, question in QUESTIONS.items():
-        runs = [bench.engine.start(question, bench.recipe(framework=each)) for each in ("iter_research", "supervisor")]
+        runs = [
+            bench.engine.start(question, bench.recipe(framework=each)).run_id
+            for each in ("iter_research", "supervisor")
+        ]
         for run in runs:
             assert bench.engine.wait(run, 120)
-        bench.desk.keep_comparison(Comparison(f"pages-{language}", question, tuple(runs), 1.0))
+        bench.saved.save_comparison(Comparison(f"pages-{language}", question, tuple(runs), 1.0))
         made[language] = {"run": runs[0], "comparison": f"pages-{language}"}
     yield made
     bench.library.close()

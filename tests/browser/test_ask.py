@@ -18,14 +18,14 @@ FAKE = {"name": "fake.pdf", "mimeType": "application/pdf", "buffer": b"no pdf"}
 
 def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App) -> None:
     page.goto(app.url)
-    box = page.get_by_role("textbox", name="Question")
+    box = page.get_by_role("textbox", name="Question", exact=True)
     page.get_by_role("radio", name="Quick look").click()
     expect(page.get_by_text("A few rounds on a tight budget")).to_be_visible()
     expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
     page.get_by_text("Options", exact=True).click()
 
     # With the keyboard: the advice, then the cards, of which one cannot be chosen.
-    page.get_by_role("radio", name="Must be reliable").focus()
+    page.get_by_role("radio", name="High confidence").focus()
     page.keyboard.press("Space")
     framework = page.get_by_role("radiogroup", name="Framework")
     expect(framework.get_by_role("radio", name="Parallel sampling")).to_be_checked()
@@ -35,7 +35,7 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
         page.keyboard.press("ArrowUp")
         expect(framework.get_by_role("radio", name=above)).to_be_checked()
         expect(page.get_by_text(f"{above} with ")).to_be_visible()  # the server has heard of it
-    expect(page.get_by_text("Evolving report cannot be chosen here")).to_be_visible()
+    expect(page.get_by_text("Evolving report isn't available here")).to_be_visible()
     framework.get_by_text("Think, act, observe").click(force=True)  # the label lies over the words of its card
     expect(framework.get_by_role("radio", name="ReAct")).to_be_checked()
     expect(page.get_by_text("ReAct with ")).to_be_visible()
@@ -43,8 +43,8 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
 
     page.get_by_role("button", name="Add documents").click()
     page.locator("input[type=file]").first.set_input_files([MOON, FAKE])  # type: ignore[list-item]
-    expect(page.get_by_text("ready to be searched")).to_be_visible()
-    expect(page.get_by_text("is not a whole pdf")).to_be_visible()
+    expect(page.get_by_text("and searchable")).to_be_visible()
+    expect(page.get_by_text("is a damaged pdf")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_text("sources: library, Documents")).to_be_visible()
 
@@ -106,11 +106,11 @@ def test_who_types_before_the_page_shows_a_preset_has_it_all_the_same(page: Page
     """What the browser sends then still holds the budget of before; the page may be half drawn, or whole."""
     wire = SlowWire(page)
     page.goto(fresh.url)
-    expect(page.get_by_text("no limit on cost")).to_be_visible()
+    expect(page.get_by_text("no budget")).to_be_visible()
     settle(page)
     wire.hold()
     page.get_by_role("radio", name="Quick look").click()
-    box = page.get_by_role("textbox", name="Question")
+    box = page.get_by_role("textbox", name="Question", exact=True)
     box.fill("What is the population of France?")
     while not wire.holds(far):
         page.wait_for_timeout(50)

@@ -11,7 +11,7 @@ from babel.messages.pofile import read_po
 from playwright.sync_api import Browser, Page, expect
 
 from pages.locale.update import FILE
-from research.__main__ import EXAMPLE
+from research.workbench.example import EXAMPLE_QUESTION
 from tests.browser.conftest import OUTPUT, App, settle, watched
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page, zh: Words) -> None:
     page.goto(app.url)
-    expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE))
+    expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE_QUESTION))
     page.get_by_role("button", name=zh("Start")).click()
     page.wait_for_url(re.compile(r"[?&]run="))
     expect(page.get_by_text(zh("Answered")).first).to_be_visible(timeout=60_000)
@@ -44,7 +44,7 @@ def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page,
         page.get_by_role("button", name=zh("Download Markdown")).click()
     assert "## 参考" in Path(download.value.path()).read_text("utf-8")
     page.get_by_role("button", name=zh("Keep in memory")).click()
-    kept = zh("{findings} of this run in the memory").partition("{findings}")[2]
+    kept = zh("{findings} of this run in memory").partition("{findings}")[2]
     expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first text loads the encoder
 
     page.get_by_role("link", name=zh("Memory"), exact=True).click()

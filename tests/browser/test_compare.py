@@ -61,7 +61,7 @@ def test_two_recipes_are_compared_judged_and_exported(page: Page, context: Brows
 
     page.get_by_role("button", name="New comparison").click()
     past = page.locator(f".st-key-compare-past-{key}")
-    past.get_by_role("button", name="Forget").click()
+    past.get_by_role("button", name="Remove").click()
     expect(past).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(past).to_be_visible()

@@ -18,29 +18,29 @@ pytestmark = pytest.mark.browser
 def test_two_recipes_are_measured_while_nobody_looks(page: Page, context: BrowserContext, app: App) -> None:
     page.goto(f"{app.url}/evaluate")
     settle(page)
-    for preset, chosen in (("Every strategy with ReAct", 4), ("Three to begin with", 3)):
+    for preset, chosen in (("Every strategy with ReAct", 4), ("Three to start with", 3)):
         page.get_by_role("button", name=preset).click()
         # What a preset chooses comes from the server: a key pressed before it has come would be overwritten by it.
         expect(page.get_by_text(f"questions × {chosen} recipes")).to_be_visible()
     page.get_by_role("combobox", name="Recipes").press("Backspace")  # the third one goes
     expect(page.get_by_text("questions × 2 recipes")).to_be_visible()
-    many = page.get_by_role("spinbutton", name="How many, of 164")
+    many = page.get_by_role("spinbutton", name="How many (of 164)")
     many.fill("2")
     many.press("Enter")
     expect(page.get_by_text("2 questions × 2 recipes = 4 runs")).to_be_visible()
     page.get_by_role("textbox", name="Name").fill("story")
     page.get_by_role("textbox", name="Name").press("Enter")
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url(re.compile(r"[?&]evaluation=story"))
     page.close()
 
     page = context.new_page()
     page.goto(f"{app.url}/evaluate?evaluation=story")
-    expect(page.get_by_text("All 4 rows are measured")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("All 4 runs done")).to_be_visible(timeout=120_000)
     quality = page.locator(".st-key-evaluate-table-right")
     expect(quality.get_by_role("row", name="2 · IterResearch / Evolving report")).to_be_visible()
-    expect(page.get_by_role("heading", name="Framework and strategy: Right answers")).to_be_visible()
-    expect(page.get_by_text("On the Pareto front, where")).to_be_visible()
+    expect(page.get_by_role("heading", name="Framework and strategy: Correct answers")).to_be_visible()
+    expect(page.get_by_text("Pareto-optimal (no other recipe")).to_be_visible()
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Export Markdown").click()
@@ -51,7 +51,7 @@ def test_two_recipes_are_measured_while_nobody_looks(page: Page, context: Browse
     assert [line["recipe"] for line in lines] == ["react/full"] * 2 + ["iter_research/evolving"] * 2
 
     pick_row(page, r"[?&]question=", x=100)
-    expect(page.get_by_text("Gold answer")).to_be_visible()
+    expect(page.get_by_text("Expected answer")).to_be_visible()
 
     for dress, width, scheme in (("1440-light", 1440, "light"), ("390-dark", 390, "dark")):
         page.set_viewport_size({"width": width, "height": 900})
@@ -77,4 +77,4 @@ def test_two_recipes_are_measured_while_nobody_looks(page: Page, context: Browse
     page.get_by_role("button", name="Undo").click()
     expect(one).to_be_visible()
     one.click()
-    expect(page.get_by_text("All 4 rows are measured")).to_be_visible()
+    expect(page.get_by_text("All 4 runs done")).to_be_visible()

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from research.__main__ import EXAMPLE
+from research.workbench.example import EXAMPLE_QUESTION
 from tests.browser.conftest import OUTPUT, App, settle
 
 pytestmark = pytest.mark.browser
@@ -18,33 +18,33 @@ RUN = "261121-120000-f0f0"
 @pytest.mark.parametrize("framework", ["react", "iter_research"])
 def test_an_observation_is_edited_and_the_fork_goes_on_from_it(fresh: App, page: Page, framework: str) -> None:
     bench = fresh.bench
-    list(bench.engine.follow(EXAMPLE, bench.recipe(framework=framework), RUN))
+    list(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), RUN, here=True).events())
     page.goto(f"{fresh.url}/runs?run={RUN}")
     settle(page)
     page.locator(".st-key-runs-fork").get_by_role("button").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     expect(page).to_have_url(re.compile("fork="))
-    kept = dialog.get_by_label("Rounds kept, of 2")
+    kept = dialog.get_by_label("Rounds to keep (of 2)")
     kept.fill("1")
     kept.press("Enter")
-    expect(dialog.get_by_text("The fork has round 1 in common")).to_be_visible()
-    dialog.get_by_role("combobox", name="Edit before going on").click()
+    expect(dialog.get_by_text("The fork shares round 1")).to_be_visible()
+    dialog.get_by_role("combobox", name="Edit before continuing").click()
     page.get_by_role("option", name="Round 1").click()
     page.keyboard.press("Tab")
     box = dialog.get_by_role("textbox", name=re.compile("^Round 1"))
     expect(box).to_have_value(re.compile(r"3\.732"))
     box.fill(box.input_value().replace("3.732", "9.111"))
     box.press("Control+Enter")
-    expect(dialog.get_by_text("What you write is marked as yours")).to_be_visible()
+    expect(dialog.get_by_text("Your edits are marked as yours")).to_be_visible()
     page.screenshot(path=OUTPUT / f"fork-form-{framework}-1440-light.png")
-    dialog.get_by_role("button", name="Fork and go on").click()
-    expect(page.locator(".st-key-fork-of")).to_contain_text("first round differs from its origin")
+    dialog.get_by_role("button", name="Fork and continue").click()
+    expect(page.locator(".st-key-fork-of")).to_contain_text("first round differs from the original")
     expect(page.locator(".st-key-report").get_by_text("9.111").first).to_be_visible(timeout=60_000)
     forked = parse_qs(urlsplit(page.url).query)["run"][0]
     assert forked != RUN
     expect(page.get_by_text("edited by you").first).to_be_visible()
-    page.get_by_role("button", name="Compare with its origin").click()
+    page.get_by_role("button", name="Compare with the original").click()
     page.wait_for_url(re.compile(r"compare\?id="))
     expect(page.locator(".st-key-compare-steps")).to_contain_text("edited by you")
     # Charts load code of their own: the server is not to go away meanwhile.

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from research import health
-from research.recipe import Recipe
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.recipe import Recipe
+from research.workbench import health
+from research.workbench.workbench import Workbench
 from tests.browser.conftest import App, served
 
 pytestmark = pytest.mark.browser

@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocket, expect
 
-from research import keys, users
-from research.desk import Comparison, Opinion
+from research.config import saved_settings, users
+from research.config.settings import load
 from research.memory import Entry
-from research.presets import Choices, keep
-from research.settings import load
-from research.workbench import Workbench
+from research.store.saved import Comparison, Opinion
+from research.workbench.presets import Choices, keep
+from research.workbench.workbench import Workbench
 from tests.browser.conftest import OUTPUT, WAIT_MS, App, served, settle
 from tests.browser.test_all_pages import faults
 
@@ -138,7 +138,7 @@ def log_out(page: Page, who: str) -> None:
 
 
 def ask(page: Page, question: str) -> str:
-    box = page.get_by_role("textbox", name="Question")
+    box = page.get_by_role("textbox", name="Question", exact=True)
     expect(box).to_be_visible()
     settle(page)  # until then the example may be put into the box once more
     box.fill(question)
@@ -152,8 +152,8 @@ def full_of_canaries(house: House, tmp_path: Path, run: str) -> dict[str, str]:
     """Alice has something of every kind; returns what it is called."""
     bench = house.bench("alice")
     bench.store.tag(run, [CANARY])
-    bench.desk.keep_comparison(Comparison("cmp-alice", f"{CANARY} compared", (run, run), 1.0))
-    bench.desk.keep_opinion(Opinion("cmp-alice", run, 1, f"{CANARY} is right"))
+    bench.saved.save_comparison(Comparison("cmp-alice", f"{CANARY} compared", (run, run), 1.0))
+    bench.saved.save_opinion(Opinion("cmp-alice", run, 1, f"{CANARY} is right"))
     keep(bench, CANARY, Choices())
     entry = bench.memory.add([Entry(text=f"The {CANARY} sleeps at noon.", title=f"Note of {CANARY}")])[0].id
     papers = bench.settings.home / "uploads" / "Papers"
@@ -180,7 +180,9 @@ def everywhere(names: dict[str, str]) -> list[str]:
 
 
 def test_nothing_of_one_user_reaches_another(chromium: Browser, two: House, tmp_path: Path) -> None:
-    keys.save(two.bench("alice").settings, tavily_api_key=f"tvly-{CANARY}", searxng_url=f"http://{CANARY}.example.org")
+    saved_settings.save(
+        two.bench("alice").settings, tavily_api_key=f"tvly-{CANARY}", searxng_url=f"http://{CANARY}.example.org"
+    )
     with visit(chromium) as context:
         page = context.new_page()
         page.goto(two.app.url)
@@ -218,13 +220,15 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         log_in(page, "alice")
         run = ask(page, "What is the population of Japan? It is the ceruleanheron who asks.")
         other = two.bench("alice")
-        follow = other.engine.follow_up(run, "And that of the ochrebadger?")  # what comes of the run is not shared
+        follow = other.engine.follow_up(
+            run, "And that of the ochrebadger?"
+        ).run_id  # what comes of the run is not shared
         assert other.engine.wait(follow, 60)
         other.store.tag(run, ["umbratoad"])
         page.reload()
         expect(page.get_by_text("ochrebadger").first).to_be_visible()
         page.get_by_role("button", name="Share").click()
-        page.get_by_role("button", name="Make a link").click()
+        page.get_by_role("button", name="Create link").click()
         link = page.get_by_text(re.compile(r"^http://localhost.*shared=")).inner_text()
         OUTPUT.mkdir(exist_ok=True)
         page.screenshot(path=OUTPUT / "login-share-1440-light.png")
@@ -237,9 +241,9 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         assert not heard.holds("ceruleanheron")
         log_in(guest, "bob")  # and is led to the run
         expect(guest.get_by_text("ceruleanheron").first).to_be_visible()
-        expect(guest.get_by_text("Shared with you, to be read")).to_be_visible()
+        expect(guest.get_by_text("Shared with you, read-only")).to_be_visible()
         settle(guest)
-        for name in ("Ask on", "Fork", "Share", "Pause", "Stop", "Keep in memory", "Run again"):
+        for name in ("Send", "Fork", "Share", "Pause", "Stop", "Keep in memory", "Run again"):
             expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
         expect(guest.get_by_role("link", name="Run again with another recipe")).to_have_count(0)
         with guest.expect_download() as download:
@@ -255,7 +259,7 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         settle(guest)
         round_ = guest.get_by_test_id("stExpander").first
         round_.click()
-        guest.get_by_text("Messages as sent").first.click()
+        guest.get_by_text("Full prompt").first.click()
         expect(guest.get_by_text(re.compile("Tools offered"))).to_be_visible()
         for place in (f"?run={run}", f"runs?run={run}", f"?run={follow}", f"compare?runs={run}",
                       f"runs?run={run}&{link.partition('?')[2]}"):  # fmt: skip
@@ -268,9 +272,9 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         guest.goto(link)
         expect(guest.get_by_role("button", name="Download Markdown")).to_be_visible()
         page.get_by_role("button", name="Stop sharing").click()
-        expect(page.get_by_role("button", name="Make a link")).to_be_visible()
+        expect(page.get_by_role("button", name="Create link")).to_be_visible()
         guest.goto(link)
-        expect(guest.get_by_text("The link opens nothing")).to_be_visible()
+        expect(guest.get_by_text("This link doesn't work")).to_be_visible()
         settle(guest)
         expect(guest.get_by_text("ceruleanheron")).to_have_count(0)
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from research.__main__ import EXAMPLE
+from research.workbench.example import EXAMPLE_QUESTION
 from tests.browser.conftest import OUTPUT, ROOT, App, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
@@ -24,10 +24,10 @@ def run_of(page: Page) -> str:
     return parse_qs(urlsplit(page.url).query)["run"][0]
 
 
-def ask(page: Page, app: App, question: str = EXAMPLE, model: str = "") -> str:
+def ask(page: Page, app: App, question: str = EXAMPLE_QUESTION, model: str = "") -> str:
     page.goto(app.url)
-    box = page.get_by_role("textbox", name="Question")
-    expect(box).to_have_value(EXAMPLE)
+    box = page.get_by_role("textbox", name="Question", exact=True)
+    expect(box).to_have_value(EXAMPLE_QUESTION)
     settle(page)
     if model:
         page.get_by_text("Options", exact=True).click()
@@ -36,7 +36,7 @@ def ask(page: Page, app: App, question: str = EXAMPLE, model: str = "") -> str:
         # As long as the box holds the example, each answer of the server puts it there again, over what is typed.
         expect(page.get_by_text(f"{Path(model).name} · tools:")).to_be_visible()
         settle(page)
-    if question != EXAMPLE:
+    if question != EXAMPLE_QUESTION:
         box.fill(question)
     page.get_by_role("button", name="Start").click()
     return run_of(page)
@@ -166,8 +166,8 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
 
 def test_a_round_opens_to_what_was_sent(read: Page) -> None:
     rounds = read.locator(".st-key-rounds")
-    opened(rounds, "Calculate the change.", "Messages as sent")
-    opened(rounds, "Messages as sent", "tool_response")
+    opened(rounds, "Calculate the change.", "Full prompt")
+    opened(rounds, "Full prompt", "tool_response")
 
 
 def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tm
         page.goto(app.url + path)
         answered(page)
         drawn = page.locator(".st-key-run")
-        opened(page.locator(".st-key-rounds"), "a^2", "search was asked with")
+        opened(page.locator(".st-key-rounds"), "a^2", "search · input")
         for selector in ("img", ".katex", "del", "svg.flowchart", ".st-key-report .stMarkdownColoredBackground"):
             expect(drawn.locator(selector)).to_have_count(0)
         report = page.locator(".st-key-report")
@@ -206,7 +206,12 @@ def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: 
         "ask": f"/?run={finished}", "runs": f"/runs?run={finished}&round=2", "library": "/library",
         "document": f"/library?{document}",
     }  # fmt: skip
-    shown = {"ask": "Answered in 3 rounds", "runs": "Round 2 of 3", "library": "vectors ready", "document": "is marked"}
+    shown = {
+        "ask": "Answered in 3 rounds",
+        "runs": "Round 2 of 3",
+        "library": "semantic index",
+        "document": "is highlighted",
+    }
     for name, path in paths.items():
         page.goto(app.url + path)
         expect(page.get_by_text(shown[name]).first).to_be_visible()

@@ -27,9 +27,9 @@ def row(page: Page, text: str) -> Locator:
 
 def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App, page: Page) -> None:
     page.goto(f"{fresh.url}/memory")
-    expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("No memories yet")).to_be_visible()
     page.get_by_label("Note", exact=True).fill(NOTE)
-    page.get_by_role("button", name="Remember").click()
+    page.get_by_role("button", name="Save note").click()
     opened = page.locator(".st-key-memory-opened")
     expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first text loads the encoder
     memory = fresh.bench.memory
@@ -37,7 +37,7 @@ def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App,
 
     page.goto(f"{fresh.url}/memory")
     settle(page)
-    box = page.get_by_placeholder("Search by meaning or by words")
+    box = page.get_by_placeholder("Search by meaning or words")
     box.fill("what do people eat in Addis Ababa")
     box.press("Enter")
     expect(page.locator(".st-key-memory-list").get_by_role("progressbar").first).to_be_visible()
@@ -59,7 +59,7 @@ def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App,
     expect(opened.get_by_text("Injera is eaten with stew.")).to_be_visible()
     expect(row(page, "Injera is eaten with stew.")).to_be_visible()
 
-    opened.get_by_role("button", name="Forget").click()
+    opened.get_by_role("button", name="Remove").click()
     expect(row(page, "Injera is eaten with stew.")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(opened.get_by_text("Injera is eaten with stew.")).to_be_visible()
@@ -93,7 +93,7 @@ def asked(page: Page, app: App, question: str, label: str, value: str, said: str
     choose(page, label, value)
     expect(page.get_by_text(said)).to_be_visible()
     settle(page)
-    page.get_by_role("textbox", name="Question").fill(question)
+    page.get_by_role("textbox", name="Question", exact=True).fill(question)
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
 
@@ -120,7 +120,7 @@ def test_a_run_leaves_its_findings_and_a_related_one_recalls_them(app: App, page
     expect(body).to_contain_text("Real GDP (purchasing power parity) 2024")
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "memory-recalled.png")
-    body.get_by_role("link", name="From memory: open the entry").click()
+    body.get_by_role("link", name="Open the memory entry").click()
     opened = page.locator(".st-key-memory-opened")
     expect(opened.get_by_text("Learned while answering: What was the real GDP of Kenya in 2024?")).to_be_visible()
     expect(page).to_have_url(re.compile("entry="))

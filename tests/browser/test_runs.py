@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from research import importing
-from research.recipe import Recipe
+from research.events.recipe import Recipe
 from research.store import Origin
+from research.workbench import run_import
 from tests.browser.conftest import OUTPUT, App, pick_row, served, settle
 from tests.unit.test_importing import life
 
@@ -45,12 +45,12 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
         expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
 
         pick_row(page, SECOND)
-        expect(page.get_by_text("Family of this run · 2 runs")).to_be_visible()
+        expect(page.get_by_text("Related runs · 2")).to_be_visible()
         with page.expect_download() as download:
             page.locator(".st-key-runs-export").get_by_role("button").click()
         assert download.value.suggested_filename == f"{SECOND}.jsonl"
         body = Path(download.value.path()).read_bytes()
-        assert importing.read_run(body).id == SECOND
+        assert run_import.read_run(body).id == SECOND
 
         page.get_by_role("button", name="Delete", exact=True).click()
         expect(page.get_by_text("1 run deleted.")).to_be_visible()
@@ -62,7 +62,7 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
         page.get_by_role("button", name="Import", exact=True).click()
         file = {"name": "run.jsonl", "mimeType": "application/jsonl", "buffer": body}
         page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)  # type: ignore[arg-type]
-        expect(page.get_by_text("is there already, with the same events")).to_be_visible()
+        expect(page.get_by_text("already exists with the same events")).to_be_visible()
         page.keyboard.press("Escape")
         OUTPUT.mkdir(exist_ok=True)
         for width, scheme in ((1440, "light"), (390, "dark")):

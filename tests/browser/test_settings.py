@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
-from research.redaction import disguises
-from research.settings import SAVED_FILE
+from research._util.redaction import key_pattern
+from research.config.settings import SAVED_FILE
 from tests.browser.conftest import served
 from tests.fake_openai import FakeOpenAI, FakeReply
 
@@ -39,7 +39,7 @@ def _bytes(payload: str | bytes) -> bytes:
 
 def leaks(data: bytes) -> bool:
     """Whether the key stands there: plain, in hex, in base64, percent-encoded or escaped."""
-    return disguises(KEY).search(data.decode("latin-1")) is not None
+    return key_pattern(KEY).search(data.decode("latin-1")) is not None
 
 
 def test_a_key_is_entered_works_is_never_seen_again_and_goes(page: Page, library: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_key_is_entered_works_is_never_seen_again_and_goes(page: Page, library
         with FakeOpenAI() as elsewhere:
             entry.get_by_role("textbox", name="Address").fill(elsewhere.base_url)
             entry.get_by_role("button", name="Save and test").click()
-            expect(row).to_contain_text("was entered for another address and is not sent to this one")
+            expect(row).to_contain_text("belongs to another address and is not sent to this one")
             expect(row).to_contain_text("Works")
             assert elsewhere.authorizations == [None]
 
@@ -80,7 +80,7 @@ def test_a_key_is_entered_works_is_never_seen_again_and_goes(page: Page, library
         entry.get_by_role("button", name="Remove the key").click()
         page.get_by_role("button", name="Remove", exact=True).click()
         expect(entry).to_have_count(0)
-        expect(row).not_to_contain_text("was entered for another address")
+        expect(row).not_to_contain_text("belongs to another address")
         assert KEY not in (tmp_path / SAVED_FILE).read_text("utf-8")
         page.close()
 

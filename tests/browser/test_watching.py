@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from research.events import Asked
+from research.events.events import Asked
 from research.store import Store
 from tests.browser.conftest import App, watched
 from tests.long_run import LongRun
@@ -25,7 +25,7 @@ def at_work(store: Store, run_id: str) -> Iterator[None]:
 
     def beat() -> None:
         while not ended.wait(1):
-            store.beat([run_id])
+            store.heartbeat([run_id])
 
     thread = threading.Thread(target=beat)
     thread.start()
@@ -55,7 +55,7 @@ def test_a_long_run_is_watched_and_opened_quickly(page: Page, app: App, chromium
                 visible(each, f"Read chapter {number} of")
 
         run.add([Asked(ask=201, round=201, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
-        visible(page, "Asking the model")
+        visible(page, "Waiting for the model")
         expect(page.get_by_text("Rounds 193 to 200 of 200")).to_be_visible()
 
     run.finish()

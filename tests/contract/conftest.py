@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from research import registry
-from research.search.kept import Kept
-from research.search.pace import Pace
+from research import plugins
+from research.config.settings import load
+from research.search.cache import ResultCache
+from research.search.rate_limit import RateLimit
 from research.search.services.duckduckgo import DuckDuckGo
 from research.search.web import Service
-from research.settings import load
 from tests.fake_search import KEY, KEYED, FakeClock
 
 
@@ -23,12 +23,12 @@ def open_service(tmp_path: Path) -> Callable[..., Service]:
     def make(name: str, url: str, clock: FakeClock | None = None, *, key: str = KEY, keep: float = 0) -> Service:
         clock = clock or FakeClock()
         if name == "duckduckgo":
-            kept = Kept(tmp_path / "search-cache.sqlite", keep)
+            kept = ResultCache(tmp_path / "search-cache.sqlite", keep)
             return DuckDuckGo(url, kept, timeout_s=2, clock=clock)
         keys = {f"{name}_api_key": key} if name in KEYED else {}
         settings = load(home=tmp_path, search_cache_s=keep, **{f"{name}_url": url}, **keys)
-        service: Service = registry.searcher.get(name).function(settings)
-        service.remote.pace = Pace(name, 1.0, clock)
+        service: Service = plugins.searcher.get(name).function(settings)
+        service.remote.rate_limit = RateLimit(name, 1.0, clock)
         return service
 
     return make

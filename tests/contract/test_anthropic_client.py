@@ -11,12 +11,12 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.models.anthropic import AnthropicModel
 from research.models.openai import OpenAIModel
-from research.settings import load
 from research.types import Completion, Delta, Message, Model, RawCall, Request, ToolCall, ToolSpec, Usage
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic, error_body
 from tests.fake_openai import FakeOpenAI, FakeReply, Script
 
@@ -567,7 +567,7 @@ class TestFaults:
         error = failure([FakeReply("Paris", gate=gate)], timeout_s=0.2)
         gate.set()
         assert error.retryable
-        assert "in time" in str(error)
+        assert "timed out" in str(error)
 
     @pytest.mark.parametrize(
         ("status", "retryable"),

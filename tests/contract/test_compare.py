@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from research.comparing import compare, of_saved
+from research.compare import compare, compare_saved
+from research.config.settings import load
 from research.errors import ConfigError
-from research.recipe import Budget
-from research.settings import load
-from research.workbench import Workbench
+from research.events.recipe import Budget
+from research.workbench.workbench import Workbench
 from tests.command import Cli
 
 JAPAN = "How many people live in Japan?"
@@ -52,7 +52,7 @@ def test_one_object_holds_the_runs_the_table_the_sources_and_the_rows(cli: Cli, 
     assert found["steps"][0][0]["tool"] == "search"
     assert "[1 react/full] round 1" in done.err
     assert "[2 iter_research/evolving]" in done.err
-    kept = Workbench(load(home=home)).desk.comparison(found["comparison"])
+    kept = Workbench(load(home=home)).saved.comparison(found["comparison"])
     assert kept.runs == tuple(run["run_id"] for run in found["runs"])
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_call_starts_nothing_and_says_why_in_one_line(
     assert said in done.err
     bench = Workbench(load(home=home))
     assert bench.store.runs() == []
-    assert bench.desk.comparisons() == []
+    assert bench.saved.comparisons() == []
 
 
 def test_when_one_recipe_cannot_start_none_is_started_and_it_is_named(bench: Workbench, tmp_path: Path) -> None:
@@ -136,11 +136,11 @@ def test_when_one_recipe_cannot_start_none_is_started_and_it_is_named(bench: Wor
     with pytest.raises(ConfigError, match="budget"):
         compare(bench, JAPAN, [bench.recipe(), bench.recipe(budget=Budget(tokens=9))])
     assert bench.store.runs() == []
-    assert bench.desk.comparisons() == []
+    assert bench.saved.comparisons() == []
 
 
 def test_a_saved_run_can_stand_beside_new_ones(bench: Workbench) -> None:
-    for _ in bench.engine.follow(JAPAN, bench.recipe(), "old"):
+    for _ in bench.engine.start(JAPAN, bench.recipe(), "old", here=True).events():
         pass
     comparison = compare(bench, JAPAN, [bench.recipe(context="window")], beside=["ol"])
     assert comparison.runs[0] == "old"
@@ -148,7 +148,7 @@ def test_a_saved_run_can_stand_beside_new_ones(bench: Workbench) -> None:
     assert origin and (origin.run, origin.how) == ("old", "rerun")
     assert bench.engine.wait(comparison.runs[1], 60)
     with pytest.raises(ConfigError, match="twice"):
-        of_saved(bench, ["old", "ol"])
+        compare_saved(bench, ["old", "ol"])
     bench.store.delete(["old"])
     with pytest.raises(ConfigError, match="old"):
         compare(bench, JAPAN, [bench.recipe()], beside=["old"])

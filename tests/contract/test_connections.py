@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from research import connections
+from research._util import connections
 from research.models.anthropic import AnthropicModel
 from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Model, Request
@@ -94,7 +94,7 @@ class Reading:
 
 
 def ended(reading: Reading) -> bool:
-    return connections.ended(reading, reading.rest())  # type: ignore[arg-type]
+    return connections.read_to_end(reading, reading.rest())  # type: ignore[arg-type]
 
 
 @pytest.fixture

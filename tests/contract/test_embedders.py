@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research import embedders
+from research.config.settings import load
 from research.errors import ConfigError
-from research.settings import load
-from research.workbench import Workbench
+from research.search import embedders
+from research.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -205,10 +205,10 @@ def assert_unit(vectors: np.ndarray) -> None:
 
 PRELUDE = """
 import sys
-from research.embedders import create, known
+from research.search.embedders import create, known
 from research.errors import ConfigError
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 
 def forbid_network():
     def refuse(event, arguments):
@@ -220,7 +220,7 @@ def forbid_network():
 
 def run(script: str, first_on_path: Path | None = None) -> str:
     """What a fresh interpreter prints for the script."""
-    root = Path(embedders.__file__).parents[2]
+    root = Path(embedders.__file__).parents[3]
     path = os.pathsep.join(str(folder) for folder in (first_on_path, root) if folder)
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],

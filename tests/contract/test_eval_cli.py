@@ -15,17 +15,19 @@ from typing import Any
 
 import pytest
 
-from research import registry
+from research import plugins
+from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Plan, Question, Records, Row, candidate, evaluate
 from research.evaluation.judging import ASPECTS, messages
+from research.events.recipe import Budget
 from research.models.scripted import ScriptedModel, ScriptLine
-from research.recipe import Budget
-from research.settings import load
 from research.types import Completion, Delta, Request, Usage
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+
+pytestmark = pytest.mark.usefixtures("own_library")  # a corpus becomes a collection of the library
 
 ROOT = Path(__file__).parents[2]
 FIGURES = (
@@ -123,7 +125,7 @@ def test_a_corpus_is_searched_alone_and_its_ids_come_back(cli: Cli, home: Path, 
     done = cli(data, "--corpus", corpus, "--recipe", f"react/full/{model}", "--json")
     (row,) = done.json["rows"]
     assert (row["evidence_recall"], row["right"]) == (1.0, 1.0)
-    from research.view import fold
+    from research.events.view import fold
 
     seen = fold(Workbench(load(home=home)).store.events(row["run"])).seen_sources
     assert seen and all("/corpus-" in source.url for source in seen), "the Factbook is not looked through"
@@ -135,7 +137,7 @@ def test_what_is_kept_is_not_asked_again_until_it_is_wanted_fresh(
     words = (*asked, "--recipe", f"react/full/{play(tmp_path / 'script.jsonl', SEARCH, ANSWER)}", "--json")
     first = cli(*words, "--limit", "1").json
     second = cli(*words)
-    assert second.json["known"] == 1 and "1 rows were there before" in second.err
+    assert second.json["known"] == 1 and "reused 1 earlier rows" in second.err
     assert second.json["rows"][0] == first["rows"][0]
     third = cli(*words).json
     assert (third["known"], third["rows"]) == (2, second.json["rows"])
@@ -295,7 +297,7 @@ def test_what_was_interrupted_goes_on_where_it_was_and_no_request_is_made_twice(
     assert library.held.wait(60)
     process.send_signal(end)
     if end == signal.SIGINT:
-        assert process.stderr and any("rest" in line for line in process.stderr), "it says what becomes of them"
+        assert process.stderr and any("pausing" in line for line in process.stderr), "it says what becomes of them"
     library.hold = ""
     library.gate.set()
     out, _ = process.communicate(timeout=60)
@@ -363,9 +365,9 @@ def dear() -> Iterator[None]:
         """A dollar a reply."""
         return Dear()
 
-    registry.provider("Dear")(dear)
+    plugins.provider("Dear")(dear)
     yield
-    del registry.provider._entries["dear"]
+    del plugins.provider._entries["dear"]
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from research import events as e
-from research.__main__ import EXAMPLE
-from research.comparing import common, kin, taken, with_origin
+from research.agent.fork import editable, prefix_hash
+from research.compare import common_rounds, compare_with_origin, inherited, lineage
 from research.errors import ConfigError
-from research.events import Event
+from research.events import events as e
+from research.events.events import Event
+from research.events.view import RunView, fold, messages_sent
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
-from research.inherited import editable, prefix_hash
-from research.view import RunView, fold, messages_sent
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import FakeOpenAI
 from tests.player import QUESTION, Player, lap_of, purpose_of
@@ -27,13 +27,13 @@ FALSE = "9.111"
 
 
 def asked(bench: Workbench, **recipe: object) -> tuple[RunView, list[Event]]:
-    events = list(bench.engine.follow(EXAMPLE, bench.recipe(**recipe)))  # type: ignore[arg-type]
+    events = list(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(**recipe), here=True).events())  # type: ignore[arg-type]
     return fold(events), events
 
 
 def made(bench: Workbench, run: str, round: int, **given: object) -> tuple[RunView, list[Event]]:
-    followed = bench.engine.forked(run, round, **given)  # type: ignore[arg-type]
-    list(followed)
+    followed = bench.engine.fork(run, round, **given, here=True)  # type: ignore[arg-type]
+    list(followed.events())
     events = bench.store.events(followed.run_id)
     return fold(events), events
 
@@ -120,7 +120,7 @@ def test_what_the_user_writes_was_not_computed(bench: Workbench) -> None:
     fork, _ = made(bench, view.run, 2, edits={call.name: "55.5\n77.7"})
     assert "55.5" in fork.answer
     assert not [c for c in fork.citations if "55.5" in c.claim and c.status == "supported"]
-    following = list(bench.engine.followed_up(fork.run, "And in Spain?"))
+    following = list(bench.engine.follow_up(fork.run, "And in Spain?", here=True).events())
     earlier = following[0]
     assert isinstance(earlier, e.RunStarted)
     assert earlier.earlier is not None
@@ -131,7 +131,7 @@ def test_an_evolving_report_is_edited(bench: Workbench) -> None:
     with FakeOpenAI(Player("tagged", laps=4)) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework="iter_research", protocol="tagged")
-        view = fold(bench.engine.follow(QUESTION, recipe))
+        view = fold(bench.engine.start(QUESTION, recipe, here=True).events())
         server.requests.clear()
         fork, events = made(bench, view.run, 3, edits={"report": "The user says: look at Kyoto, lap 3."})
         assert [purpose_of(body) for body in server.requests] == ["act"] * (view.model_calls - 3)
@@ -150,7 +150,7 @@ def test_a_summary_of_what_no_longer_stands_there_is_made_anew(bench: Workbench)
         recipe = bench.recipe(
             model="openai:fake", context="resum", options={"context.max_tokens": 3000, "context.threshold": 0.5}
         )
-        view = fold(bench.engine.follow(QUESTION, recipe))
+        view = fold(bench.engine.start(QUESTION, recipe, here=True).events())
         assert "summarise" in [purpose_of(body) for body in server.requests], "the test needs a summary"
         last = view.forkable
         server.requests.clear()
@@ -164,7 +164,7 @@ def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> N
 
         def run(**recipe: object) -> RunView:
             chosen = bench.recipe(model="openai:fake", **recipe)  # type: ignore[arg-type]
-            return fold(bench.engine.follow(QUESTION, chosen))
+            return fold(bench.engine.start(QUESTION, chosen, here=True).events())
 
         react, windowed = run(), run(context="window", options={"context.k": 2})
         iterated, scribed = run(framework="iter_research"), run(context="evolving")
@@ -175,8 +175,13 @@ def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> N
         (react, 1, {"main-2-1": "x"}, "no call 'main-2-1' in rounds 1 to 1"),
         (react, 3, {"main-1-1": " \n"}, "is empty"),
         (react, 3, {"main-1-1": "x" * 50_001}, "accepted: at most 50,000"),
-        (windowed, 3, {"main-1-1": "x"}, "seen in round 1 of 3, which window no longer shows.*fork at round 1"),
-        (iterated, 3, {"main-2-1": "x"}, "seen in round 2 of 3, which evolving no longer shows"),
+        (
+            windowed,
+            3,
+            {"main-1-1": "x"},
+            "made in round 1 of 3, which context 'window' no longer shows.*fork at round 1",
+        ),
+        (iterated, 3, {"main-2-1": "x"}, "made in round 2 of 3, which context 'evolving' no longer shows"),
         (scribed, 3, {}, ""),
     ):
         if told:
@@ -199,12 +204,12 @@ def test_an_edit_that_changes_nothing_is_none(bench: Workbench) -> None:
 
 def test_an_edited_fork_rests_and_goes_on(bench: Workbench) -> None:
     view, events = asked(bench)
-    followed = bench.engine.forked(view.run, 1, edits=wrong(view, events))
-    for event in followed:
+    followed = bench.engine.fork(view.run, 1, edits=wrong(view, events), here=True)
+    for event in followed.events():
         if isinstance(event, e.Replied) and event.ask > 1:
             bench.engine.pause(event.run)
     while bench.store.run(followed.run_id).status == "paused":
-        list(bench.engine.resume(followed.run_id))
+        list(bench.engine.resume(followed.run_id, here=True).events())
     done = fold(bench.store.events(followed.run_id))
     assert (done.outcome, FALSE in done.answer, len(done.edits)) == ("answered", True, 1)
 
@@ -212,7 +217,7 @@ def test_an_edited_fork_rests_and_goes_on(bench: Workbench) -> None:
 def test_the_model_is_sent_the_edit(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url
-        view = fold(bench.engine.follow(QUESTION, bench.recipe(model="openai:fake")))
+        view = fold(bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True).events())
         server.requests.clear()
         fork, _ = made(bench, view.run, 2, edits={"main-1-1": "Kyoto, lap 1."})
         assert len(server.requests) == 2, "kept rounds are not asked again"
@@ -262,7 +267,7 @@ def test_forks_know_how_far_they_went_together(bench: Workbench) -> None:
     elsewhere, _ = asked(bench)
 
     def shared(*views: RunView) -> int:
-        found = common(bench.store, [each.run for each in views])
+        found = common_rounds(bench.store, [each.run for each in views])
         return found.rounds if found else -1
 
     assert shared(view, one) == shared(one, view) == 2
@@ -270,17 +275,17 @@ def test_forks_know_how_far_they_went_together(bench: Workbench) -> None:
     assert shared(view, edited) == 0, "its first observation was edited"
     assert shared(view, elsewhere) == -1, "no fork, whatever it did"
     assert shared(view) == -1
-    found = common(bench.store, [view.run, one.run])
+    found = common_rounds(bench.store, [view.run, one.run])
     assert found is not None
     assert found.hash == prefix_hash(events, 2)
-    own = taken(bench.store, bench.store.run(edited.run))
+    own = inherited(bench.store, bench.store.run(edited.run))
     assert own is not None
     assert (own.same, own.round, own.origin) == (False, 2, view.run)
-    assert with_origin(bench, one.run) == with_origin(bench, one.run)
-    assert with_origin(bench, one.run).runs == (view.run, one.run)
-    with pytest.raises(ConfigError, match="no fork"):
-        with_origin(bench, view.run)
-    told = kin(bench.store, bench.store.run(view.run))
+    assert compare_with_origin(bench, one.run) == compare_with_origin(bench, one.run)
+    assert compare_with_origin(bench, one.run).runs == (view.run, one.run)
+    with pytest.raises(ConfigError, match="is not a fork"):
+        compare_with_origin(bench, view.run)
+    told = lineage(bench.store, bench.store.run(view.run))
     assert (told["origin"], len(told["forks"])) == (None, 3)  # type: ignore[arg-type]
 
 

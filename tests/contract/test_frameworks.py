@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 import research
-from research import cells, registry
-from research import events as e
-from research.__main__ import EXAMPLE
+from research import defaults, plugins
+from research.config.settings import load
 from research.errors import ConfigError
-from research.settings import load
+from research.events import events as e
+from research.events.view import fold
 from research.text import has_cjk
 from research.types import ProtocolName
-from research.view import fold
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI
+from tests.pairwise import slow_but_pairwise
 from tests.player import QUESTION, Player
 
-CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
+CELLS = plugins.pairs()
+MATRIX = [(framework, context, protocol) for framework, context in CELLS for protocol in ("native", "tagged")]
 LOOPS = {"parallel": "main/run-1", "reflexion": "main/trial-1", "supervisor": "main/researcher-1"}
 """Which agent does the rounds, where it is not the main one."""
 
@@ -28,7 +30,7 @@ LOOPS = {"parallel": "main/run-1", "reflexion": "main/trial-1", "supervisor": "m
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home for all tests of this file: none of them changes the library."""
-    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("frameworks") / "home"))
+    return linked_home(prepared_home, tmp_path_factory.mktemp("frameworks") / "home")
 
 
 @pytest.fixture
@@ -37,19 +39,19 @@ def offline(place: Path) -> Workbench:
 
 
 def test_the_table_names_what_is_registered() -> None:
-    assert sorted(cells.FRAMEWORKS) == registry.framework.names()
-    assert sorted(cells.CONTEXTS) == registry.context.names()
+    assert sorted(defaults.FRAMEWORKS) == plugins.framework.names()
+    assert sorted(defaults.CONTEXTS) == plugins.context.names()
 
 
-@pytest.mark.parametrize(("framework", "context"), cells.OFF)
+@pytest.mark.parametrize(("framework", "context"), [("rewoo", "evolving")])
 def test_a_cell_that_is_off_says_why(offline: Workbench, framework: str, context: str) -> None:
-    with pytest.raises(ConfigError, match=cells.OFF[framework, context][:20]):
+    with pytest.raises(ConfigError, match=plugins.framework.get(framework).refuses[context][:20]):
         offline.recipe(framework=framework, context=context)
 
 
 @pytest.mark.parametrize(("framework", "context"), CELLS)
 def test_the_main_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
-    view = research.run(EXAMPLE, workbench=offline, model="extractive", framework=framework, context=context)
+    view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework, context=context)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert "$3.732 trillion" in view.answer
     assert view.citations
@@ -57,7 +59,7 @@ def test_the_main_question_is_answered_offline(offline: Workbench, framework: st
     assert {source.title.split(" · ")[0] for source in view.cited_sources} == {"France"}
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_the_main_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
     question = "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？"
     view = research.run(question, workbench=offline, model="extractive", framework=framework)
@@ -68,15 +70,14 @@ def test_the_main_question_is_answered_in_chinese(offline: Workbench, framework:
 
 def test_the_frameworks_differ_in_what_they_do(offline: Workbench) -> None:
     shapes = set()
-    for framework in cells.FRAMEWORKS:
-        view = research.run(EXAMPLE, workbench=offline, model="extractive", framework=framework)
+    for framework in defaults.FRAMEWORKS:
+        view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework)
         shapes.add((tuple(sorted(view.agents)), tuple(sorted({r.purpose for r in view.rounds})), bool(view.reports)))
     # ReAct and tool rounds take the same steps as long as nothing is unclear and nothing goes wrong.
-    assert len(shapes) == len(cells.FRAMEWORKS) - 1
+    assert len(shapes) == len(defaults.FRAMEWORKS) - 1
 
 
-@pytest.mark.parametrize("protocol", ["native", "tagged"])
-@pytest.mark.parametrize(("framework", "context"), CELLS)
+@pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_pairwise(MATRIX))
 def test_a_job_of_twelve_rounds_over_http(place: Path, framework: str, context: str, protocol: ProtocolName) -> None:
     player = Player(protocol)
     options = {"framework.rounds": 20} if framework != "rewoo" else {}

@@ -15,12 +15,12 @@ import pytest
 
 import research
 from research.errors import ConfigError, ProviderError
-from research.events import Asked, Rejected, Replied, RunFinished, Streamed, ToolStarted
-from research.llama.loaded import load
+from research.events.events import Asked, Concluding, Rejected, Replied, RunFinished, Streamed, ToolStarted
+from research.events.view import fold
 from research.models.gguf import GgufModel
+from research.models.llama.loaded import load
 from research.types import Completion, Delta, Message, Model, Priced, Request, ToolCall, ToolSpec
-from research.view import fold
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.smollm import model_file
 
 SEARCH = ToolSpec(
@@ -62,7 +62,7 @@ class TestRun:
         end = events[-1]
         assert isinstance(end, RunFinished)
         assert end.status == "completed"
-        assert end.outcome in ("answered", "rounds", "loop", "no_evidence")
+        assert [event.reason for event in events if isinstance(event, Concluding)] == ["rounds"]
         assert end.answer
         # Nothing had to be asked twice, and each reply is calls or an answer, never neither.
         assert not [event for event in events if isinstance(event, Rejected)]
@@ -190,7 +190,7 @@ class TestFiles:
 
     def test_a_folder_and_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         for path in (tmp_path, tmp_path / "none.gguf", Path("a\0b")):
-            with pytest.raises(ConfigError, match="accepted: a GGUF model file") as caught:
+            with pytest.raises(ConfigError, match="give a GGUF model file") as caught:
                 GgufModel(path)
             assert str(path).split("\0")[0] in str(caught.value)
 
@@ -204,7 +204,7 @@ class TestFiles:
     def test_something_else(self, tmp_path: Path) -> None:
         path = tmp_path / "page.gguf"
         path.write_text("<html>Please log in to download</html>")
-        with pytest.raises(ConfigError, match="does not begin with GGUF"):
+        with pytest.raises(ConfigError, match="does not start with GGUF"):
             GgufModel(path)
 
     def test_no_more_context_than_the_model_was_trained_on(self, tmp_path: Path) -> None:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from research import events as e
-from research.budget import Meter
-from research.ending import execute
-from research.events import Event
-from research.protocols.tagged import write_call
-from research.recipe import Budget, Recipe
-from research.run import Run, Shared
-from research.search.library import Library
-from research.toolbox import Toolbox
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.lifecycle import execute
+from research.agent.protocols.tagged import write_call
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
+from research.events import events as e
+from research.events.events import Event
+from research.events.recipe import Budget, Recipe
+from research.search.library.library import Library
 from research.tools.visit import VisitTool
 from research.types import Completion, Delta, Request, ToolOutput, ToolSpec
 from tests.contract.test_nobody_gets_in import CANARY, Sink, observations
@@ -64,7 +65,7 @@ def work(model: Says, framework: str, home: Path, sink: Sink, **options: int) ->
     with closing(Library(home)) as library:
         tools = Toolbox([VisitTool(library, (sink.host,)), Vault()])
         recipe = Recipe(framework=framework, framework_options=options, model="says")
-        return list(execute(Run("Go.", recipe, Shared(lambda name: model, tools, meter=Meter(Budget()))), "run"))
+        return list(execute(Run("Go.", recipe, RunContext(lambda name: model, tools, meter=Meter(Budget()))), "run"))
 
 
 def sent(sink: Sink) -> str:

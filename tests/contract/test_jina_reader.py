@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from research.errors import ToolError
-from research.fetch import FetchPolicy
-from research.tools.jina import JinaReader
+from research.web.fetch import FetchPolicy
+from research.web.jina import JinaReader
 
 KEY = "jina_5ecret+/key"
 PAGE = "https://8.8.8.8/page"
@@ -121,5 +121,5 @@ def test_a_key_in_a_page_is_masked(service: Service) -> None:
 )
 def test_a_page_without_text_is_told(service: Service, body: str) -> None:
     service.body = body
-    with pytest.raises(ToolError, match="finds no text"):
+    with pytest.raises(ToolError, match="found no text"):
         JinaReader(service.url, KEY)(PAGE, POLICY)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import research
-from research.events import Warned
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.events import Warned
+from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
 

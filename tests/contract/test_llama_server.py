@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 
 import research
+from research.config.settings import load
 from research.errors import ProviderError
-from research.events import RunFailed, RunFinished, Streamed
+from research.events.events import RunFailed, RunFinished, Streamed
 from research.models.openai import OpenAIModel
-from research.settings import load
 from research.types import Completion, Message, Outcome, ProtocolName, Request
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.smollm import model_file
 
 KEY = "key-of-the-llama-server"

@@ -19,18 +19,18 @@ from typing import Any
 import pytest
 
 import research
-from research import cancel
+from research._util import cancel
+from research.agent.toolbox import Toolbox
+from research.config.settings import load
 from research.errors import ConfigError, Stopped, ToolError
-from research.guard import PrivateError
 from research.mcp import config
 from research.mcp.client import McpServers
 from research.mcp.connection import STARTS
-from research.mcp.results import SHOWN, source_url
-from research.mcp.schemas import DESCRIPTION, SCHEMA, offered_name, parameters
-from research.settings import load
-from research.toolbox import Toolbox
+from research.mcp.results import RESULT_CHARACTERS, source_url
+from research.mcp.schemas import DESCRIPTION_CHARACTERS, SCHEMA_CHARACTERS, offered_name, parameters
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
-from research.workbench import Workbench
+from research.web.url_guard import PrivateError
+from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.mcp_example import PNG
 
@@ -99,7 +99,7 @@ def test_what_is_configured_is_shown_exactly_and_without_secrets(start: Start) -
         ("[]", "mcpServers"),
         ('{"servers": {}}', "mcpServers"),
         ('{"mcpServers": {}, "more": 1}', "mcpServers"),
-        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' comes twice"),
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' appears twice"),
         ('{"mcpServers": {"a": 5}}', "server 'a'.*accepted: .*command"),
         ('{"mcpServers": {"a": {"cmd": "x"}}}', "server 'a'.*cmd.*accepted: .*command"),
         ('{"mcpServers": {"a": {"command": "x", "args": "-y"}}}', r"server 'a'.*args.*accepted"),
@@ -109,9 +109,9 @@ def test_what_is_configured_is_shown_exactly_and_without_secrets(start: Start) -
         ('{"mcpServers": {"a": {"url": "http://b", "env": {"A": "1"}}}}', "either a command or a url"),
         ('{"mcpServers": {"a": {"url": "http://b", "type": "stdio"}}}', "either a command or a url"),
         ('{"mcpServers": {"a": {"url": "http://b", "type": "sse"}}}', "server 'a'.*sse"),
-        ('{"mcpServers": {"a__b": {"command": "x"}}}', "'a__b': a name is"),
-        ('{"mcpServers": {"a/../b": {"command": "x"}}}', "a name is"),
-        ('{"mcpServers": {"a": {"command": "x", "env": {"A=B": "1"}}}}', "'A=B' is not the name"),
+        ('{"mcpServers": {"a__b": {"command": "x"}}}', "'a__b': a name has"),
+        ('{"mcpServers": {"a/../b": {"command": "x"}}}', "a name has"),
+        ('{"mcpServers": {"a": {"command": "x", "env": {"A=B": "1"}}}}', "'A=B' is not a valid name"),
         ('{"mcpServers": {"a": {"command": "x", "timeout_s": 0}}}', "timeout_s"),
         ('{"mcpServers": {"a": {"command": "x", "timeout_s": 1e9}}}', "timeout_s"),
         ("[" * 100_000, "cannot be read as JSON"),
@@ -129,15 +129,21 @@ def test_a_wrong_file_is_named_with_what_is_accepted(tmp_path: Path, text: str, 
     ("entry", "says"),
     [
         ({"command": "x", "args": ["${NO_SUCH}"]}, "args: the environment has no variable NO_SUCH"),
-        ({"command": "x", "env": {"A": "${MY_KEY:-none}"}}, "env A: a variable is written"),
+        ({"command": "x", "env": {"A": "${MY_KEY:-none}"}}, "env A: write a variable as"),
         ({"command": "x", "args": ["a\0b"]}, "NUL"),
-        ({"url": "http://a.example/", "headers": {"A": "${MY_KEY}\r\nB: c"}}, "header 'A': one line"),
+        (
+            {"url": "http://a.example/", "headers": {"A": "${MY_KEY}\r\nB: c"}},
+            "header 'A': write its value as one line",
+        ),
         ({"url": "http://a.example/", "headers": {"A b": "c"}}, "header 'A b'"),
         ({"url": "ftp://a.example/"}, "only http:// and https://"),
         ({"url": "http://user:pass@a.example/"}, "user name"),
         ({"url": "http://a.example\\@127.0.0.1/${MY_KEY}"}, "backslash"),
         ({"command": "no-such-command-anywhere"}, "No such file"),
-        ({"command": sys.executable, "args": ["-c", "import sys; sys.exit('key ${MY_KEY}')"]}, "its last words: key"),
+        (
+            {"command": sys.executable, "args": ["-c", "import sys; sys.exit('key ${MY_KEY}')"]},
+            "its error output ends with: key",
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_used_says_why_and_never_its_key(start: Start, entry: Any, says: str) -> None:
@@ -146,7 +152,7 @@ def test_an_entry_that_cannot_be_used_says_why_and_never_its_key(start: Start, e
         servers.tools(["bad"])
     check = servers.check("bad")
     assert "bad" in check.problem
-    for text in (str(caught.value), check.problem, check.how):
+    for text in (str(caught.value), check.problem, check.address):
         assert not any(form in text for form in DISGUISED)
 
 
@@ -162,7 +168,7 @@ def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) 
         assert len(spec.name) <= 64
         assert spec.name.replace("_", "").replace("-", "").isalnum()
         assert spec.name.isascii()
-        assert len(spec.description) <= DESCRIPTION
+        assert len(spec.description) <= DESCRIPTION_CHARACTERS
         assert spec.description.startswith("From the MCP server ex, in its words: ")
     added = next(spec for spec in specs if spec.name == "ex__add")
     assert added.parameters == {
@@ -231,11 +237,11 @@ def test_of_a_schema_only_the_harmless_is_kept(given: Any, kept: Any) -> None:
 )
 def test_a_schema_without_end_is_cut(given: Any) -> None:
     spec = ToolSpec("a", "", parameters(given))
-    assert len(json.dumps(spec.parameters)) <= 2 * SCHEMA
+    assert len(json.dumps(spec.parameters)) <= 2 * SCHEMA_CHARACTERS
     assert depth(spec.parameters) <= 30
     assert spec.parameters["type"] == "object"
     assert set(spec.parameters["required"]) <= set(spec.parameters["properties"])
-    from research.parsing.arguments import checked
+    from research.agent.parsing.arguments import checked
 
     with contextlib.suppress(ToolError):
         checked({"q": [1]}, spec)
@@ -318,7 +324,7 @@ def test_structured_content_is_shown_where_the_text_does_not_say_it(start: Start
 def test_output_is_bounded_and_says_so(start: Start) -> None:
     tools = tools_of(start(ex=example()))
     output = tools["big"]()
-    assert len(quote(output)) <= SHOWN
+    assert len(quote(output)) <= RESULT_CHARACTERS
     assert "500,000 characters" in output.text
     assert tools["nothing"]().text == "The tool returned nothing."
 
@@ -417,7 +423,7 @@ def test_a_call_nobody_waits_for_any_more_is_cancelled(start: Start, tmp_path: P
 
     def call() -> None:
         try:
-            with cancel.until(stop):
+            with cancel.cancelled_by(stop):
                 tools["slow"]()
         except Stopped as error:
             caught.append(error)
@@ -434,7 +440,9 @@ def test_a_call_nobody_waits_for_any_more_is_cancelled(start: Start, tmp_path: P
 def test_a_server_that_dies_is_named_and_started_again_at_the_next_call(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log), env={"EXAMPLE_KEY": "${MY_KEY}"})))
-    with pytest.raises(ToolError, match=r"crash of MCP server ex broke off .*fatal: the key is \*\*\*.*next call"):
+    with pytest.raises(
+        ToolError, match=r"crash of MCP server ex lost its connection .*fatal: the key is \*\*\*.*next call"
+    ):
         tools["crash"]()
     assert quote(tools["echo"](text="back")) == "back"
     assert log.read_text("utf-8").count("starts") == 2
@@ -444,7 +452,7 @@ def test_a_server_that_keeps_dying_is_not_started_for_ever(start: Start, tmp_pat
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log))))
     for _ in range(STARTS):
-        with pytest.raises(ToolError, match="broke off"):
+        with pytest.raises(ToolError, match="lost its connection"):
             tools["crash"]()
     with pytest.raises(ToolError, match=rf"has ended {STARTS} times .* not started again"):
         tools["crash"]()
@@ -667,7 +675,7 @@ def test_a_server_over_http_that_comes_back_is_used_again(start: Start) -> None:
         first.stdout.readline()
         tools = tools_of(reach(start, f"http://127.0.0.1:{port}/mcp", f"127.0.0.1:{port}"))
         first.kill()
-    with pytest.raises(ToolError, match="echo of MCP server ex broke off"):
+    with pytest.raises(ToolError, match="echo of MCP server ex lost its connection"):
         tools["echo"](text="x")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as second:
         assert second.stdout is not None
@@ -708,7 +716,7 @@ def test_a_run_calls_a_tool_of_a_server_and_cites_its_result(
 
 
 def test_arguments_are_checked_against_the_servers_schema(start: Start) -> None:
-    from research.toolbox import Toolbox
+    from research.agent.toolbox import Toolbox
 
     box = Toolbox(start(ex=example()).tools(["ex"]))
     assert used(box, ToolCall("1", "ex__add", {"a": "2", "b": 3})).passages[0].quote == "5"

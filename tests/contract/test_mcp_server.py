@@ -17,15 +17,15 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult
 
+from research.config.settings import load
 from research.errors import ConfigError, ToolError
 from research.mcp import config
 from research.mcp.client import McpServers
-from research.mcp.server import serve
 from research.memory import Entry
-from research.settings import load
+from research.servers.mcp import serve
 from research.store.sqlite import SqliteStore
 from research.types import Tool
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -214,7 +214,7 @@ def test_standard_output_holds_the_protocol_and_nothing_else(home: Path) -> None
     ],
 )
 def test_http_is_served_on_loopback_only(tmp_path: Path, place: str) -> None:
-    with pytest.raises(ConfigError, match="--http .*HOST:PORT on this machine is accepted"):
+    with pytest.raises(ConfigError, match="--http .*give HOST:PORT with a loopback address"):
         serve(Workbench(load(home=tmp_path)), place)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from research.__main__ import main
+from research.cli.main import main
+from research.config.settings import load
 from research.memory import Entry
 from research.memory.memory import Memory
-from research.settings import load
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.word_encoder import WordEncoder
 
 Run = Callable[..., tuple[int, str, str]]
@@ -83,7 +83,7 @@ def test_list_export_import_and_forget(memory: Memory, run: Run, tmp_path: Path)
     [
         (["forget", "copper", "nobody"], "unknown entry 'nobody'"), (["search", "?!"], "no words"),
         (["import", "/nowhere.jsonl"], "cannot be read"), (["search"], "query"), ([], "ACTION"),
-        (["export", "-o", "/nowhere/x.jsonl"], "cannot be written"), (["add", "  "], "without text"),
+        (["export", "-o", "/nowhere/x.jsonl"], "cannot be written"), (["add", "  "], "has no text"),
         (["pin", "copper", "nobody"], "unknown entry 'nobody'"), (["unpin"], "id"), (["add"], "text"),
     ],
 )  # fmt: skip
@@ -100,7 +100,7 @@ def test_a_note_is_added_once_and_pinned(memory: Memory, run: Run) -> None:
     assert (status, said) == (0, "kept\n")
     entry = memory.get(id_)
     assert (entry.kind, entry.provenance, entry.tags) == ("note", "user", ("style", "board"))
-    assert run("add", "Board reports cite the annual accounts.")[1] == f"{id_}  says this already\n"
+    assert run("add", "Board reports cite the annual accounts.")[1] == f"{id_}  known already\n"
     assert run("pin", id_, "copper")[:2] == (0, "2 pinned\n")
     assert memory.get(id_).pinned and memory.get("copper").pinned and not memory.get("river").pinned
     assert run("unpin", "copper", "copper")[:2] == (0, "1 no longer pinned\n")
@@ -114,7 +114,7 @@ def test_a_memory_of_another_encoder_is_encoded_anew_with_progress(tmp_path: Pat
     assert (status, out) == (2, "")
     assert "'words:64'" in err and "universal:" in err
     status, out, err = run("reembed")
-    assert (status, out) == (0, "2 encoded anew\n")
+    assert (status, out) == (0, "2 encoded again\n")
     assert "encoded by words:64" in err and "encoding: 2" in err
     assert run("search", "copper", "--limit", "1")[1].count("copper  Copper") == 1
     other.close()

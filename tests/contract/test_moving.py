@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from research.database import hang_up
-from research.desk import Comparison, Desk, Opinion, Preset
 from research.errors import ConfigError
-from research.events import Event, ReportUpdated, RunFinished, RunStarted, WaitingForUser
-from research.moving import move
-from research.recipe import Recipe
+from research.events.events import Event, ReportUpdated, RunFinished, RunStarted, WaitingForUser
+from research.events.recipe import Recipe
 from research.store import Origin
+from research.store.database import close_pool
+from research.store.migrate import move
 from research.store.postgres import PostgresStore
-from research.store.rows import Whole
+from research.store.rows import StoredRun
+from research.store.saved import Comparison, Opinion, Preset, SavedValues
 from research.store.sqlite import SqliteStore
 from tests.command import Cli
 
@@ -26,7 +26,7 @@ LONG_AGO = 1_000_000.25
 @pytest.fixture
 def url(database_url: str) -> Iterator[str]:
     yield database_url
-    hang_up(database_url)
+    close_pool(database_url)
 
 
 @pytest.fixture
@@ -50,24 +50,24 @@ def filled(store: SqliteStore) -> None:
     store.tag("a", ["to read", "经济"])
     store.create("b", "How?", Recipe(), created=LONG_AGO + 1, origin=Origin("a", "fork", 2))
     store.append([noted("b", 0), WaitingForUser(run="b", seq=1, prompt="Which?")])
-    store.ask_for("b", "pause")
-    store.ask_for("b", "stop")
+    store.request("b", "pause")
+    store.request("b", "stop")
     store.create("c", "What?", Recipe(), created=LONG_AGO + 2, events=[noted("c", 0)])
     store.create("d", "Who?", Recipe(), created=LONG_AGO + 3, events=[noted("d", 0)])
     store.delete(["d"])
     store.create("e", "When?", Recipe(), created=LONG_AGO + 4, queued=True)
-    desk = Desk(store)
-    desk.keep_preset(Preset("My way", {"framework": "react"}))
-    desk.keep_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
-    desk.keep_opinion(Opinion("x", "a", 1, "better"))
+    saved = SavedValues(store)
+    saved.save_preset(Preset("My way", {"framework": "react"}))
+    saved.save_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
+    saved.save_opinion(Opinion("x", "a", 1, "better"))
 
 
 def quiet(done: int, total: int, what: str) -> None:
     assert 0 <= done <= total
 
 
-def all_of(store: SqliteStore | PostgresStore) -> list[Whole | None]:
-    return [store.whole(run) for run in "abcde"]
+def all_of(store: SqliteStore | PostgresStore) -> list[StoredRun | None]:
+    return [store.stored_run(run) for run in "abcde"]
 
 
 def test_everything_arrives_as_it_was_and_the_files_stay(source: SqliteStore, url: str) -> None:
@@ -75,14 +75,14 @@ def test_everything_arrives_as_it_was_and_the_files_stay(source: SqliteStore, ur
     files = {path: path.read_bytes() for path in kept}
     moved = move(source, url, "workbench", quiet)
     target = PostgresStore(url, "workbench")
-    assert (moved.runs, moved.new, moved.events, moved.things) == (5, 5, 8, 3)
+    assert (moved.runs, moved.new, moved.events, moved.values) == (5, 5, 8, 3)
     assert all_of(target) == all_of(source)
-    assert target.things() == source.things()
+    assert target.stored_values() == source.stored_values()
     assert [row.id for row in target.runs()] == [row.id for row in source.runs()] == ["e", "c", "b", "a"]
     assert target.events("a") == source.events("a")
-    assert target.controls(["b"]) == {"b": "stop"}
-    assert Desk(target).opinions("x") == Desk(source).opinions("x")
-    assert [row.id for row in target.waiting(time.time())] == ["c", "e"], "it goes on there"
+    assert target.requests(["b"]) == {"b": "stop"}
+    assert SavedValues(target).opinions("x") == SavedValues(source).opinions("x")
+    assert [row.id for row in target.stale(time.time())] == ["c", "e"], "it goes on there"
     target.restore(["d"])
     assert target.run("d").question == "Who?"
     assert {path: path.read_bytes() for path in kept} == files
@@ -111,21 +111,21 @@ def test_what_happened_since_the_first_move_is_brought_by_the_second(source: Sql
     move(source, url, "workbench", quiet)
     source.append([noted("c", 1)])
     source.append([RunFinished(run="c", seq=2, status="completed", outcome="answered", answer="Now.", report="")])
-    Desk(source).keep_opinion(Opinion("x", "a", -1, "worse"))
+    SavedValues(source).save_opinion(Opinion("x", "a", -1, "worse"))
     target = PostgresStore(url, "workbench")
     target.append([noted("b", 2)])
     target.tag("a", ["changed here"])
     target.delete(["e"])
     assert move(source, url, "workbench", quiet).new == 1
     assert target.run("c").answer == "Now."
-    assert target.whole("c") == source.whole("c")
+    assert target.stored_run("c") == source.stored_run("c")
     assert [event.seq for event in target.events("b")] == [0, 1, 2], "what has gone on here stays"
     assert target.run("a").tags == ("changed here",)
     assert "e" not in [row.id for row in target.runs()]
-    assert Desk(target).opinions("x")["a"].note == "worse"
-    Desk(target).keep_opinion(Opinion("x", "a", 0, "later"))
+    assert SavedValues(target).opinions("x")["a"].note == "worse"
+    SavedValues(target).save_opinion(Opinion("x", "a", 0, "later"))
     move(source, url, "workbench", quiet)
-    assert Desk(target).opinions("x")["a"].note == "later"
+    assert SavedValues(target).opinions("x")["a"].note == "later"
 
 
 def test_a_run_that_went_on_in_both_places_is_refused_by_name(source: SqliteStore, url: str) -> None:
@@ -134,14 +134,14 @@ def test_a_run_that_went_on_in_both_places_is_refused_by_name(source: SqliteStor
     source.append([noted("c", 1)])
     target.append([WaitingForUser(run="c", seq=1, prompt="Here?")])
     before = all_of(target)
-    with pytest.raises(ConfigError, match="run c has gone on differently"):
+    with pytest.raises(ConfigError, match="run c has different events in the two stores"):
         move(source, url, "workbench", quiet)
     assert all_of(target) == before
 
 
 def test_a_run_at_work_is_not_moved(source: SqliteStore, url: str) -> None:
-    source.beat(["c"])
-    with pytest.raises(ConfigError, match="run c is at work"):
+    source.heartbeat(["c"])
+    with pytest.raises(ConfigError, match="run c is running"):
         move(source, url, "workbench", quiet)
     assert PostgresStore(url, "workbench").runs() == []
 
@@ -155,9 +155,9 @@ def test_what_changes_meanwhile_is_noticed(source: SqliteStore, url: str, change
             elif change == "run":
                 source.create("f", "New?", Recipe())
             else:
-                Desk(source).keep_preset(Preset("New", {}))
+                SavedValues(source).save_preset(Preset("New", {}))
 
-    with pytest.raises(ConfigError, match="while it was moved"):
+    with pytest.raises(ConfigError, match="during the move"):
         move(source, url, "workbench", between)
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import research
-from research import registry
-from research.settings import load
-from research.workbench import Workbench
+from research import plugins
+from research.config.settings import load
+from research.workbench.workbench import Workbench
 
 INVENTED = (
     "Quasiland's economy grew by 4.2 % in 2024 according to its statistical office [1], after 3.1 % in 2023 [2]. "
     "See https://stats.quasiland.example/gdp for details."
 )
 QUESTION = "How fast did the economy of Quasiland grow in 2024?"
-FRAMEWORKS = registry.framework.names()
+FRAMEWORKS = plugins.framework.names()
 
 
 @pytest.fixture

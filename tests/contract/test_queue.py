@@ -10,14 +10,14 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
-from research import queue
+from research.config.settings import Settings, load
+from research.engine import queue
+from research.engine.queue import DbosQueue, enqueued
+from research.engine.rate_limit import RateLimiter, parse_rates
 from research.errors import ConfigError
-from research.events import Warned
-from research.pacing import Pacing, rates
-from research.queue import DbosQueue, enqueued
-from research.settings import Settings, load
+from research.events.events import Warned
 from research.store.sqlite import SqliteStore
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI
 from tests.player import QUESTION, Player
 from tests.workers import Listener, until
@@ -133,10 +133,10 @@ def test_turns_that_are_over_are_forgotten(
         return sorted((each.workflow_id, each.status) for each in client.list_workflows())
 
     until(lambda: (f":{gone}:1", "SUCCESS") in turns())
-    queue.forget_ended(settings)
+    queue.delete_ended(settings)
     assert len(turns()) == 2, "it was over a moment ago"
-    monkeypatch.setattr(queue, "KEPT_S", -2.0)
-    queue.forget_ended(settings)
+    monkeypatch.setattr(queue, "KEEP_ENDED_S", -2.0)
+    queue.delete_ended(settings)
     assert [status for _, status in turns()] == ["PENDING"]
 
 
@@ -157,7 +157,7 @@ def test_nothing_in_the_queue_is_pickled(settings: Settings, listener: Listener)
     ("url", "said"),
     [
         ("postgresql://someone:s3cret@127.0.0.1:1/none", "DATABASE_URL: no connection to 127.0.0.1"),
-        ("postgresql//someone:s3cret@127.0.0.1/none", "DATABASE_URL is no address"),
+        ("postgresql//someone:s3cret@127.0.0.1/none", "DATABASE_URL is not a url"),
     ],
 )
 def test_a_database_that_is_not_there_is_said_so_without_its_password(tmp_path: Path, url: str, said: str) -> None:
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_queue_is_left_as_it_is(tmp_path: Path) -> None:
     [("", {}), ("openai=60", {"openai": 60}), (" openai = 0.5 , anthropic=30,", {"openai": 0.5, "anthropic": 30})],
 )
 def test_rates_are_read(text: str, found: dict[str, float]) -> None:
-    assert rates(text) == found
+    assert parse_rates(text) == found
 
 
 @pytest.mark.parametrize(
@@ -188,23 +188,23 @@ def test_rates_are_read(text: str, found: dict[str, float]) -> None:
 )
 def test_a_rate_that_cannot_be_kept_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="WORKBENCH_RATE_LIMITS"):
-        rates(text)
+        parse_rates(text)
 
 
 def test_processes_share_their_turns_at_a_kind_of_model(tmp_path: Path) -> None:
     one, other = (SqliteStore(tmp_path / "runs.sqlite") for _ in range(2))
-    limits = rates("openai=60")
-    pacings = [Pacing(limits, lambda: one), Pacing(limits, lambda: other)]
-    waits = [pacing(model) for model in ("openai:a", "openai:b") for pacing in pacings]
+    limits = parse_rates("openai=60")
+    limiters = [RateLimiter(limits, lambda: one), RateLimiter(limits, lambda: other)]
+    waits = [pacing(model) for model in ("openai:a", "openai:b") for pacing in limiters]
     assert [round(wait) for wait in waits] == [0, 1, 2, 3]
-    assert Pacing(limits, lambda: one)("anthropic:a") == 0.0
+    assert RateLimiter(limits, lambda: one)("anthropic:a") == 0.0
 
 
 def test_a_request_waits_for_its_turn_says_so_once_and_can_be_stopped(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url
         bench.settings.rate_limits = "openai=1"
-        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]))
+        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"])).run_id
         until(lambda: any(isinstance(event, Warned) for event in bench.store.events(run_id)))
         bench.engine.stop(run_id)
         assert bench.engine.wait(run_id, 30)

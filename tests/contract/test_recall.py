@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,32 +11,35 @@ from typing import Any
 import pytest
 
 import research
-from research import cells, embedders
-from research import events as e
-from research.ending import execute
+from research import defaults, plugins
+from research.agent.fork import fork_of
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.run import Run
+from research.config.settings import load
+from research.defaults import TOOLS
 from research.errors import ConfigError
-from research.events import Event
-from research.guard import MEMORY
-from research.inherited import fork_of
-from research.journal import Journal
+from research.events import events as e
+from research.events.events import Event
+from research.events.recipe import RECALL_MOST
+from research.events.view import RunView, fold, messages_sent
 from research.memory import Entry
 from research.memory.memory import Memory
-from research.recipe import RECALL_MOST
-from research.run import Run
-from research.settings import load
+from research.search import embedders
 from research.types import Completion, Delta, Embedder, Request
-from research.view import RunView, fold, messages_sent
-from research.workbench import TOOLS, Workbench
+from research.web.url_guard import MEMORY
+from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.player import ANSWER, QUESTION, Player
 
-CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
+CELLS = plugins.pairs()
 Make = Callable[..., Workbench]
 
 
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("recall") / "home"))
+    return linked_home(prepared_home, tmp_path_factory.mktemp("recall") / "home")
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +213,7 @@ def test_what_was_recalled_stands_once_in_every_prompt(make: Make, framework: st
     assert all(counts <= {0, 1} if purpose in without else counts == {1} for purpose, counts in blocks.items())
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_the_offline_model_uses_it_in_every_framework(desk: Workbench, framework: str) -> None:
     ask(desk, QUESTION, remember="findings")
     view = ask(desk, QUESTION, framework=framework, recall=5)
@@ -267,7 +269,7 @@ def test_a_small_window_holds_whole_sources(make: Make) -> None:
 def drive(bench: Workbench, question: str, events: Sequence[Event]) -> list[Event]:
     """Go on from these events in another process, as it were."""
     recipe = next(event.recipe for event in events if isinstance(event, e.RunStarted))
-    shared = bench.shared(recipe, Journal(events), threading.Event())
+    shared = bench.context_for(recipe, Journal(events), threading.Event())
     made: list[Event] = list(events)
     for event in execute(Run(question, recipe, shared), events[0].run, lambda: made):
         made.append(event)
@@ -311,11 +313,11 @@ def test_a_fork_has_what_was_recalled_and_keeps_its_own(desk: Workbench) -> None
     ask(desk, QUESTION, remember="findings")
     recipe = desk.recipe(recall=5, remember="findings")
     question = "Does Kenya have more inhabitants than Japan?"
-    run = desk.engine.follow(question, recipe)
-    events = list(run)
+    run = desk.engine.start(question, recipe, here=True)
+    events = list(run.events())
     desk.memory.forget([entry.id for entry in desk.memory.entries()])
     for other in (recipe, desk.recipe(recall=5, remember="findings", context="window"), desk.recipe(context="window")):
-        made = list(desk.engine.forked(run.run_id, fold(events).forkable, recipe=other))
+        made = list(desk.engine.fork(run.run_id, fold(events).forkable, recipe=other, here=True).events())
         view = fold(made)
         assert one(made, e.Recalled).observation == one(events, e.Recalled).observation
         assert (view.outcome, view.error) == ("answered", "")
@@ -332,8 +334,8 @@ def test_a_fork_has_what_was_recalled_and_keeps_its_own(desk: Workbench) -> None
 
 def test_a_fork_of_the_last_round_does_not_take_over_what_was_kept(desk: Workbench) -> None:
     """Where money or time was spent there is no last request, and all that follows the round belongs to the first run."""
-    run = desk.engine.follow(QUESTION, desk.recipe(remember="findings"))
-    events = list(run)
+    run = desk.engine.start(QUESTION, desk.recipe(remember="findings"), here=True)
+    events = list(run.events())
     last = max(n for n, event in enumerate(events) if isinstance(event, e.Asked))
     spent = [*events[:last], one(events, e.Remembered), events[-1]]
     row = desk.store.run(run.run_id)
@@ -344,9 +346,9 @@ def test_a_fork_of_the_last_round_does_not_take_over_what_was_kept(desk: Workben
 def test_a_follow_up_asks_again_and_sources_keep_their_numbers(desk: Workbench) -> None:
     ask(desk, QUESTION, remember="findings")
     recipe = desk.recipe(recall=5)
-    first = desk.engine.follow(QUESTION, recipe)
-    before = fold(first)
-    events = list(desk.engine.followed_up(first.run_id, "And Kenya?"))
+    first = desk.engine.start(QUESTION, recipe, here=True)
+    before = fold(first.events())
+    events = list(desk.engine.follow_up(first.run_id, "And Kenya?", here=True).events())
     view = fold(events)
     assert one(events, e.Recalled).query == "And Kenya?"
     assert "55,751,717" in view.answer
@@ -355,7 +357,7 @@ def test_a_follow_up_asks_again_and_sources_keep_their_numbers(desk: Workbench) 
     assert {n: passages[0].url for n, passages in before.sources.items()}.items() <= {
         n: passages[0].url for n, passages in view.sources.items()
     }.items()
-    again = desk.engine.rerun(first.run_id, desk.recipe(recall=2))
+    again = desk.engine.rerun(first.run_id, desk.recipe(recall=2)).run_id
     assert desk.engine.wait(again, 60)
     assert one(desk.store.events(again), e.Recalled).query == QUESTION
 
@@ -421,7 +423,7 @@ def test_the_memory_does_not_feed_on_itself(desk: Workbench) -> None:
             yield Completion(f"<answer>The population of Japan is 123,201,945 [{found[1]}].</answer>")
 
     recipe = desk.recipe(recall=5, remember="findings")
-    shared = desk.shared(recipe, Journal(), threading.Event())
+    shared = desk.context_for(recipe, Journal(), threading.Event())
     shared.models = lambda name: Rewords()
     made: list[Event] = []
     for event in execute(Run(QUESTION, recipe, shared), "again", lambda: made):
@@ -433,11 +435,11 @@ def test_the_memory_does_not_feed_on_itself(desk: Workbench) -> None:
 
 def test_a_run_that_was_stopped_or_failed_leaves_nothing(make: Make) -> None:
     bench = make()
-    events = bench.engine.follow(QUESTION, bench.recipe(remember="everything"))
-    for event in events:
+    events = bench.engine.start(QUESTION, bench.recipe(remember="everything"), here=True)
+    for event in events.events():
         if isinstance(event, e.ToolFinished):
             bench.engine.stop(event.run)
-            bench.engine._active[event.run].stop.set()
+            bench.engine.stop(event.run)
     assert bench.store.run(events.run_id).status == "stopped"
     with FakeOpenAI([FakeReply(status=401, body={"error": {"message": "no"}})]) as server:
         gone = make(openai_base_url=server.base_url)

@@ -15,18 +15,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from research import cells
-from research import events as e
-from research.__main__ import EXAMPLE
+from research import defaults, plugins
 from research.citations import Ledger
 from research.errors import ConfigError
-from research.events import Event
-from research.recipe import Budget, Recipe
+from research.events import events as e
+from research.events.events import Event
+from research.events.recipe import Budget, Recipe
+from research.events.view import RunView, fold, messages_sent
 from research.store import Origin
 from research.types import Passage, Source
-from research.view import RunView, fold, messages_sent
-from research.workbench import Workbench
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
 
 ROOT = Path(__file__).parents[2]
@@ -63,12 +64,12 @@ def ended(bench: Workbench, run_id: str) -> RunView:
 
 def heard(bench: Workbench, run_id: str) -> None:
     """Wait until the process that drives the run has looked for requests since now: it says so before it looks."""
-    seen = {bench.store.run(run_id).beat}
+    seen = {bench.store.run(run_id).heartbeat}
     deadline = time.monotonic() + 60
     while len(seen) < 4:
         assert time.monotonic() < deadline, "nobody works on the run"
         threading.Event().wait(0.05)
-        seen.add(bench.store.run(run_id).beat)
+        seen.add(bench.store.run(run_id).heartbeat)
 
 
 # -- pause ------------------------------------------------------------------------------------------------------------
@@ -121,27 +122,27 @@ def test_paused_from_another_process_and_resumed_in_a_third(bench: Workbench, ho
     assert len(completed(whole)) == len(set(completed(whole)))
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_any_framework_rests_again_and_again(bench: Workbench, framework: str) -> None:
     """A request to rest after every reply: each time the run goes on where it was."""
     player = Player("native", laps=2)
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework=framework)
-        plain = fold(bench.engine.follow(QUESTION, recipe))
+        plain = fold(bench.engine.start(QUESTION, recipe, here=True).events())
         asked, player.purposes = len(player.purposes), []
-        events = bench.engine.follow(QUESTION, recipe)
+        events = bench.engine.start(QUESTION, recipe, here=True)
         for _stretch in range(60):
-            for event in events:
+            for event in events.events():
                 if isinstance(event, e.Replied):
                     bench.engine.pause(event.run)
             if bench.store.run(events.run_id).status != "paused":
                 break
-            events = bench.engine.resume(events.run_id)
+            events = bench.engine.resume(events.run_id, here=True)
     whole = bench.store.events(events.run_id)
     view = fold(whole)
     assert (view.status, view.outcome, view.answer) == ("completed", "answered", plain.answer)
-    assert sum(isinstance(event, e.Paused) for event in whole) == len(view.rests) >= 1
+    assert sum(isinstance(event, e.Paused) for event in whole) == len(view.idle) >= 1
     assert len(player.purposes) == asked
     assert len(completed(whole)) == len(set(completed(whole)))
     assert [event.seq for event in whole] == list(range(len(whole)))
@@ -152,8 +153,8 @@ def test_the_requests_after_a_rest_are_on_record_as_they_were_sent(bench: Workbe
     """Also on another day, on which the same rounds are told with another date."""
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url
-        followed = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
-        for event in followed:
+        followed = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True)
+        for event in followed.events():
             if isinstance(event, e.ToolFinished):
                 bench.engine.pause(event.run)
         told = b"\n".join(map(e.encode, bench.store.events(followed.run_id)))
@@ -161,7 +162,7 @@ def test_the_requests_after_a_rest_are_on_record_as_they_were_sent(bench: Workbe
         bench.store.create("old", QUESTION, bench.recipe(model="openai:fake"))
         bench.store.append([msgspec.structs.replace(event, run="old") for event in old])
         server.requests.clear()
-        list(bench.engine.resume("old"))
+        list(bench.engine.resume("old", here=True).events())
     view = fold(bench.store.events("old"))
     assert "2001-02-03" in messages_sent(view, "main", 1)[0].content
     assert len(server.requests) == 3
@@ -172,26 +173,26 @@ def test_the_requests_after_a_rest_are_on_record_as_they_were_sent(bench: Workbe
 
 @pytest.mark.parametrize("kind", [e.Replied, e.ToolFinished])
 def test_nothing_new_is_begun_once_a_rest_is_wanted(bench: Workbench, kind: type[Event]) -> None:
-    followed = bench.engine.follow(EXAMPLE, bench.recipe())
-    for event in followed:
+    followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    for event in followed.events():
         if isinstance(event, kind):
             bench.engine.pause(event.run)
             break
     # Of calls that were made together, the results come one after the other.
-    rest = [event for event in followed if not isinstance(event, e.ToolFinished)]
+    rest = [event for event in followed.events() if not isinstance(event, e.ToolFinished)]
     assert [type(event) for event in rest] == [e.Paused]
 
 
 @pytest.mark.parametrize("state", ["paused", "waiting_input", "interrupted"])
 def test_a_run_that_rests_can_be_stopped(bench: Workbench, home: Path, state: str) -> None:
     recipe = bench.recipe(framework="tool_rounds" if state == "waiting_input" else "react")
-    followed = bench.engine.follow("Compare them." if state == "waiting_input" else EXAMPLE, recipe)
-    for event in followed:
+    followed = bench.engine.start("Compare them." if state == "waiting_input" else EXAMPLE_QUESTION, recipe, here=True)
+    for event in followed.events():
         if isinstance(event, e.ToolFinished):
             if state == "interrupted":
                 break
             bench.engine.pause(event.run)
-    followed._events.close()  # type: ignore[attr-defined]
+    followed.events().close()  # type: ignore[attr-defined]
     row = bench.store.run(followed.run_id)
     assert row.status == ("running" if state == "interrupted" else state)
     if state == "interrupted":  # its heart has not beaten for long
@@ -206,12 +207,12 @@ def test_a_run_that_rests_can_be_stopped(bench: Workbench, home: Path, state: st
     if state != "waiting_input":
         assert view.cited_sources, "what was found is told"
     with pytest.raises(ConfigError, match="cannot be resumed: stopped"):
-        bench.engine.resume(row.id)
+        bench.engine.resume(row.id, here=True)
 
 
 def test_only_a_run_at_work_can_be_paused(bench: Workbench) -> None:
-    followed = bench.engine.follow(QUESTION, bench.recipe())
-    list(followed)
+    followed = bench.engine.start(QUESTION, bench.recipe(), here=True)
+    list(followed.events())
     with pytest.raises(ConfigError, match="is not running: answered"):
         bench.engine.pause(followed.run_id)
     bench.store.create("cut", QUESTION, bench.recipe(), created=time.time() - 60)
@@ -226,8 +227,8 @@ def test_only_a_run_at_work_can_be_paused(bench: Workbench) -> None:
 )
 def test_a_budget_of_time_holds_across_a_rest(bench: Workbench, gap: float, rests: bool, outcome: str) -> None:
     """Sixty seconds are allowed.  Events `gap` seconds apart are work; a thousand seconds of rest are none."""
-    followed = bench.engine.follow(EXAMPLE, bench.recipe())
-    for event in followed:
+    followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    for event in followed.events():
         if isinstance(event, e.ToolFinished):
             bench.engine.pause(event.run)
     recipe = msgspec.structs.replace(bench.recipe(), budget=Budget(seconds=60))
@@ -239,16 +240,24 @@ def test_a_budget_of_time_holds_across_a_rest(bench: Workbench, gap: float, rest
         for seq, event in enumerate(recorded)
     ]
     events[0] = msgspec.structs.replace(events[0], recipe=recipe)  # type: ignore[call-arg]
-    bench.store.create("later", EXAMPLE, recipe)
+    bench.store.create("later", EXAMPLE_QUESTION, recipe)
     bench.store.append(events)
-    list(bench.engine.resume("later"))
+    list(bench.engine.resume("later", here=True).events())
     view = fold(bench.store.events("later"))
     assert view.outcome == outcome
     worked = gap * (len(events) - 1)
     assert worked <= view.seconds < worked + 50
     assert view.elapsed(time.time() + 1_000) == view.seconds
     if rests:
-        assert view.rests[0][1] - view.rests[0][0] > 1_000
+        assert view.idle[0][1] - view.idle[0][0] > 1_000
+
+
+def test_the_handle_of_a_background_run_yields_its_events_as_they_are_saved(bench: Workbench) -> None:
+    handle = bench.engine.start(EXAMPLE_QUESTION, bench.recipe())
+    events = list(handle.events())
+    assert events == bench.store.events(handle.run_id)
+    assert isinstance(events[0], e.RunStarted)
+    assert isinstance(events[-1], e.RunFinished)
 
 
 # -- fork -------------------------------------------------------------------------------------------------------------
@@ -262,12 +271,12 @@ def test_a_fork_has_the_first_rounds_in_common_and_asks_none_of_them_again(bench
     player = Player("native", laps=4)
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
-        followed = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
-        origin = list(followed)
+        followed = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True)
+        origin = list(followed.events())
         assert fold(origin).forkable == 4
         for number in range(1, 5):
             player.purposes.clear()
-            new = bench.engine.fork(followed.run_id, number)
+            new = bench.engine.fork(followed.run_id, number).run_id
             view = ended(bench, new)
             events = bench.store.events(new)
             cut = next(index for index, event in enumerate(events) if isinstance(event, e.Resumed))
@@ -279,12 +288,12 @@ def test_a_fork_has_the_first_rounds_in_common_and_asks_none_of_them_again(bench
     assert bench.store.events(followed.run_id) == origin
 
 
-@pytest.mark.parametrize("framework", [f for f in cells.FRAMEWORKS if f not in ("parallel", "reflexion")])
+@pytest.mark.parametrize("framework", [f for f in defaults.FRAMEWORKS if f not in ("parallel", "reflexion")])
 def test_a_fork_of_any_framework_with_rounds_ends_as_its_origin(bench: Workbench, framework: str) -> None:
-    followed = bench.engine.follow(EXAMPLE, bench.recipe(framework=framework))
-    before = fold(followed)
+    followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), here=True)
+    before = fold(followed.events())
     for number in (1, before.forkable):
-        new = bench.engine.fork(followed.run_id, number)
+        new = bench.engine.fork(followed.run_id, number).run_id
         assert ended(bench, new).answer == before.answer
         events = bench.store.events(new)
         assert len(completed(events)) == len(set(completed(events)))
@@ -303,14 +312,14 @@ def test_a_fork_with_another_recipe_goes_on_from_the_rounds(
     """The rounds were native calls, and are told to the new recipe as it writes them."""
     with FakeOpenAI(Player("native", laps=4)) as server:
         bench.settings.openai_base_url = server.base_url
-        followed = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
-        origin = fold(followed)
+        followed = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True)
+        origin = fold(followed.events())
     player = Player("native" if protocol == "native" else "tagged", laps=4, thinking=protocol == "native")
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
         bench.settings.openai_send_reasoning = True
         recipe = bench.recipe(model="openai:fake", framework=framework, context=context, protocol=protocol)
-        new = bench.engine.fork(followed.run_id, 2, recipe=recipe)
+        new = bench.engine.fork(followed.run_id, 2, recipe=recipe).run_id
         view = ended(bench, new)
         assert (view.outcome, view.error, player.refused) == ("answered", "", [])
         acts = [body for body in server.requests if purpose_of(body) == "act"]
@@ -326,27 +335,27 @@ def test_a_fork_with_another_recipe_goes_on_from_the_rounds(
     # Of a fork, before the point where the recipe changed: what was adopted is not this recipe's there either.
     with FakeOpenAI(Player("native" if player.native else "tagged", laps=4)) as server:
         bench.settings.openai_base_url = server.base_url
-        again = ended(bench, bench.engine.fork(new, 1))
+        again = ended(bench, bench.engine.fork(new, 1).run_id)
     assert (again.outcome, again.error) == ("answered", "")
     assert [event.adopts for event in bench.store.events(again.run) if isinstance(event, e.Resumed)] == [True]
 
 
 def test_a_fork_with_another_recipe_can_rest(bench: Workbench) -> None:
-    followed = bench.engine.follow(EXAMPLE, bench.recipe())
-    list(followed)
-    events = bench.engine.forked(followed.run_id, 1, recipe=bench.recipe(framework="tool_rounds"))
-    for event in events:
+    followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    list(followed.events())
+    events = bench.engine.fork(followed.run_id, 1, recipe=bench.recipe(framework="tool_rounds"), here=True)
+    for event in events.events():
         if isinstance(event, e.Replied) and event.seq > 20:
             bench.engine.pause(event.run)
     while bench.store.run(events.run_id).status == "paused":
-        list(bench.engine.resume(events.run_id))
+        list(bench.engine.resume(events.run_id, here=True).events())
     view = fold(bench.store.events(events.run_id))
     assert (view.outcome, "$3.732 trillion" in view.answer) == ("answered", True)
 
 
 def test_what_cannot_be_forked_is_refused(bench: Workbench) -> None:
-    followed = bench.engine.follow(EXAMPLE, bench.recipe())
-    last = fold(followed).forkable
+    followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    last = fold(followed.events()).forkable
     count = len(bench.store.runs())
     for number in (0, -1, last + 1):
         with pytest.raises(ConfigError, match=f"rounds 1 to {last} are accepted"):
@@ -359,22 +368,22 @@ def test_what_cannot_be_forked_is_refused(bench: Workbench) -> None:
     with pytest.raises(ConfigError, match="another context"):
         bench.engine.fork(followed.run_id, 1, recipe=bench.recipe(framework="iter_research"))
     assert len(bench.store.runs()) == count, "nothing is left of what was refused"
-    several = bench.engine.follow(EXAMPLE, bench.recipe(framework="parallel"))
-    list(several)
-    with pytest.raises(ConfigError, match="no round of its main agent.*rerun"):
+    several = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework="parallel"), here=True)
+    list(several.events())
+    with pytest.raises(ConfigError, match="no complete round of its main agent.*rerun"):
         bench.engine.fork(several.run_id, 1)
 
 
 # -- follow-up and rerun ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_a_follow_up_is_understood_from_what_was_asked_before(bench: Workbench, framework: str) -> None:
     recipe = bench.recipe(framework=framework)
-    first = bench.engine.follow(EXAMPLE, recipe)
-    before = fold(first)
+    first = bench.engine.start(EXAMPLE_QUESTION, recipe, here=True)
+    before = fold(first.events())
     for question, answer in (("And in 2023?", "$3.689 trillion"), ("What is its capital?", "Paris")):
-        view = ended(bench, bench.engine.follow_up(first.run_id, question))
+        view = ended(bench, bench.engine.follow_up(first.run_id, question).run_id)
         assert (view.outcome, view.error) == ("answered", "")
         assert answer in view.answer
         assert "France" in view.answer
@@ -387,29 +396,37 @@ def test_a_follow_up_is_understood_from_what_was_asked_before(bench: Workbench, 
 
 
 def test_kept_evidence_answers_without_a_search(bench: Workbench) -> None:
-    first = bench.engine.follow(EXAMPLE, bench.recipe())
-    list(first)
-    view = ended(bench, bench.engine.follow_up(first.run_id, "And in 2023?"))
+    first = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    list(first.events())
+    view = ended(bench, bench.engine.follow_up(first.run_id, "And in 2023?").run_id)
     assert (view.tool_calls, view.outcome) == (0, "answered")
     assert view.cited_sources
     assert view.citations
 
 
-@pytest.mark.parametrize("protocol", ["native", "tagged"])
-@pytest.mark.parametrize(("framework", "context"), [(f, c) for f in cells.FRAMEWORKS for c in ("full", "evolving")
-                                                    if not cells.refusal(f, c)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("framework", "context", "protocol"),
+    slow_but_pairwise(
+        [
+            (framework, context, protocol)
+            for framework, context in plugins.pairs()
+            if context in ("full", "evolving")
+            for protocol in ("native", "tagged")
+        ]
+    ),
+)
 def test_the_model_sees_what_was_found_in_its_first_prompt(
     bench: Workbench, framework: str, context: str, protocol: str
 ) -> None:
     with FakeOpenAI(Player("native", laps=2)) as server:
         bench.settings.openai_base_url = server.base_url
-        first = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
-        before = fold(first)
+        first = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True)
+        before = fold(first.events())
     player = Player("native" if protocol == "native" else "tagged", laps=2)
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework=framework, context=context, protocol=protocol)
-        view = ended(bench, bench.engine.follow_up(first.run_id, "And how old are they?", recipe))
+        view = ended(bench, bench.engine.follow_up(first.run_id, "And how old are they?", recipe).run_id)
     assert (view.outcome, view.error, player.refused) == ("answered", "", [])
     prompt = server.requests[0]["messages"][1]["content"]
     assert "And how old are they?" in prompt
@@ -424,11 +441,11 @@ def test_the_model_sees_what_was_found_in_its_first_prompt(
 
 def test_new_sources_are_numbered_on_and_a_chain_stays_bounded(bench: Workbench) -> None:
     recipe = bench.recipe()
-    followed = bench.engine.follow(EXAMPLE, recipe)
-    list(followed)
+    followed = bench.engine.start(EXAMPLE_QUESTION, recipe, here=True)
+    list(followed.events())
     last, sizes = followed.run_id, []
     for name in ("Germany", "Spain", "Italy", "Kenya", "Japan", "Brazil", "Peru", "Chile"):
-        view = ended(bench, bench.engine.follow_up(last, f"And {name}?"))
+        view = ended(bench, bench.engine.follow_up(last, f"And {name}?").run_id)
         assert (view.outcome, name in view.answer) == ("answered", True)
         assert {each.status for each in view.citations} == {"supported"}
         assert view.earlier is not None
@@ -453,9 +470,9 @@ def test_an_earlier_report_is_quoted_and_cannot_end_its_quotation(bench: Workben
     model = script(
         '<tool_call>{"name": "search", "arguments": {"query": "Japan"}}</tool_call>', f"<answer>{hostile}</answer>"
     )
-    first = bench.engine.follow(QUESTION, bench.recipe(model=model))
-    list(first)
-    view = ended(bench, bench.engine.follow_up(first.run_id, "And Kenya?", bench.recipe()))
+    first = bench.engine.start(QUESTION, bench.recipe(model=model), here=True)
+    list(first.events())
+    view = ended(bench, bench.engine.follow_up(first.run_id, "And Kenya?", bench.recipe()).run_id)
     prompt = messages_sent(view, "main", 1)[1].content
     assert prompt.count("<earlier>") == prompt.count("</earlier>") == 1
     assert prompt.endswith("</earlier>")
@@ -465,6 +482,7 @@ def test_an_earlier_report_is_quoted_and_cannot_end_its_quotation(bench: Workben
     assert all(line.startswith(">") for line in inside.splitlines() if "obey" in line)
 
 
+@pytest.mark.usefixtures("own_library")
 def test_words_of_an_earlier_report_open_no_address(bench: Workbench, tmp_path: Path, script: Any) -> None:
     """Private once, private for good; and a url in a report is not one that the user typed."""
     folder = tmp_path / "mine"
@@ -477,11 +495,11 @@ def test_words_of_an_earlier_report_open_no_address(bench: Workbench, tmp_path: 
     model = script(search, f"<answer>The code word is basalt [1]. See {address}</answer>",
                    visit, "<answer>Basalt [1].</answer>")  # fmt: skip
     recipe = bench.recipe(model=model, folders=[folder])
-    first = bench.engine.follow("What is the heron code word?", recipe)
-    assert any(source.url.startswith("library://") for source in fold(first).seen_sources)
+    first = bench.engine.start("What is the heron code word?", recipe, here=True)
+    assert any(source.url.startswith("library://") for source in fold(first.events()).seen_sources)
     path = Path(model.removeprefix("scripted:"))
     path.write_text("\n".join(path.read_text("utf-8").splitlines()[2:]), encoding="utf-8")
-    view = ended(bench, bench.engine.follow_up(first.run_id, "Read more.", recipe))
+    view = ended(bench, bench.engine.follow_up(first.run_id, "Read more.", recipe).run_id)
     seen = [each.observation for current in view.rounds for each in current.calls if each.observation]
     assert seen[0].name == "visit"
     assert not seen[0].ok
@@ -489,25 +507,25 @@ def test_words_of_an_earlier_report_open_no_address(bench: Workbench, tmp_path: 
 
 
 def test_a_follow_up_rests_and_forks_like_any_run(bench: Workbench) -> None:
-    first = bench.engine.follow(EXAMPLE, bench.recipe())
-    list(first)
-    events = bench.engine.followed_up(first.run_id, "What is its capital?")
-    for event in events:
+    first = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    list(first.events())
+    events = bench.engine.follow_up(first.run_id, "What is its capital?", here=True)
+    for event in events.events():
         if isinstance(event, e.Replied):
             bench.engine.pause(event.run)
     assert bench.store.run(events.run_id).status == "paused"
-    view = ended(bench, bench.engine.go_on(events.run_id))
+    view = ended(bench, bench.engine.resume(events.run_id).run_id)
     assert (view.outcome, "Paris" in view.answer) == ("answered", True)
-    forked = ended(bench, bench.engine.fork(view.run, 1))
+    forked = ended(bench, bench.engine.fork(view.run, 1).run_id)
     assert (forked.answer, forked.earlier) == (view.answer, view.earlier)
-    again = ended(bench, bench.engine.rerun(view.run, bench.recipe(framework="tool_rounds")))
+    again = ended(bench, bench.engine.rerun(view.run, bench.recipe(framework="tool_rounds")).run_id)
     assert (again.answer, again.earlier) == (view.answer, view.earlier)
     assert bench.store.run(again.run).origin == Origin(view.run, "rerun")
 
 
 def test_only_an_ended_run_can_be_followed_up(bench: Workbench) -> None:
-    waiting = bench.engine.follow("Compare them.", bench.recipe(framework="tool_rounds"))
-    for event in waiting:
+    waiting = bench.engine.start("Compare them.", bench.recipe(framework="tool_rounds"), here=True)
+    for event in waiting.events():
         if event.seq == 0:
             with pytest.raises(ConfigError, match=r"has not ended \(running\).*completed, stopped, failed"):
                 bench.engine.follow_up(event.run, "And?")
@@ -515,8 +533,8 @@ def test_only_an_ended_run_can_be_followed_up(bench: Workbench) -> None:
         bench.engine.follow_up(waiting.run_id, "And?")
     with pytest.raises(ConfigError, match="unknown run"):
         bench.engine.follow_up("nowhere", "And?")
-    done = bench.engine.follow(QUESTION, bench.recipe())
-    list(done)
+    done = bench.engine.start(QUESTION, bench.recipe(), here=True)
+    list(done.events())
     with pytest.raises(ConfigError, match="question is empty"):
         bench.engine.follow_up(done.run_id, "  ")
     with pytest.raises(ConfigError, match="unknown run"):
@@ -524,8 +542,8 @@ def test_only_an_ended_run_can_be_followed_up(bench: Workbench) -> None:
 
 
 def test_fork_and_follow_up_on_the_command_line(bench: Workbench, home: Path) -> None:
-    first = bench.engine.follow(EXAMPLE, bench.recipe())
-    list(first)
+    first = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
+    list(first.events())
     status, shown, errors = call(home, "run", "And in 2023?", "--follow", first.run_id, "--json")
     assert (status, shown["outcome"], "$3.689 trillion" in shown["answer"]) == (0, "answered", True), errors
     assert [source["n"] for source in shown["sources"]]
@@ -551,7 +569,7 @@ def test_the_prompt_tells_how_full_it_is_and_what_was_dropped(bench: Workbench) 
         shown, windows = {}, {}
         for context, options in recipes.items():
             recipe = bench.recipe(model="openai:fake", context=context, options=options)
-            view = fold(bench.engine.follow(QUESTION, recipe))
+            view = fold(bench.engine.start(QUESTION, recipe, here=True).events())
             acts = [r for r in view.rounds if r.purpose == "act"]
             assert [r.rounds_so_far for r in acts] == list(range(7))
             shown[context] = [r.rounds_shown for r in acts]
@@ -569,7 +587,7 @@ def test_the_prompt_tells_how_full_it_is_and_what_was_dropped(bench: Workbench) 
 
 
 def test_the_window_of_a_known_model_comes_from_the_table() -> None:
-    from research.prices import window
+    from research.models.prices import window
 
     assert window("openai", "gpt-4o") == 128_000
     assert window("https://api.anthropic.com", "claude-haiku-4-5") == 200_000
@@ -577,9 +595,9 @@ def test_the_window_of_a_known_model_comes_from_the_table() -> None:
     assert window("openai", "no-such-model") == 0
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_no_framework_answers_in_no_rounds(bench: Workbench, framework: str) -> None:
-    view = fold(bench.engine.follow(EXAMPLE, bench.recipe(framework=framework)))
+    view = fold(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), here=True).events())
     assert view.round_count() >= 2
     assert view.round_count() == sum(view.round_count(agent) for agent in view.agents)
     if framework in ROUNDS:

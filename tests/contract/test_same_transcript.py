@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,12 @@ import msgspec
 import pytest
 
 import research
-from research import cells
-from research import events as e
-from research.settings import load
-from research.view import fold
-from research.workbench import Workbench
+from research import defaults, plugins
+from research.config.settings import load
+from research.events import events as e
+from research.events.view import fold
+from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player, lap_of, query
@@ -24,7 +24,7 @@ from tests.player import QUESTION, Player, lap_of, query
 
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("same") / "home"))
+    return linked_home(prepared_home, tmp_path_factory.mktemp("same") / "home")
 
 
 @pytest.fixture(autouse=True)
@@ -95,13 +95,13 @@ def test_two_services_give_one_transcript(place: Path, framework: str, context: 
     assert [event.reply.blocks for event in other if isinstance(event, e.Replied)] != [()] * len(view.rounds)
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_strict_service_never_refuses_a_history_for_good(place: Path, framework: str, bound: bool) -> None:
     """Under every framework and its usual context; `bound` as the service binds thinking to what stood before it."""
     player = Player("native", laps=6, misbehave=eventful if framework in ("react", "tool_rounds") else None)
     with FakeAnthropic(player, bound=bound) as server:
-        view = fold(events(server, place, "anthropic", framework, cells.default_context(framework)))
+        view = fold(events(server, place, "anthropic", framework, plugins.framework.get(framework).default_context))
     assert player.refused == []
     assert (view.error, view.outcome) == ("", "answered")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from research import registry
+from research import plugins
+from research.config.settings import load
 from research.errors import ToolError
 from research.search import csl, web
 from research.search.merge import same_paper
-from research.search.pace import Pace
+from research.search.rate_limit import RateLimit
 from research.search.services.openalex import abstract
 from research.search.web import Service
-from research.settings import load
 from research.tools.scholar import ScholarTool
 from research.types import Passage
 from tests import fake_search as fake
@@ -35,8 +35,8 @@ ATTENTION = Paper(
 def open_service(tmp_path: Path) -> Callable[..., Service]:
     def make(name: str, url: str, clock: FakeClock | None = None, *, keep: float = 0, **keys: str) -> Service:
         settings = load(home=tmp_path, search_cache_s=keep, **{f"{name}_url": url}, **keys)
-        service: Service = registry.searcher.get(name).function(settings)
-        service.remote.pace = Pace(name, 1.0, clock or FakeClock())
+        service: Service = plugins.searcher.get(name).function(settings)
+        service.remote.rate_limit = RateLimit(name, 1.0, clock or FakeClock())
         return service
 
     return make
@@ -136,7 +136,7 @@ def test_years_may_be_open_at_either_end(
 
 def test_years_that_cannot_be_are_said(open_service: Open) -> None:
     tool = ScholarTool([_Has()])
-    with pytest.raises(ToolError, match="no year is from 2020 and up to 2010; swap them"):
+    with pytest.raises(ToolError, match="the first year 2020 is after the last year 2010; swap them"):
         tool("tigers", 2020, 2010)
     with pytest.raises(ToolError, match="99999 is not a year"):
         tool("tigers", year_to=99_999)
@@ -164,7 +164,7 @@ def test_the_shared_pool_is_empty(open_service: Open) -> None:
     with FakeSearch([Reply(body, 429)]) as server:
         said = failure(open_service("semantic_scholar", server.url, clock))
         assert len(server.asked) == 3
-    assert "a key of your own in SEMANTIC_SCHOLAR_API_KEY helps" in said and "left alone for 15 s" in said
+    assert "set SEMANTIC_SCHOLAR_API_KEY for a limit of your own" in said and "retry in 15 s" in said
     with FakeSearch([Reply(body, 429), fake.semantic_scholar([ATTENTION])]) as server:
         assert len(open_service("semantic_scholar", server.url).search("attention")) == 1
 
@@ -174,12 +174,12 @@ def test_openalex_without_a_key_runs_dry(open_service: Open) -> None:
     with FakeSearch([Reply(body, 429, headers={"Retry-After": "40000"})]) as server:
         said = failure(open_service("openalex", server.url))
         assert len(server.asked) == 1
-    assert "a free key in OPENALEX_API_KEY gives far more" in said and "left alone for 600 s" in said
+    assert "a free key in OPENALEX_API_KEY allows far more" in said and "retry in 600 s" in said
 
 
 def test_arxiv_says_in_a_feed_what_is_wrong(open_service: Open) -> None:
     with FakeSearch([fake.arxiv_error("incorrect id format for 1234")]) as server:
-        assert "arxiv does not accept the query" in failure(open_service("arxiv", server.url))
+        assert "arxiv rejected the query" in failure(open_service("arxiv", server.url))
 
 
 BOMB = (
@@ -202,7 +202,7 @@ BOMB = (
 def test_a_feed_that_is_none_or_a_bomb_is_said(feed: str, open_service: Open) -> None:
     with FakeSearch([Reply(feed, kind="application/atom+xml")]) as server:
         said = failure(open_service("arxiv", server.url))
-    assert "arxiv sent an answer that cannot be read" in said and "root:" not in said and len(said) < 600
+    assert "arxiv sent an unreadable response" in said and "root:" not in said and len(said) < 600
 
 
 # Several at once, through the tool
@@ -254,8 +254,8 @@ def test_one_that_fails_is_named_and_the_others_answer(open_service: Open) -> No
         servers = {"semantic_scholar": s2, "openalex": oa, "arxiv": ax}
         output = ScholarTool([open_service(name, server.url) for name, server in servers.items()])("attention")
     assert len(output.passages) == 1
-    assert "semantic_scholar failed: semantic_scholar gets too many requests (429)" in output.text
-    assert "arxiv failed: arxiv is out of order (503)" in output.text
+    assert "semantic_scholar failed: semantic_scholar reports too many requests (429)" in output.text
+    assert "arxiv failed: arxiv failed with status 503" in output.text
 
 
 def test_the_model_sees_the_age_and_a_long_abstract_is_cut(open_service: Open) -> None:
@@ -342,5 +342,5 @@ def test_dates_as_services_write_them(text: str | None, parts: list[int] | None)
 
 def test_each_service_keeps_its_distance(tmp_path: Path) -> None:
     settings = load(home=tmp_path)
-    intervals = {s.name: s.remote.pace.interval_s for s in web.services(web.scholars(settings), settings)}  # type: ignore[attr-defined]
+    intervals = {s.name: s.remote.rate_limit.interval_s for s in web.services(web.scholars(settings), settings)}  # type: ignore[attr-defined]
     assert intervals["semantic_scholar"] >= 1 and intervals["arxiv"] >= 3

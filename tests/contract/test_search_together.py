@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from research import cancel
+from research._util import cancel
 from research.errors import Stopped, ToolError
-from research.search.kept import Kept
+from research.search.cache import ResultCache
 from research.search.merge import canonical
-from research.search.pace import Pace
+from research.search.rate_limit import RateLimit
 from research.search.web import Service
 from research.tools.search import SearchTool
 from research.types import Passage
@@ -90,7 +90,7 @@ def test_the_model_sees_how_old_kept_results_are(open_service: Open, tmp_path: P
         service = open_service("tavily", server.url, keep=86_400)
         tool = SearchTool([service])
         tool("cats")
-        service.kept = Kept(tmp_path / "search-cache.sqlite", 86_400, lambda: time.time() + 3 * 3_600)
+        service.cache = ResultCache(tmp_path / "search-cache.sqlite", 86_400, lambda: time.time() + 3 * 3_600)
         assert tool("cats").text == "tavily: from the cache, 3 h old."
 
 
@@ -198,8 +198,8 @@ def test_a_call_that_nobody_waits_for_leaves_its_turn(open_service: Open) -> Non
 
     with FakeSearch(reply) as server:
         service = open_service("tavily", server.url)
-        service.remote.pace = Pace("tavily", 0.0)  # with the real clock
-        with cancel.until(given_up), pytest.raises(Stopped):
+        service.remote.rate_limit = RateLimit("tavily", 0.0)  # with the real clock
+        with cancel.cancelled_by(given_up), pytest.raises(Stopped):
             SearchTool([service])("cats")
     assert len(asked) == 1
 
@@ -211,5 +211,5 @@ def test_a_call_that_nobody_waits_for_reads_no_further(open_service: Open) -> No
         given_up.set()
         yield next(iter(fake._pieces(fake.tavily(HITS).body)))
 
-    with FakeSearch([Reply(slowly())]) as server, cancel.until(given_up), pytest.raises(Stopped):
+    with FakeSearch([Reply(slowly())]) as server, cancel.cancelled_by(given_up), pytest.raises(Stopped):
         SearchTool([open_service("tavily", server.url)])("cats")

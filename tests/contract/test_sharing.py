@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from research import sharing, users
-from research.database import hang_up
+from research.config import users
+from research.config.settings import load
 from research.errors import ConfigError
-from research.events import Event, ReportUpdated
-from research.settings import load
-from research.store import Origin, Store
-from research.workbench import Workbench
+from research.events.events import Event, ReportUpdated
+from research.store import Origin, Store, shares
+from research.store.database import close_pool
+from research.workbench.workbench import Workbench
 
 ALICE, BOB = (users.key_of("https://login.example.org", name) for name in ("alice", "bob"))
 SHARED = "261121-120000-aaaa"
@@ -32,14 +32,14 @@ class House:
         return Workbench(users.settings_for(load(home=self._home), user)).store
 
     def share(self, run: str) -> str:
-        return sharing.share(self.store(""), self.store(ALICE), ALICE, run)
+        return shares.share(self.store(""), self.store(ALICE), ALICE, run)
 
     def stop(self, run: str) -> None:
-        sharing.stop(self.store(""), self.store(ALICE), run)
+        shares.stop(self.store(""), self.store(ALICE), run)
 
-    def opened(self, token: str) -> sharing.SharedRun | None:
+    def opened(self, token: str) -> shares.SharedRun | None:
         """What anybody who is logged in gets to see by that link."""
-        return sharing.opened(self.store(""), self.store, token)
+        return shares.open_share(self.store(""), self.store, token)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -57,7 +57,7 @@ def house(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     made.store(BOB).create(SHARED, "of Bob", recipe, events=[noted(SHARED, 0, "Bob's")])
     yield made
     if request.param == "postgres":
-        hang_up(request.getfixturevalue("database_url"))
+        close_pool(request.getfixturevalue("database_url"))
 
 
 def noted(run: str, seq: int, report: str = "Alice's") -> Event:
@@ -71,9 +71,9 @@ def test_a_link_opens_that_run_and_nothing_else(house: House) -> None:
     assert found.events() == [noted(SHARED, 0)]
     house.store(ALICE).append([noted(SHARED, 1)])
     assert found.events(after=0) == [noted(SHARED, 1)], "a run at work is followed"
-    assert sharing.shared(house.store(ALICE), OTHER) is None
+    assert shares.share_of(house.store(ALICE), OTHER) is None
     for user in ("", BOB):
-        assert sharing.shared(house.store(user), SHARED) is None, "nobody else shares it"
+        assert shares.share_of(house.store(user), SHARED) is None, "nobody else shares it"
         with pytest.raises(ConfigError):
             house.store(user).run(OTHER)
 
@@ -88,7 +88,7 @@ def test_taken_back_it_is_closed_for_everybody(house: House) -> None:
     token, other = house.share(SHARED), house.share(OTHER)
     house.stop(SHARED)
     assert house.opened(token) is None
-    assert sharing.shared(house.store(ALICE), SHARED) is None
+    assert shares.share_of(house.store(ALICE), SHARED) is None
     assert house.opened(other) is not None, "of two that begin alike"
     house.stop(SHARED)  # once more does no harm
     again = house.share(SHARED)
@@ -102,10 +102,10 @@ def test_a_new_link_ends_the_old_one(house: House) -> None:
 
 def test_what_is_guessed_opens_nothing(house: House) -> None:
     token = house.share(SHARED)
-    share = sharing.shared(house.store(ALICE), SHARED)
+    share = shares.share_of(house.store(ALICE), SHARED)
     assert share is not None
     guesses = ["", "%", "_" * len(token), "\0", "é", SHARED, ALICE, share.digest, share.digest[:10], token[:-1], f"{token}x",
-               token.swapcase(), f" {token}", "' OR '1'='1", "a" * 9_999, secrets.token_urlsafe(sharing.TOKEN_BYTES)]  # fmt: skip
+               token.swapcase(), f" {token}", "' OR '1'='1", "a" * 9_999, secrets.token_urlsafe(shares.TOKEN_BYTES)]  # fmt: skip
     for guess in guesses:
         assert house.opened(guess) is None, guess
 
@@ -115,14 +115,14 @@ def test_the_owner_alone_says_what_is_shared(house: House) -> None:
     import msgspec
 
     token = house.share(SHARED)
-    share = sharing.shared(house.store(ALICE), SHARED)
+    share = shares.share_of(house.store(ALICE), SHARED)
     assert share is not None
     of_bob = msgspec.structs.replace(share, owner=BOB)
-    house.store("").keep("share", share.digest, msgspec.json.encode(of_bob))
+    house.store("").put("share", share.digest, msgspec.json.encode(of_bob))
     assert house.opened(token) is None, "Bob shares nothing"
-    house.store("").keep("share", share.digest, msgspec.json.encode(share))
+    house.store("").put("share", share.digest, msgspec.json.encode(share))
     assert house.opened(token) is not None
-    house.store(ALICE).drop("share", SHARED)
+    house.store(ALICE).remove("share", SHARED)
     assert house.opened(token) is None
 
 

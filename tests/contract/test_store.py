@@ -16,10 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from research.database import hang_up
-from research.desk import Comparison, Desk, Opinion, Preset
 from research.errors import ConfigError, StoreUnavailable
-from research.events import (
+from research.events.events import (
     Event,
     Paused,
     ReportUpdated,
@@ -30,10 +28,12 @@ from research.events import (
     UserReplied,
     WaitingForUser,
 )
-from research.recipe import Recipe
+from research.events.recipe import Recipe
 from research.store import Filters, Origin, Store
 from research.store.commits import Batch, Commits
+from research.store.database import close_pool
 from research.store.postgres import PostgresStore
+from research.store.saved import Comparison, Opinion, Preset, SavedValues
 from research.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     else:
         url = request.getfixturevalue("database_url")
         yield url
-        hang_up(url)
+        close_pool(url)
 
 
 def at(place: str) -> Store:
@@ -58,7 +58,7 @@ def at(place: str) -> Store:
 AT = (
     "import sys; from pathlib import Path\n"
     "from research.store.postgres import PostgresStore; from research.store.sqlite import SqliteStore\n"
-    "from research.events import *; from research.recipe import Recipe; from research.errors import *\n"
+    "from research.events.events import *; from research.events.recipe import Recipe; from research.errors import *\n"
     "place = sys.argv[1]\n"
     "store = PostgresStore(place, 'workbench') if '://' in place else SqliteStore(Path(place))\n"
 )
@@ -114,7 +114,7 @@ def test_after_gives_only_what_is_new(store: Store) -> None:
 def test_the_same_place_is_never_written_twice(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.append([noted("a", 0)])
-    with pytest.raises(ConfigError, match="at work elsewhere"):
+    with pytest.raises(ConfigError, match="running elsewhere"):
         store.append([noted("a", 1), noted("a", 0)])
     assert [event.seq for event in store.events("a")] == [0], "all or nothing"
 
@@ -159,18 +159,18 @@ def test_runs_are_listed_newest_first_and_searched(store: Store) -> None:
 def test_a_request_to_stop_reaches_another_connection(open_store: Callable[[], Store]) -> None:
     asking, working = open_store(), open_store()
     working.create("a", "Why?", RECIPE)
-    assert working.controls(["a"]) == {}
-    asking.ask_for("a", "stop")
-    assert working.controls(["a", "b"]) == {"a": "stop"}
-    assert working.controls(["b"]) == {}
+    assert working.requests(["a"]) == {}
+    asking.request("a", "stop")
+    assert working.requests(["a", "b"]) == {"a": "stop"}
+    assert working.requests(["b"]) == {}
 
 
 def test_a_beat_is_seen_by_another_connection(open_store: Callable[[], Store]) -> None:
     working, watching = open_store(), open_store()
     working.create("a", "Why?", RECIPE)
-    before = watching.run("a").beat
-    working.beat(["a"])
-    assert watching.run("a").beat >= before
+    before = watching.run("a").heartbeat
+    working.heartbeat(["a"])
+    assert watching.run("a").heartbeat >= before
 
 
 def test_threads_with_stores_of_their_own_lose_nothing(open_store: Callable[[], Store]) -> None:
@@ -198,7 +198,7 @@ def test_characters_of_a_reply_are_seen_before_what_follows_them(open_store: Cal
     ours.append([streamed("a", 0)])
     assert ours.events("a") == [streamed("a", 0)], "by who asks here"
     ours.append([streamed("a", 1)])
-    ours.beat(["a"])
+    ours.heartbeat(["a"])
     assert theirs.events("a", after=0) == [streamed("a", 1)], "by others when its engine says that it works"
     ours.append([streamed("a", 2)])
     ours.append([noted("a", 3)])
@@ -214,8 +214,8 @@ def test_after_characters_that_could_not_be_kept_nothing_is_kept(open_store: Cal
         zombie.append([streamed("a", 0)])
         zombie.append([streamed("b", 0 + seen_between)])
         if seen_between:
-            zombie.beat(["a"])
-        with pytest.raises(ConfigError, match="run a is at work elsewhere"):
+            zombie.heartbeat(["a"])
+        with pytest.raises(ConfigError, match="run a is running elsewhere"):
             zombie.append([noted("a", 1)])
     assert ours.events("a") == [noted("a", 0)]
     assert [event.seq for event in ours.events("b")] == [0, 1], "another run is not to blame"
@@ -368,24 +368,24 @@ def test_a_run_knows_where_it_comes_from(store: Store) -> None:
 
 
 def test_the_desk_keeps_presets_comparisons_and_opinions(open_store: Callable[[], Store]) -> None:
-    desk = Desk(open_store())
-    desk.keep_preset(Preset(" My  way ", {"framework": "react", "tools": ["search"]}))
-    desk.keep_preset(Preset("A", {}))
-    desk.keep_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
-    desk.keep_opinion(Opinion("x", "a", 1, "better"))
-    desk.keep_opinion(Opinion("x", "a", -1, "worse 《》"))
-    desk.keep_opinion(Opinion("xy", "b"))
-    again = Desk(open_store())
+    saved = SavedValues(open_store())
+    saved.save_preset(Preset(" My  way ", {"framework": "react", "tools": ["search"]}))
+    saved.save_preset(Preset("A", {}))
+    saved.save_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
+    saved.save_opinion(Opinion("x", "a", 1, "better"))
+    saved.save_opinion(Opinion("x", "a", -1, "worse 《》"))
+    saved.save_opinion(Opinion("xy", "b"))
+    again = SavedValues(open_store())
     assert again.presets() == [Preset("A", {}), Preset("My way", {"framework": "react", "tools": ["search"]})]
     assert again.comparison("x").runs == ("a", "b")
     assert again.opinions("x") == {"a": Opinion("x", "a", -1, "worse 《》")}
-    again.forget_preset("A")
-    again.forget_comparison("x")
-    assert [preset.name for preset in desk.presets()] == ["My way"]
+    again.delete_preset("A")
+    again.delete_comparison("x")
+    assert [preset.name for preset in saved.presets()] == ["My way"]
     with pytest.raises(ConfigError, match="unknown comparison 'x'"):
-        desk.comparison("x")
+        saved.comparison("x")
     with pytest.raises(ConfigError, match="1 to 40 characters"):
-        desk.keep_preset(Preset("  ", {}))
+        saved.save_preset(Preset("  ", {}))
 
 
 def test_any_text_comes_back_as_it_was(open_store: Callable[[], Store]) -> None:
@@ -410,12 +410,12 @@ def test_any_text_comes_back_as_it_was(open_store: Callable[[], Store]) -> None:
         assert row.tags == (" ".join(tag.split()),)
         assert store.events(run) == [report, end]
         assert run in {each.id for each in store.runs(filters=Filters(tags=row.tags))}
-        store.ask_for(run + text, "stop")
-        assert store.controls([run + text]) == {run + text: "stop"}
-        store.keep("preset", text, b'"%s"' % run.encode())
-        assert b'"%s"' % run.encode() in store.kept("preset", text)
-        store.drop("preset", text)
-        store.pace(text, 60)
+        store.request(run + text, "stop")
+        assert store.requests([run + text]) == {run + text: "stop"}
+        store.put("preset", text, b'"%s"' % run.encode())
+        assert b'"%s"' % run.encode() in store.values("preset", text)
+        store.remove("preset", text)
+        store.take_turn(text, 60)
 
     kept()
 
@@ -423,10 +423,10 @@ def test_any_text_comes_back_as_it_was(open_store: Callable[[], Store]) -> None:
 def test_what_is_kept_is_found_by_how_its_key_begins(store: Store) -> None:
     keys = ["", "a", "a/", "a/1", "a/\0", "a/\U0010ffff", "a/\U0010ffff\U0010ffff1", "a0", "b", "A/1"]
     for key in keys:
-        store.keep("preset", key, json.dumps(key).encode())
-    store.keep("opinion", "a/1", b"{}")
+        store.put("preset", key, json.dumps(key).encode())
+    store.put("opinion", "a/1", b"{}")
     for prefix in ("", "a", "a/", "a/\0", "a/\U0010ffff", "c"):
-        found = [json.loads(body) for body in store.kept("preset", prefix)]
+        found = [json.loads(body) for body in store.values("preset", prefix)]
         assert sorted(found) == sorted(key for key in keys if key.startswith(prefix))
 
 
@@ -454,7 +454,7 @@ def test_a_run_is_made_with_its_first_events_or_not_at_all(store: Store) -> None
     store.create("a", "Why?", RECIPE, events=[started, end])
     assert store.events("a") == [started, end]
     assert (store.run("a").status, store.run("a").answer) == ("completed", "So.")
-    with pytest.raises(ConfigError, match="there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         store.create("a", "How?", RECIPE, events=[noted("a", 7)])
     assert store.events("a") == [started, end]
     assert store.run("a").question == "Why?"
@@ -465,13 +465,13 @@ def test_a_queued_run_runs_when_somebody_works_on_it(store: Store) -> None:
     store.create("a", "Why?", RECIPE, queued=True, events=[noted("a", 0), resumed])
     store.create("b", "How?", RECIPE)
     assert store.run("a").status == "queued", "whatever its first events say"
-    store.beat(["a", "b"])
+    store.heartbeat(["a", "b"])
     assert [store.run(run).status for run in "ab"] == ["running", "running"]
-    store.queue("a")
+    store.set_queued("a")
     assert store.run("a").status == "queued"
     store.append([RunFinished(run="b", seq=0, status="completed", outcome="answered", answer="So.", report="")])
-    store.queue("b")
-    store.beat(["b"])
+    store.set_queued("b")
+    store.heartbeat(["b"])
     assert store.run("b").status == "completed", "what has ended waits for nobody"
 
 
@@ -480,44 +480,44 @@ def test_waiting_is_what_nobody_works_on_and_somebody_should(store: Store) -> No
         store.create(run, "Why?", RECIPE, created=born, queued=run == "a")
     store.append([Paused(run="d", seq=0)])
     store.delete(["e"])
-    store.beat(["f"])
-    assert [row.id for row in store.waiting(100.0)] == ["a", "b", "c"]
-    assert [row.id for row in store.waiting(20.0)] == ["a"]
+    store.heartbeat(["f"])
+    assert [row.id for row in store.stale(100.0)] == ["a", "b", "c"]
+    assert [row.id for row in store.stale(20.0)] == ["a"]
 
 
 def test_taking_a_run_up_forgets_what_was_asked_of_it(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "Why?", RECIPE)
     for run in "ab":
-        store.ask_for(run, "stop")
-        store.ask_for(run, "pause")
-    assert store.controls(["a", "b"]) == {"a": "pause", "b": "pause"}, "the last request wins"
+        store.request(run, "stop")
+        store.request(run, "pause")
+    assert store.requests(["a", "b"]) == {"a": "pause", "b": "pause"}, "the last request wins"
     store.append([Resumed(run="a", seq=0), noted("a", 1)])
-    store.withdraw("b")
-    assert store.controls(["a", "b"]) == {}
+    store.clear_requests("b")
+    assert store.requests(["a", "b"]) == {}
 
 
 def test_turns_are_evenly_spaced_for_all_together(open_store: Callable[[], Store]) -> None:
     ours, theirs = open_store(), open_store()
     begun = time.time()
-    waits = [store.pace("openai", 6.0) for store in (ours, theirs, ours, theirs)]
+    waits = [store.take_turn("openai", 6.0) for store in (ours, theirs, ours, theirs)]
     took = time.time() - begun
     assert waits[0] == 0.0
     for number, wait in enumerate(waits):
         assert number * 10.0 - took <= wait <= number * 10.0 or number == 0
-    assert ours.pace("anthropic", 6.0) == 0.0, "each has its own"
+    assert ours.take_turn("anthropic", 6.0) == 0.0, "each has its own"
 
 
 def test_who_comes_late_does_not_wait(store: Store) -> None:
     # Turns a microsecond apart have passed before the next one is asked for.
-    assert [store.pace("openai", 60_000_000.0) for _ in range(20)] == [0.0] * 20
+    assert [store.take_turn("openai", 60_000_000.0) for _ in range(20)] == [0.0] * 20
 
 
 def test_threads_that_take_turns_get_one_each(store: Store) -> None:
     waits, begun = list[float](), time.time()
 
     def take() -> None:
-        waits.extend(store.pace("openai", 0.6) for _ in range(5))
+        waits.extend(store.take_turn("openai", 0.6) for _ in range(5))
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:

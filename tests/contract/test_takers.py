@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from research import events as e
-from research.ending import execute
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.run import Run, Steps
+from research.engine.engine import ThreadEngine
 from research.errors import ConfigError
-from research.events import Event
-from research.journal import Journal
-from research.run import Run, Steps
+from research.events import events as e
+from research.events.events import Event
 from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.types import Answer
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
 
@@ -58,19 +59,20 @@ def test_a_run_is_taken_up_by_one(bench: Workbench, turn: int, how: str) -> None
     gate.set()
     with FakeOpenAI(held) as server:
         bench.settings.openai_base_url = server.base_url
-        followed = bench.engine.follow(QUESTION, bench.recipe(model="openai:fake"))
-        for event in followed:
+        followed = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True)
+        for event in followed.events():
             if isinstance(event, e.ToolFinished):
                 bench.engine.pause(event.run)
         run_id = followed.run_id
         gate.clear()
         late = Workbench(bench.settings)
-        late.engine._store = Interrupted(bench.store.path, turn, lambda: bench.engine.go_on(run_id))
+        store = Interrupted(bench.store.path, turn, lambda: bench.engine.resume(run_id))
+        late.engine = ThreadEngine(store, late.context_for)
         try:
-            getattr(late.engine, how)(run_id)
+            late.engine.stop(run_id) if how == "stop" else late.engine.resume(run_id, here=True)
             assert how == "stop", "the run is at work"
         except ConfigError as error:
-            assert "at work" in str(error)
+            assert "running" in str(error)
         gate.set()
         assert bench.engine.wait(run_id, 60)
         assert late.engine.wait(run_id, 60)
@@ -85,12 +87,12 @@ class Branches(Run):
 
     def work(self) -> Steps[Answer]:
         def rests() -> Steps[None]:
-            self.check_rest()
+            self.context.check_pause()
             yield from ()
 
         def stops() -> Steps[None]:
-            self.shared.stop.set()
-            self.check_rest()
+            self.context.stop.set()
+            self.context.check_pause()
             yield from ()
 
         yield from self.together([rests(), stops()], limit=1)
@@ -99,8 +101,8 @@ class Branches(Run):
 
 def test_a_stop_counts_more_than_a_rest_that_began_before_it(bench: Workbench) -> None:
     recipe = bench.recipe()
-    run = Branches(QUESTION, recipe, bench.shared(recipe, Journal(), threading.Event()))
-    run.shared.rest.set()
+    run = Branches(QUESTION, recipe, bench.context_for(recipe, Journal(), threading.Event()))
+    run.context.pause.set()
     last: Any = list(execute(run, "one"))[-1]
     assert isinstance(last, e.RunFinished)
     assert last.status == "stopped"
@@ -108,9 +110,9 @@ def test_a_stop_counts_more_than_a_rest_that_began_before_it(bench: Workbench) -
 
 def test_what_was_asked_before_a_rest_is_done_with(bench: Workbench) -> None:
     bench.store.create("one", QUESTION, bench.recipe())
-    bench.store.ask_for("one", "pause")
+    bench.store.request("one", "pause")
     bench.store.append([e.Resumed(run="one", seq=0, time=1.0)])
-    assert bench.store.controls(["one"]) == {}
+    assert bench.store.requests(["one"]) == {}
 
 
 class Slow(SqliteStore):
@@ -120,21 +122,22 @@ class Slow(SqliteStore):
         super().__init__(path)
         self.begun, self.late = threading.Event(), list[str]()
 
-    def beat(self, run_ids: Sequence[str]) -> None:
+    def heartbeat(self, run_ids: Sequence[str]) -> None:
         self.begun.set()
         threading.Event().wait(0.05)
         self.late += [run_id for run_id in run_ids if self.run(run_id).outcome and run_id in self.over]
-        super().beat(run_ids)
+        super().heartbeat(run_ids)
 
     over: frozenset[str] = frozenset()
 
 
 def test_a_run_that_has_ended_is_not_said_to_be_at_work(bench: Workbench) -> None:
-    store = bench.engine._store = Slow(bench.store.path)
+    store = Slow(bench.store.path)
+    bench.engine = ThreadEngine(store, bench.context_for)
     for _ in range(3):
         store.begun.clear()
-        followed = bench.engine.follow(QUESTION, bench.recipe())
-        for event in followed:
+        followed = bench.engine.start(QUESTION, bench.recipe(), here=True)
+        for event in followed.events():
             assert isinstance(event, e.RunStarted) or store.begun.wait(30)
         store.over |= {followed.run_id}
     threading.Event().wait(0.1)

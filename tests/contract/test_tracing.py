@@ -13,12 +13,12 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import research
-from research import events as e
 from research.errors import ConfigError
-from research.recipe import Recipe
-from research.tracing import Span, Spans, Tracing, from_environment, spans
+from research.events import events as e
+from research.events.recipe import Recipe
+from research.ops.tracing import Span, Spans, Tracing, from_environment, spans
 from research.types import Message, Observation, Reply, ToolCall, Usage
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 LOOK = '<think>secretly</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
@@ -171,7 +171,7 @@ def ToolFinishedOf(call_id: str) -> e.ToolFinished:  # noqa: N802 - reads like t
 def test_the_exporter_gets_live_what_it_gets_of_the_saved_run(saved: list[e.Event]) -> None:
     live, later = InMemorySpanExporter(), InMemorySpanExporter()
     tracing = Tracing(live)
-    hear = tracing.follow(saved[:3])
+    hear = tracing.observe(saved[:3])
     for event in saved[3:]:
         hear(event)
     tracing.flush()
@@ -199,7 +199,7 @@ def test_the_exporter_gets_live_what_it_gets_of_the_saved_run(saved: list[e.Even
 
 def test_without_its_variable_nothing_of_opentelemetry_is_imported() -> None:
     code = (
-        "import sys, research.tracing as t\n"
+        "import sys, research.ops.tracing as t\n"
         "assert t.from_environment({}) is None\n"
         "assert t.from_environment({t.ENDPOINT: 'http://localhost:1', 'OTEL_SDK_DISABLED': 'true'}) is None\n"
         "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import research
+from research.events.view import RunView
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
-from research.view import RunView
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 Script = Callable[..., str]
 SEARCH = {"name": "search", "arguments": {"query": "France population total"}}

@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import pytest
 
-from research import registry
+from research import plugins
+from research.config.settings import load
 from research.errors import ToolError
 from research.search import web
-from research.search.kept import Kept
-from research.search.pace import Pace, Trouble
+from research.search.cache import ResultCache
+from research.search.rate_limit import AttemptError, RateLimit
 from research.search.web import Service
-from research.settings import load
 from research.types import Passage
 from tests import fake_search as fake
 from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeSearch, Reply, failure
@@ -59,10 +59,10 @@ def test_a_long_or_senseless_wait_is_not_waited_for(value: str, pause: float | N
         tries = len(server.asked)
     assert sum(clock.naps) <= 10
     if pause is None:  # as if it had said nothing
-        assert tries == 3 and "left alone for 15 s" in said
+        assert tries == 3 and "retry in 15 s" in said
     else:
-        assert tries == 1 and f"left alone for {pause} s" in said
-    assert "tavily is to be left alone for" in again and "use other sources" in again
+        assert tries == 1 and f"retry in {pause} s" in said
+    assert "tavily is rate limited; retry in" in again and "use other sources" in again
 
 
 def test_a_date_is_read_by_the_servers_own_clock(open_service: Open) -> None:
@@ -80,7 +80,7 @@ def test_a_service_that_keeps_failing_is_left_alone_longer_each_time(open_servic
         service = open_service("tavily", server.url, clock)
         pauses = []
         for _ in range(3):
-            pauses.append(failure(service).partition("left alone for ")[2].partition(" s;")[0])
+            pauses.append(failure(service).partition("retry in ")[2].partition(" s,")[0])
             clock.time += 1_000
         assert len(server.asked) == 9
     assert pauses == ["15", "30", "60"]
@@ -102,7 +102,7 @@ def test_duckduckgo_that_sees_a_robot_is_left_alone_at_once(reply: Reply, open_s
     with FakeSearch([reply, fake.duckduckgo(HITS)]) as server:
         service = open_service("duckduckgo", server.url, clock)
         assert "takes this machine for a robot" in failure(service)
-        assert "left alone for 60 s more" in failure(service)
+        assert "rate limited; retry in 60 s" in failure(service)
         assert len(server.asked) == 1
         clock.time += 61
         assert len(service.search("cats")) == 2
@@ -126,7 +126,7 @@ def test_threads_take_turns(open_service: Open) -> None:
 
     with FakeSearch(reply) as server:
         service = open_service("tavily", server.url, clock)
-        pace = service.remote.pace
+        limit = service.remote.rate_limit
         threads = [threading.Thread(target=service.search, args=(f"cats {n}",)) for n in range(4)]
         for thread in threads:
             thread.start()
@@ -135,7 +135,7 @@ def test_threads_take_turns(open_service: Open) -> None:
         assert len(server.asked) == 4
     # Whoever came second waited a second, and so on: together at least one interval for each but the first.
     assert sum(clock.naps) >= 3 * 1.0 - 0.001
-    assert pace.clock is clock
+    assert limit.clock is clock
 
 
 def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
@@ -147,12 +147,12 @@ def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
             wake.wait(60)
             super().sleep(seconds)
 
-    pace = Pace("tavily", 5.0, Bed())
+    limit = RateLimit("tavily", 5.0, Bed())
     heard: list[str] = []
 
     def second() -> None:
         try:
-            pace.run(lambda seconds: heard.append("asked all the same"))
+            limit.run(lambda seconds: heard.append("asked all the same"))
         except ToolError as error:
             heard.append(str(error))
 
@@ -161,13 +161,13 @@ def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
     def first(seconds: float) -> None:
         other.start()
         assert asleep.wait(60)
-        raise Trouble("tavily gets too many requests", retry=True, after_s=300)
+        raise AttemptError("tavily reports too many requests", retry=True, after_s=300)
 
-    with pytest.raises(ToolError, match="left alone for 300 s"):
-        pace.run(first)
+    with pytest.raises(ToolError, match="retry in 300 s"):
+        limit.run(first)
     wake.set()
     other.join()
-    assert heard == ["tavily is to be left alone for 295 s more; use other sources until then"]
+    assert heard == ["tavily is rate limited; retry in 295 s, or use other sources"]
 
 
 def test_the_log_of_requests_hides_a_key_in_a_url(open_service: Open, caplog: pytest.LogCaptureFixture) -> None:
@@ -181,21 +181,21 @@ def test_the_log_of_requests_hides_a_key_in_a_url(open_service: Open, caplog: py
 
 def test_services_at_one_address_share_their_pace_in_the_process(tmp_path: Path) -> None:
     settings = load(home=tmp_path, tavily_api_key=KEY)
-    make = registry.searcher.get("tavily").function
-    assert make(settings).remote.pace is make(settings).remote.pace
+    make = plugins.searcher.get("tavily").function
+    assert make(settings).remote.rate_limit is make(settings).remote.rate_limit
     other = load(home=tmp_path, tavily_api_key=KEY, tavily_url="http://127.0.0.1:1")
-    assert make(settings).remote.pace is not make(other).remote.pace
+    assert make(settings).remote.rate_limit is not make(other).remote.rate_limit
 
 
 def test_a_crowd_is_sent_elsewhere(open_service: Open) -> None:
     clock = FakeClock()
-    pace = Pace("slow", 60.0, clock)
-    assert pace.run(lambda seconds: 1) == 1
-    with pytest.raises(ToolError, match="slow is to be left alone for 60 s more"):
-        pace.run(lambda seconds: 2)
+    limit = RateLimit("slow", 60.0, clock)
+    assert limit.run(lambda seconds: 1) == 1
+    with pytest.raises(ToolError, match="slow is rate limited; retry in 60 s"):
+        limit.run(lambda seconds: 2)
 
 
-# Kept results
+# Cached results
 
 
 @pytest.mark.parametrize("name", WEB)
@@ -203,22 +203,22 @@ def test_results_are_kept_with_their_age(name: str, open_service: Open, tmp_path
     now = [1_700_000_000.0]
     with FakeSearch([SPEAK[name](HITS)]) as server:
         service = open_service(name, server.url, keep=86_400)
-        service.kept = Kept(tmp_path / "search-cache.sqlite", 86_400, lambda: now[0])
-        fresh = service.find(web.ask("large cats"))
+        service.cache = ResultCache(tmp_path / "search-cache.sqlite", 86_400, lambda: now[0])
+        fresh = service.find(web.search_request("large cats"))
         now[0] += 3 * 3_600
-        old = service.find(web.ask("large  cats"))
+        old = service.find(web.search_request("large  cats"))
         assert (fresh.age_s, old.age_s, old.passages) == (None, 10_800.0, fresh.passages)
         assert len(server.asked) == 1
         for other in (
-            web.ask("small cats"),
-            web.ask("large cats", year_to=2024),
-            web.ask("large cats", site="a.example"),
+            web.search_request("small cats"),
+            web.search_request("large cats", year_to=2024),
+            web.search_request("large cats", site="a.example"),
         ):
             assert service.find(other).age_s is None
         now[0] += 86_400
-        assert service.find(web.ask("large cats")).age_s is None
+        assert service.find(web.search_request("large cats")).age_s is None
         now[0] -= 10 * 86_400  # the clock was set back
-        assert service.find(web.ask("large cats")).age_s is None
+        assert service.find(web.search_request("large cats")).age_s is None
 
 
 def test_errors_are_not_kept(open_service: Open) -> None:
@@ -240,15 +240,15 @@ def test_a_damaged_file_of_kept_results_is_begun_anew(open_service: Open, tmp_pa
     (tmp_path / "search-cache.sqlite").write_bytes(b"no database " * 1_000)
     with FakeSearch([fake.tavily(HITS)]) as server:
         service = open_service("tavily", server.url, keep=60)
-        assert service.find(web.ask("cats")).age_s is None
-        assert service.find(web.ask("cats")).age_s is not None
+        assert service.find(web.search_request("cats")).age_s is None
+        assert service.find(web.search_request("cats")).age_s is not None
 
 
 def test_results_that_cannot_be_kept_are_still_results(open_service: Open, tmp_path: Path) -> None:
     (tmp_path / "search-cache.sqlite").mkdir()
     with FakeSearch([fake.tavily(HITS)]) as server:
-        found = open_service("tavily", server.url, keep=60).find(web.ask("cats"))
-    assert len(found.passages) == 2 and "cannot be kept" in found.note
+        found = open_service("tavily", server.url, keep=60).find(web.search_request("cats"))
+    assert len(found.passages) == 2 and "cannot be cached" in found.note
 
 
 def test_many_threads_and_files_share_the_kept_results(tmp_path: Path) -> None:
@@ -256,12 +256,12 @@ def test_many_threads_and_files_share_the_kept_results(tmp_path: Path) -> None:
 
     def work(n: int) -> None:
         for i in range(10):
-            Kept(tmp_path / "kept.sqlite", 60).put(f"{n}/{i}", passages)
+            ResultCache(tmp_path / "kept.sqlite", 60).put(f"{n}/{i}", passages)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    hits = [Kept(tmp_path / "kept.sqlite", 60).get(f"{n}/{i}") for n in range(4) for i in range(10)]
+    hits = [ResultCache(tmp_path / "kept.sqlite", 60).get(f"{n}/{i}") for n in range(4) for i in range(10)]
     assert all(hit and hit[0] == passages for hit in hits)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from research.config.settings import load
 from research.errors import ConfigError, ToolError
 from research.search import web
-from research.search.web import Ask, Service
-from research.settings import load
+from research.search.web import SearchRequest, Service
 from tests import fake_search as fake
 from tests.fake_search import ALL, HITS, KEY, SPEAK, WEB, FakeSearch, Hit
 
@@ -38,7 +38,7 @@ def test_nothing_found_is_no_error(name: str, open_service: Open) -> None:
 
 
 def test_each_service_gets_its_own_filters(open_service: Open) -> None:
-    ask = web.ask("large cats", year_from=2020, year_to=2021, site="https://www.Nature.com/")
+    ask = web.search_request("large cats", year_from=2020, year_to=2021, site="https://www.Nature.com/")
     asked = {}
     for name in WEB:
         with FakeSearch([SPEAK[name]([])]) as server:
@@ -68,7 +68,9 @@ def test_results_outside_the_filters_are_left_out(name: str, open_service: Open)
         Hit("https://other.example/?nature.com"),
     ]  # fmt: skip
     with FakeSearch([SPEAK[name](hits)]) as server:
-        found = open_service(name, server.url).find(web.ask("cats", year_from=2020, year_to=2020, site="nature.com"))
+        found = open_service(name, server.url).find(
+            web.search_request("cats", year_from=2020, year_to=2020, site="nature.com")
+        )
     assert [passage.url for passage in found.passages] == ["https://news.nature.com/a", "https://nature.com/undated"]
 
 
@@ -93,7 +95,9 @@ def test_duckduckgo_links_lead_behind_its_redirect(open_service: Open) -> None:
 
 def test_searxng_cannot_filter_so_the_year_becomes_a_word(open_service: Open) -> None:
     with FakeSearch([fake.searxng([])]) as server:
-        open_service("searxng", server.url).find(web.ask("cats", year_from=2020, year_to=2020, site="a.example"))
+        open_service("searxng", server.url).find(
+            web.search_request("cats", year_from=2020, year_to=2020, site="a.example")
+        )
         assert server.asked[0].params["q"] == "cats 2020 site:a.example"
 
 
@@ -101,7 +105,7 @@ def test_long_queries_are_cut_to_what_services_take(open_service: Open) -> None:
     query = "word " * 300
     for name, longest in (("brave", 400), ("duckduckgo", 499), ("tavily", 400)):
         with FakeSearch([SPEAK[name]([])]) as server:
-            open_service(name, server.url).find(web.ask(query, site="a.example" if name != "tavily" else ""))
+            open_service(name, server.url).find(web.search_request(query, site="a.example" if name != "tavily" else ""))
             sent = server.asked[0]
         words = sent.params.get("q") or sent.body.get("q") or sent.body["query"]
         assert 100 < len(words) <= longest
@@ -123,10 +127,10 @@ def test_web_means_what_is_set_up_or_else_duckduckgo(tmp_path: Path) -> None:
 
 
 def test_an_ask_reads_what_models_write() -> None:
-    assert web.ask("a  b", site="site:https://www.Nature.com/articles/").site == "nature.com/articles"
-    assert web.ask("a", site="nature.com/articles").host == "nature.com"
-    assert web.ask("a", site="nature").host == ""
-    assert Ask("a").days is None
-    assert web.ask("a", year_to=2010).days == ("1900-01-01", "2010-12-31")
+    assert web.search_request("a  b", site="site:https://www.Nature.com/articles/").site == "nature.com/articles"
+    assert web.search_request("a", site="nature.com/articles").host == "nature.com"
+    assert web.search_request("a", site="nature").host == ""
+    assert SearchRequest("a").days is None
+    assert web.search_request("a", year_to=2010).days == ("1900-01-01", "2010-12-31")
     with pytest.raises(ToolError, match="swap them"):
-        web.ask("a", year_from=2011, year_to=2010)
+        web.search_request("a", year_from=2011, year_to=2010)

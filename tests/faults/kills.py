@@ -27,14 +27,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from research.driving import Followed
-from research.events import Event, decode, encode
-from research.recipe import Recipe
-from research.run import Shared
-from research.settings import load
-from research.store.commits import PASSING
+from research.agent.context import RunContext
+from research.config.settings import load
+from research.events.events import Event, decode, encode
+from research.events.recipe import Recipe
+from research.store.commits import BUFFERED
 from research.types import Passage, ToolOutput, ToolSpec
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION
 
@@ -102,8 +101,8 @@ class Bench(Workbench):
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Look]:
         yield Look(self.settings.openai_base_url or "")
 
-    def shared(self, *args: Any) -> Shared:
-        made = super().shared(*args)
+    def context_for(self, *args: Any) -> RunContext:
+        made = super().context_for(*args)
         made.embedder = None
         return made
 
@@ -227,7 +226,7 @@ def anywhere(random_: random.Random, events: int, *, early: bool = False) -> Poi
 
 def committed(events: Sequence[Event]) -> list[Event]:
     """Those that whoever appended them waited for."""
-    return [event for event in events if not isinstance(event, PASSING)]
+    return [event for event in events if not isinstance(event, BUFFERED)]
 
 
 # -- the other side: the warm parent and its children ------------------------------------------------------------------
@@ -260,17 +259,16 @@ def _live(order: Order) -> None:
     if order.point.where == "commit":
         bench.store._db.conn.set_trace_callback(_Watch(order.point).traced)
     if order.how == "tend":
-        bench.engine.tend()
+        bench.engine.reclaim_in_background()
         os.write(said, b"tends\n")
         threading.Event().wait(120)
         return
-    events: Followed
     if order.how == "run":
         options = {"framework.n": 3} if order.framework == "parallel" else {}
         recipe = bench.recipe(framework=order.framework, model="openai:fake", tools=["search"], options=options)
-        events = bench.engine.follow(QUESTION, recipe, order.run_id)
+        events = bench.engine.start(QUESTION, recipe, order.run_id, here=True).events()
     else:
-        events = bench.engine.resume(order.run_id)
+        events = bench.engine.resume(order.run_id, here=True).events()
     for number, event in enumerate(events, 1):
         os.write(said, encode(event) + b"\n")
         if order.point.where == "event" and number == order.point.n:
@@ -287,9 +285,9 @@ def _main() -> None:
     import sqlite_utils.migrations  # noqa: F401
 
     import research.models.openai  # noqa: F401
-    from research import registry
+    from research import plugins
 
-    for kind in (registry.framework, registry.context, registry.provider):
+    for kind in (plugins.framework, plugins.context, plugins.provider):
         kind.all()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to wait for them
     for line in sys.stdin:

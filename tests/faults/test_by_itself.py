@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from research import events as e
-from research.engine import TAKE_UPS
+from research.agent.context import RunContext
+from research.engine.reclaim import MAX_RECLAIMS
 from research.errors import ConfigError
-from research.run import Shared
-from research.view import fold
+from research.events import events as e
+from research.events.view import fold
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
 
@@ -131,9 +131,9 @@ class Slow(Bench):
         super().__init__(place.home, base_url)
         self._wait = wait
 
-    def shared(self, *args: Any) -> Shared:
+    def context_for(self, *args: Any) -> RunContext:
         self._wait()
-        return super().shared(*args)
+        return super().context_for(*args)
 
 
 def test_two_that_have_both_seen_it_lost(place: Place) -> None:
@@ -142,7 +142,7 @@ def test_two_that_have_both_seen_it_lost(place: Place) -> None:
     both = threading.Barrier(2, timeout=30)
     with Provider(place.player) as provider:
         benches = [Slow(place, provider.base_url, both.wait) for _ in range(2)]
-        workers = [threading.Thread(target=bench.engine.work_off, args=(RUN,)) for bench in benches]
+        workers = [threading.Thread(target=bench.engine.drive, args=(RUN,)) for bench in benches]
         for each in workers:
             each.start()
         for each in workers:
@@ -157,8 +157,8 @@ def test_it_is_taken_up_once_however_long_that_takes(place: Place) -> None:
     gate = threading.Event()
     with Provider(place.player) as provider:
         bench = Slow(place, provider.base_url, gate.wait)
-        assert bench.engine.take_up_lost() == [RUN]
-        assert bench.engine.take_up_lost() == []
+        assert bench.engine.reclaim_lost() == [RUN]
+        assert bench.engine.reclaim_lost() == []
         gate.set()
         assert bench.engine.wait(RUN, 60)
     assert place.by_itself() == 1
@@ -169,10 +169,10 @@ def test_what_kills_every_process_is_left_alone(place: Place) -> None:
     """By hand it is taken up, or stopped."""
     at_once = Point("stream", 1, 0)
     place.killed(at_once)
-    for _ in range(TAKE_UPS):
+    for _ in range(MAX_RECLAIMS):
         assert place.killed(at_once, "tend") == 1
-    assert place.by_itself() == TAKE_UPS
-    assert place.bench.engine.take_up_lost() == []
+    assert place.by_itself() == MAX_RECLAIMS
+    assert place.bench.engine.reclaim_lost() == []
     copy = shutil.copytree(place.home, place.home.with_name("copy"))
     with Provider(place.player) as provider:
         place.begin(provider, "resume").over()
@@ -185,13 +185,13 @@ def test_what_kills_every_process_is_left_alone(place: Place) -> None:
 
 
 def test_one_that_gets_further_each_time_is_not_left_alone(place: Place) -> None:
-    place.player.laps = TAKE_UPS + 3
+    place.player.laps = MAX_RECLAIMS + 3
     place.killed(Point("tool", 2))
-    for _ in range(TAKE_UPS + 1):
+    for _ in range(MAX_RECLAIMS + 1):
         place.killed(Point("tool", 2), "tend")
     with Provider(place.player) as provider:
-        Bench(place.home, provider.base_url).engine.work_off(RUN)
-    assert place.by_itself() == TAKE_UPS + 2
+        Bench(place.home, provider.base_url).engine.drive(RUN)
+    assert place.by_itself() == MAX_RECLAIMS + 2
     whole(place)
 
 
@@ -209,9 +209,9 @@ def test_what_rests_is_never_taken_up(place: Place, state: str) -> None:
     bench.store.append(rests[state])
     assert bench.store.run(RUN).status == state
     place.age()
-    assert bench.engine.take_up_lost() == []
+    assert bench.engine.reclaim_lost() == []
     if state != "queued":
-        bench.engine.work_off(RUN)
+        bench.engine.drive(RUN)
     assert len(place.events) == 1 + len(rests[state])
 
 
@@ -222,7 +222,7 @@ def test_one_that_cannot_be_taken_up_here_ends_as_failed(place: Place) -> None:
         raise ConfigError("no such model here")
 
     place.killed(Point("stream", 2, 5))
-    Slow(place, "", not_here).engine.work_off(RUN)
+    Slow(place, "", not_here).engine.drive(RUN)
     last = place.events[-1]
     assert isinstance(last, e.RunFinished)
     assert (last.status, fold(place.events).error) == ("failed", "no such model here")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from research import events as e
+from research.config.settings import load
 from research.errors import StoreUnavailable
-from research.settings import load
-from research.view import fold
-from research.workbench import Workbench
+from research.events import events as e
+from research.events.view import fold
+from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import Bench, Provider
@@ -58,12 +58,14 @@ def test_a_command_that_cannot_write_says_so_and_waits(home: Path) -> None:
         said = []
         for line in process.stderr:
             said.append(line)
-            if "waits until it can be saved" in line:
+            if "waits until its events can be saved" in line:
                 resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         process.communicate(timeout=60)
     store = Workbench(load(home=home)).store
     assert (process.returncode, len(server.requests)) == (0, LAPS + 1), said
-    assert any(str(home / "workbench.sqlite") in line for line in said if "waits until it can be saved" in line), said
+    assert any(
+        str(home / "workbench.sqlite") in line for line in said if "waits until its events can be saved" in line
+    ), said
     whole(store.events(store.runs()[0].id))
 
 
@@ -95,25 +97,25 @@ def test_a_run_waits_for_space_and_the_app_lives_on(small_disk: Path, caplog: py
     with Filling(player) as provider, caplog.at_level(logging.WARNING):
         bench = Bench(small_disk, provider.base_url)
         recipe = bench.recipe(model="openai:fake", tools=["search"])
-        run_id = bench.engine.start(QUESTION, recipe)
-        until(lambda: bool(bench.engine.held(run_id)))
-        assert str(small_disk) in bench.engine.held(run_id)
+        run_id = bench.engine.start(QUESTION, recipe).run_id
+        until(lambda: bool(bench.engine.blocked(run_id)))
+        assert str(small_disk) in bench.engine.blocked(run_id)
         # What can be read is read, and what cannot be begun says why.
         before = bench.store.events(run_id)
         assert bench.store.run(run_id).status == "running"
         with pytest.raises(StoreUnavailable, match="workbench.sqlite"):
             for _ in range(50):  # the log may still hold a little
-                bench.store.keep("opinion", "x", b"x" * 4096)
+                bench.store.put("opinion", "x", b"x" * 4096)
         asked = provider.asked_for
         ballast.unlink()
         assert bench.engine.wait(run_id, 60)
-        assert bench.engine.held(run_id) == ""
+        assert bench.engine.blocked(run_id) == ""
         events = bench.store.events(run_id)
         bench.store.close()
     assert events[: len(before)] == before
     assert asked == 2, "the run held"
     assert (provider.asked_for, provider.looked_up) == (LAPS + 1, LAPS)
-    assert "waits until it can be saved" in caplog.text
+    assert "waits until its events can be saved" in caplog.text
     whole(events)
 
 

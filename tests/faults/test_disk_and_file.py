@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from research.errors import ConfigError
-from research.events import Event, ReportUpdated
-from research.recipe import Recipe
+from research.events.events import Event, ReportUpdated
+from research.events.recipe import Recipe
 from research.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -21,8 +21,8 @@ FULL = """
 import os, resource, sys
 from pathlib import Path
 from research.errors import StoreUnavailable
-from research.events import ReportUpdated, Streamed
-from research.recipe import Recipe
+from research.events.events import ReportUpdated, Streamed
+from research.events.recipe import Recipe
 from research.store.sqlite import SqliteStore
 
 home, kind = Path(sys.argv[1]), sys.argv[2]
@@ -145,7 +145,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is(file: Path, how: str) -> None
         for number in range(60):
             store.events(f"run-{number:02}")
     assert str(file) in str(told.value)
-    assert "left as it is" in str(told.value)
+    assert "left unchanged" in str(told.value)
     assert file.read_bytes() == before
 
 
@@ -160,11 +160,11 @@ def test_once_damage_is_known_nothing_is_written_any_more(file: Path) -> None:
     writes: list[Callable[[], None]] = [
         lambda: store.append([noted("run-00", 10)]),
         lambda: store.create("new", "Why?", Recipe()),
-        lambda: store.beat(["run-00"]),
-        lambda: store.keep("preset", "x", b"{}"),
+        lambda: store.heartbeat(["run-00"]),
+        lambda: store.put("preset", "x", b"{}"),
     ]
     for write in writes:
-        with pytest.raises(ConfigError, match="left as it is"):
+        with pytest.raises(ConfigError, match="left unchanged"):
             write()
     store.close()
     assert file.read_bytes() == before
@@ -173,6 +173,6 @@ def test_once_damage_is_known_nothing_is_written_any_more(file: Path) -> None:
 def test_a_file_that_is_no_database_gets_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "workbench.sqlite"
     path.write_bytes(b"these are my notes, not a database\n" * 100)
-    with pytest.raises(ConfigError, match="left as it is"):
+    with pytest.raises(ConfigError, match="left unchanged"):
         SqliteStore(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["workbench.sqlite"]

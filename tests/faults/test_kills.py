@@ -16,9 +16,9 @@ from typing import Any, Literal
 import pytest
 from msgspec import Struct
 
-from research import events as e
+from research.events import events as e
+from research.events.view import fold
 from research.store.sqlite import SqliteStore
-from research.view import fold
 from tests.faults.kills import FRAMEWORKS, LAPS, Order, Point, Provider, Warm, anywhere, committed, warmed
 from tests.player import Player
 

@@ -9,19 +9,20 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from research import cells, registry
-from research.budget import Meter
-from research.events import Asked, Event, encode
-from research.recipe import Budget, Recipe
-from research.run import Run, Shared
-from research.toolbox import Toolbox
+from research import defaults, plugins
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
+from research.events.events import Asked, Event, encode
+from research.events.recipe import Budget, Recipe
 from research.types import Completion, Delta, Passage, Request, ToolCall, ToolOutput, ToolSpec
 
 ROUNDS = 200
 SPAN = 40
 """Rounds that are taken together: some strategies sum up now and then, and not in every round."""
-LOOPS = [id_ for id_ in cells.FRAMEWORKS if id_ in ("react", "tool_rounds", "iter_research")]
-CELLS = [(loop, context) for loop in LOOPS for context in cells.CONTEXTS if not cells.refusal(loop, context)]
+LOOPS = [id_ for id_ in defaults.FRAMEWORKS if id_ in ("react", "tool_rounds", "iter_research")]
+CELLS = [(loop, context) for loop, context in plugins.pairs() if loop in LOOPS]
 
 
 class Chapters:
@@ -61,9 +62,9 @@ def sizes(framework: str, context: str) -> list[int]:
     # So small that it sums up every few rounds.
     options = {"max_tokens": 4_000} if context == "resum" else {}
     model, recipe = Reader(), Recipe(framework=framework, context=context, context_options=options)
-    shared = Shared(lambda name: model, Toolbox([Chapters()]), meter=Meter(Budget()))
+    shared = RunContext(lambda name: model, Toolbox([Chapters()]), meter=Meter(Budget()))
     run = Run("What do the chapters say?", recipe, shared)
-    rounds, steps = Counter[int](), registry.framework.get(framework).function(run, rounds=ROUNDS + 2)
+    rounds, steps = Counter[int](), plugins.framework.get(framework).function(run, rounds=ROUNDS + 2)
     number = 0
     for seq, event in enumerate(steps):
         event: Event = msgspec.structs.replace(event, run="261122-120000-abcd", seq=1000 + seq, time=1.7e9 + seq)

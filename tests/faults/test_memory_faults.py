@@ -14,17 +14,18 @@ import psycopg
 import pytest
 
 import research
-from research import database
-from research import events as e
+from research.defaults import TOOLS
 from research.errors import StoreUnavailable
-from research.events import Event
+from research.events import events as e
+from research.events.events import Event
+from research.events.view import RunView, fold
 from research.memory import Entry
 from research.memory.memory import Memory
-from research.memory.postgres import PostgresShelf
-from research.view import RunView, fold
-from research.workbench import TOOLS, Workbench
+from research.memory.postgres import PostgresMemoryStore
+from research.store import database
+from research.workbench.workbench import Workbench
+from tests.memory_stores import PLACES, open_store, places
 from tests.player import QUESTION
-from tests.shelves import PLACES, places, shelf
 from tests.word_encoder import WordEncoder
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ WRITER = """
 import sys
 from research.memory import Entry
 from research.memory.memory import Memory
-from tests.shelves import shelf
+from tests.memory_stores import open_store
 from tests.word_encoder import WordEncoder
-kept = Memory(shelf(sys.argv[1]), WordEncoder(), 100_000)
+kept = Memory(open_store(sys.argv[1]), WordEncoder(), 100_000)
 for n in range(1_000_000):
     kept.add([Entry(f"{sys.argv[2]} wrote line {n}, part {part}", id=f"{sys.argv[2]}-{n}-{part}") for part in range(3)])
     print(n, flush=True)
@@ -63,7 +64,7 @@ def desk(bench: Workbench) -> Iterator[Workbench]:
 def anywhere(bench: Workbench, place: str) -> Iterator[Workbench]:
     """The same with the memory in either place."""
     bench.embedder = WordEncoder()
-    bench.memory = Memory(shelf(place), bench.embedder)
+    bench.memory = Memory(open_store(place), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     yield bench
     bench.memory.close()
@@ -111,7 +112,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(desk: Workbench) -> None:
 
 def test_vectors_of_another_encoder_are_not_mixed(anywhere: Workbench, place: str) -> None:
     anywhere.memory.close()
-    anywhere.memory = Memory(shelf(place), WordEncoder(32))
+    anywhere.memory = Memory(open_store(place), WordEncoder(32))
     said(asked(anywhere)[1], "'words:64', and the encoder is now 'words:32'")
     assert [entry.id for entry in anywhere.memory.entries()] == ["note"]
 
@@ -132,10 +133,10 @@ def test_an_encoder_that_fails_costs_what_would_be_remembered_and_not_the_answer
 ) -> None:
     other = anywhere
     other.memory.close()
-    other.memory = Memory(shelf(place), Failing(RuntimeError))
+    other.memory = Memory(open_store(place), Failing(RuntimeError))
     said(asked(other)[1], "out of memory on the device")
     other.memory.close()
-    other.memory = Memory(shelf(place), Failing(KeyError))
+    other.memory = Memory(open_store(place), Failing(KeyError))
     view = research.run(QUESTION, workbench=other, remember="everything")
     assert (view.status, view.error, view.remembered) == ("completed", "", None)
     assert any("Nothing was kept in the memory: KeyError" in note for each in view.rounds for note in each.notes)
@@ -146,7 +147,7 @@ def test_an_encoder_that_fails_costs_what_would_be_remembered_and_not_the_answer
 def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
     desk: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "WAIT_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_WAIT_S", 0.05)
     other = again(desk)
     assert other.memory.count() == 1
     with closing(sqlite3.connect(other.settings.home / "memory.sqlite", isolation_level=None)) as holder:
@@ -168,9 +169,9 @@ def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
 def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goes_on(
     bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "WAIT_S", 0.2)
+    monkeypatch.setattr(database, "LOCK_WAIT_S", 0.2)
     bench.embedder = WordEncoder()
-    bench.memory = Memory(PostgresShelf(database_url, "workbench"), bench.embedder)
+    bench.memory = Memory(PostgresMemoryStore(database_url, "workbench"), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT pg_advisory_lock(hashtextextended('memory workbench', 0))")
@@ -183,24 +184,24 @@ def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goe
         )
     assert bench.memory.count() == 1
     assert asked(bench)[1].remembered is not None
-    database.hang_up(database_url)
+    database.close_pool(database_url)
 
 
 def test_a_postgres_that_does_not_answer_ends_no_run(
     bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "ANSWER_S", 0.2)
+    monkeypatch.setattr(database, "RESPONSE_S", 0.2)
     bench.embedder = WordEncoder()
-    bench.memory = Memory(PostgresShelf(database_url, "workbench"), bench.embedder)
+    bench.memory = Memory(PostgresMemoryStore(database_url, "workbench"), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     database.pool(database_url).close()
     said(asked(bench)[1], "DATABASE_URL does not answer")
-    database.hang_up(database_url)
+    database.close_pool(database_url)
 
 
 def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
     # What SQLite says when there is no room for another page, without filling a disk.
-    connection = desk.memory._shelf._db.conn
+    connection = desk.memory._store._db.conn
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnavailable, match="full"):
@@ -222,12 +223,12 @@ def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
 
 def test_a_memory_that_turns_unreadable_while_it_is_open(anywhere: Workbench, place: str) -> None:
     """Its vectors are of another length than they were: what cannot be computed with is an error like any other."""
-    kept = shelf(place)
+    kept = open_store(place)
     with kept.writing():
         kept.put_vectors("words:64", dict.fromkeys(kept.numbers(), b"\x01\x02"))
     kept.close()
     anywhere.memory.close()
-    anywhere.memory = Memory(shelf(place), WordEncoder())
+    anywhere.memory = Memory(open_store(place), WordEncoder())
     _, view = asked(anywhere)
     assert view.recalled is not None
     assert not view.recalled.ok
@@ -266,8 +267,8 @@ def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(p
         if not place.startswith("postgresql:"):
             with closing(sqlite3.connect(place)) as connection:
                 assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        opened = shelf(place)
-        assert all(each.vectors for each in opened.kept(0, 100_000))
+        opened = open_store(place)
+        assert all(each.vectors for each in opened.stored(0, 100_000))
         with closing(Memory(opened, WordEncoder(), 100_000)) as kept:
             there = {entry.id for entry in kept.entries(limit=100_000)}
             for writer, batches in told.items():

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from research import events as e
+from research.agent.journal import Journal
 from research.errors import ConfigError
-from research.journal import Journal
-from research.view import fold
+from research.events import events as e
+from research.events.view import fold
 from tests.fake_openai import Body, FakeReply
 from tests.faults.kills import Bench, Point, Provider, Warm, warmed
 from tests.faults.test_by_itself import RUN, Place
@@ -72,13 +72,13 @@ def test_a_run_that_is_stopped_while_it_ends(tmp_path: Path) -> None:
 
         with Provider(play) as provider:
             mine, other = Bench(tmp_path, provider.base_url), Bench(tmp_path, provider.base_url)
-            run_id = mine.engine.start(QUESTION, mine.recipe(model="openai:fake", tools=["search"]))
+            run_id = mine.engine.start(QUESTION, mine.recipe(model="openai:fake", tools=["search"])).run_id
 
             def stop(bench: Bench) -> None:
                 time.sleep(delay)
                 bench.engine.stop(run_id)
 
-            deeds = [gate.set, lambda: stop(mine), lambda: stop(other), lambda: other.engine.go_on(run_id)]
+            deeds = [gate.set, lambda: stop(mine), lambda: stop(other), lambda: other.engine.resume(run_id)]
             at_once(*deeds)
             assert mine.engine.wait(run_id, 60)
             assert other.engine.wait(run_id, 60)
@@ -98,7 +98,7 @@ def test_a_dead_run_that_all_reach_for(tmp_path: Path, warm: Warm) -> None:
             benches = [Bench(place.home, provider.base_url) for _ in range(4)]
             lives = [place.begin(provider, "resume") for _ in range(2)]
             at_once(
-                *(partial(bench.engine.go_on, RUN) for bench in benches[:2]),
+                *(partial(bench.engine.resume, RUN) for bench in benches[:2]),
                 *(partial(bench.engine.stop, RUN) for bench in benches[2:]),
             )
             for life in lives:
@@ -122,15 +122,15 @@ def test_who_stops_a_run_that_is_taken_up_meanwhile_is_heard(tmp_path: Path, war
 
     with Provider(play) as provider:
         first, second = Bench(place.home, provider.base_url), Bench(place.home, provider.base_url)
-        build = second.shared
+        build = second.context_for
 
         def late(*args: object) -> object:
-            first.engine.go_on(RUN)
+            first.engine.resume(RUN)
             return build(*args)
 
-        second.engine._shared_for = late  # type: ignore[assignment]
+        second.engine._context_for = late  # type: ignore[assignment]
         second.engine.stop(RUN)
-        until(lambda: first.engine._active[RUN].stop.is_set())  # and acts after the call in flight
+        until(lambda: first.engine._driver._active[RUN].stop.is_set())  # and acts after the call in flight
         gate.set()
         assert first.engine.wait(RUN, 60)
     one_end(place.events)
@@ -169,7 +169,7 @@ def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def play(body: Body) -> FakeReply:
         back[0] += 3600 * (lap_of(body) == 1)
-        if lap_of(body) == 2 and not bench.store.controls([RUN]):
+        if lap_of(body) == 2 and not bench.store.requests([RUN]):
             bench.engine.pause(RUN)
         return player(body)
 
@@ -179,7 +179,7 @@ def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert bench.engine.wait(RUN, 60)
         assert bench.store.run(RUN).status == "paused"
         back[0] += 3600
-        bench.engine.go_on(RUN)
+        bench.engine.resume(RUN)
         assert bench.engine.wait(RUN, 60)
         events = bench.store.events(RUN)
     one_end(events)
@@ -189,6 +189,6 @@ def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert 0 <= view.seconds < 60
     assert 0 <= view.elapsed(time.time()) < 60
     assert 0 <= Journal(events).seconds < 60
-    assert all(since <= until_ for since, until_ in view.rests)
+    assert all(since <= until_ for since, until_ in view.idle)
     assert all(event.seconds >= 0 for event in events if isinstance(event, e.Replied | e.RunFinished))
     assert all(event.observation.seconds >= 0 for event in events if isinstance(event, e.ToolFinished))

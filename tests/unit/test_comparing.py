@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from research.comparing import Row, align, costs, differences, figures, requests, sources, steps
-from research.events import (
+from research.compare import Row, align, costs, differences, figures, requests, sources, steps
+from research.events.events import (
     Asked,
     ChildStarted,
     Event,
@@ -21,9 +21,9 @@ from research.events import (
     ToolFinished,
     ToolStarted,
 )
-from research.recipe import Budget, Recipe
+from research.events.recipe import Budget, Recipe
+from research.events.view import RunView, fold
 from research.types import Citation, Observation, Outcome, Reply, Source, Status, ToolCall, Usage
-from research.view import RunView, fold
 
 FRANCE = "https://www.example.org/france?utm_source=a#economy"
 

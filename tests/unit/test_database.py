@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from research.database import connected, hang_up, migrated, pool
 from research.errors import ConfigError, StoreUnavailable
+from research.store.database import apply_migrations, close_pool, connected, pool
 
 
 @pytest.fixture
 def url(database_url: str) -> Iterator[str]:
     yield database_url
-    hang_up(database_url)
+    close_pool(database_url)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_database_in_another_encoding_is_refused(postgres_url: str) -> None:
 def test_both_names_of_the_scheme_are_taken_and_a_pool_is_made_once(url: str) -> None:
     other = url.replace("postgresql://", "postgres://")
     assert pool(url) is pool(url) is not pool(other)
-    hang_up(other)
-    hang_up(other)
+    close_pool(other)
+    close_pool(other)
     with connected(pool(url)) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -73,7 +73,7 @@ def test_a_step_is_applied_once_however_many_come_at_once(url: str) -> None:
     def make() -> None:
         gate.wait(30)
         try:
-            migrated(pool(url), "mine", "things", steps)
+            apply_migrations(pool(url), "mine", "things", steps)
         except psycopg.Error as error:
             failed.append(error)
 
@@ -83,18 +83,18 @@ def test_a_step_is_applied_once_however_many_come_at_once(url: str) -> None:
     for thread in threads:
         thread.join()
     assert not failed
-    migrated(pool(url), "mine", "things", [*steps, "INSERT INTO {schema}.things VALUES (2)"])
-    migrated(pool(url), "mine", "others", ["CREATE TABLE {schema}.others (n integer)"])
+    apply_migrations(pool(url), "mine", "things", [*steps, "INSERT INTO {schema}.things VALUES (2)"])
+    apply_migrations(pool(url), "mine", "others", ["CREATE TABLE {schema}.others (n integer)"])
     with connected(pool(url)) as connection:
         assert connection.execute("SELECT n FROM mine.things ORDER BY n").fetchall() == [(1,), (2,)]
     with pytest.raises(ConfigError, match="newer version"):
-        migrated(pool(url), "mine", "things", steps)
+        apply_migrations(pool(url), "mine", "things", steps)
 
 
 def test_steps_are_applied_all_or_none(url: str) -> None:
     with pytest.raises(psycopg.Error):
-        migrated(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)", "SELECT nonsense"])
-    migrated(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+        apply_migrations(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)", "SELECT nonsense"])
+    apply_migrations(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
 
 
 def test_who_may_not_make_tables_is_told_so(url: str) -> None:
@@ -103,11 +103,11 @@ def test_who_may_not_make_tables_is_told_so(url: str) -> None:
         connection.execute("CREATE ROLE guest LOGIN")
     guest = url.replace("postgres:@", "guest@")
     with pytest.raises(ConfigError, match="DATABASE_URL.*schema 'mine'.*CREATE"):
-        migrated(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+        apply_migrations(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
     with connected(pool(url)) as connection:  # an administrator has made it
         connection.execute("CREATE SCHEMA mine AUTHORIZATION guest")
-    migrated(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
-    hang_up(guest)
+    apply_migrations(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
+    close_pool(guest)
 
 
 def test_a_connection_that_the_server_has_ended_is_replaced(url: str) -> None:

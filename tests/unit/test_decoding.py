@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from research import decoding
+from research._util import decoding
 from research.types import Passage
 
 ROOT = Path(__file__).parents[2]
-ALONE = {"decoding.py", "sandbox/child.py", "sandbox/monty.py"}
+ALONE = {"_util/decoding.py", "sandbox/child.py", "sandbox/monty.py"}
 """Where it is done, and processes of one thread."""
 
 AT_ONCE = """
 import sys, threading
-from research.decoding import decode
+from research._util.decoding import decode
 from research.models.openai import _Chunk
 
 sys.setswitchinterval(1e-6)

@@ -7,14 +7,15 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from streamlit import config
 
-from pages.parts.routes import routes
-from research.__main__ import _parser
-from research.database import _check
-from research.settings import FIELDS, Settings
+from pages.parts.shared.routes import routes
+from research.cli import worker
+from research.cli.main import build_parser
+from research.config.settings import FIELDS, Settings
+from research.store.database import _check
+from tests.loops import loop_over
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "deploy"
@@ -37,7 +38,7 @@ def image_environment() -> dict[str, str]:
     return dict(pair.split("=", 1) for line in steps("ENV") for pair in shlex.split(line))
 
 
-@pytest.mark.parametrize("name", OURS)
+@loop_over("name", OURS)
 def test_every_variable_is_one_that_is_read(name: str) -> None:
     told = {**image_environment(), **service(name)["environment"]}
     for variable, value in told.items():
@@ -74,7 +75,7 @@ def test_every_volume_is_declared_and_used() -> None:
 def test_the_commands_are_there() -> None:
     python, dash, module, *words = service("worker")["command"]
     assert (python, dash, module) == ("python", "-m", "research")
-    assert _parser().parse_args(words).command == "worker.worker"
+    assert build_parser().parse_args(words).run_command is worker.run
     (command,) = steps("CMD")
     assert command == '["python", "-m", "streamlit", "run", "app.py"]'
 

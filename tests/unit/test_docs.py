@@ -13,19 +13,19 @@ from typing import get_args
 
 import pytest
 
-from research import registry
-from research.__main__ import _parser
-from research.cells import FRAMEWORKS, table
-from research.estimate import estimate
-from research.registry import Entry
+from research import plugins
+from research.cli.main import build_parser
+from research.defaults import CONTEXTS, FRAMEWORKS
 from research.types import Outcome
-from research.workbench import Workbench
+from research.workbench.estimate import estimate
+from research.workbench.workbench import Workbench
+from tests.loops import loop_over
 from tests.unit.test_imports import LAYERS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-EACH = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")), *sorted(DOCS.rglob("*.md"))]
+EACH = loop_over("path", PAGES)
 
 
 @cache
@@ -61,27 +61,39 @@ def written(value: object) -> str:
 
 
 CHOICES = [
-    *(("frameworks.md", entry) for entry in registry.framework.all()),
-    *(("contexts.md", entry) for entry in registry.context.all()),
+    *(("frameworks.md", entry) for entry in plugins.framework.all()),
+    *(("contexts.md", entry) for entry in plugins.context.all()),
 ]
 
 
-@pytest.mark.parametrize("name, entry", CHOICES, ids=[entry.id for _, entry in CHOICES])
-def test_every_option_is_in_the_document_with_its_default_and_its_meaning(name: str, entry: Entry[object]) -> None:
+@loop_over("name, entry", CHOICES)
+def test_every_option_is_in_the_document_with_its_default_and_its_meaning(
+    name: str, entry: plugins.Framework | plugins.ContextStrategy
+) -> None:
     told = section(name, f"`{entry.id}`: {entry.title}")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", told, re.M)
     assert rows == [(each.name, written(each.default), each.accepts, each.help) for each in entry.options]
     assert len(re.findall(r"^```mermaid$", told, re.M)) == 1, "one picture each"
 
 
-def test_the_document_holds_the_table_of_cells() -> None:
-    assert table() in read(DOCS / "frameworks.md"), "paste research.cells.table()"
+def pairs_table() -> str:
+    """Which strategy works with which framework, as a Markdown table."""
+    lines = ["| framework | " + " | ".join(CONTEXTS) + " | the strategy … |", "|---" * (len(CONTEXTS) + 2) + "|"]
+    for name in FRAMEWORKS:
+        entry = plugins.framework.get(name)
+        cells = [entry.refuses.get(context) or "yes" for context in CONTEXTS]
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {entry.note} |")
+    return "\n".join(lines)
 
 
-@pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if name != "rewoo"])
+def test_the_document_contains_the_table_of_pairs() -> None:
+    assert pairs_table() in read(DOCS / "frameworks.md"), f"paste:\n{pairs_table()}"
+
+
+@loop_over("framework", [name for name in FRAMEWORKS if name != "rewoo"])
 def test_the_requests_of_a_framework_are_those_that_the_page_estimates(bench: Workbench, framework: str) -> None:
     calls = estimate(bench.recipe(framework=framework), "What?", models=bench.model).calls
-    told = section("frameworks.md", f"`{framework}`: {registry.framework.get(framework).title}")
+    told = section("frameworks.md", f"`{framework}`: {plugins.framework.get(framework).title}")
     assert f"**Requests**: {calls.low:.0f} to {calls.high:.0f}" in told
 
 
@@ -91,8 +103,10 @@ def test_the_concepts_name_every_outcome() -> None:
 
 
 def test_the_picture_shows_the_layers_that_are_checked() -> None:
-    drawn = re.findall(r'L\d\["([\w, ]+)"\]', read(DOCS / "architecture.md"))
-    assert [set(names.split(", ")) for names in reversed(drawn)] == LAYERS
+    drawn = re.findall(r'L\d+\["([\w, .]+)"\]', read(DOCS / "architecture.md"))
+    inner = {room for layer in LAYERS for room in layer if room.rpartition(".")[0] in layer}
+    shown = [layer - inner - {"__main__", "research"} for layer in LAYERS]
+    assert [set(names.split(", ")) for names in reversed(drawn)] == shown
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------
@@ -115,8 +129,8 @@ def refuse(self: argparse.ArgumentParser, message: str) -> None:
 
 @pytest.fixture
 def parser(monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentParser:
-    monkeypatch.setattr("research.__main__._Parser.error", refuse)
-    return _parser()
+    monkeypatch.setattr("research.cli.parser.Parser.error", refuse)
+    return build_parser()
 
 
 @EACH
@@ -157,8 +171,8 @@ def test_what_a_sentence_says_of_commands_is_there(path: Path, parser: argparse.
 
 @EACH
 def test_what_make_is_told_is_in_its_file(path: Path) -> None:
-    made = set(re.findall(r"^(\w+):", read(ROOT / "Makefile"), re.M))
-    assert set(re.findall(r"(?:^|`)make (\w+)", read(path), re.M)) <= made
+    made = set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.M))
+    assert set(re.findall(r"(?:^|`)make ([\w-]+)", read(path), re.M)) <= made
 
 
 @cache
@@ -203,6 +217,14 @@ def test_links_and_anchors_lead_somewhere(path: Path) -> None:
             assert anchor in anchors(target), link
 
 
+@EACH
+def test_paths_named_in_a_sentence_are_there(path: Path) -> None:
+    """Except the file that a tutorial tells the reader to save."""
+    named = set(re.findall(r"`((?:research|pages|bench|tests|docs)/[\w/.-]+)`", prose(path)))
+    saved = set(re.findall(r"[Ss]ave (?:it|this)\s+as\s+`([^`]+)`", read(path)))
+    assert {each for each in named - saved if "NAME" not in each and not (ROOT / each).exists()} == set()
+
+
 def test_pictures_are_shown_and_every_file_of_them_is() -> None:
     shown = {
         (path.parent / link).resolve()
@@ -227,5 +249,5 @@ def test_diagrams_are_closed(path: Path) -> None:
 
 
 def test_the_index_names_every_page() -> None:
-    named = set(re.findall(r"\]\((?!https?:|\.\.)([^)#]+)", read(DOCS / "README.md")))
+    named = set(re.findall(r"\]\((?!https?:|\.\.)([^)#]+\.md)", read(DOCS / "README.md")))
     assert named == {each.name for each in DOCS.glob("*.md") if each.name != "README.md"} | {"decisions/README.md"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,20 +10,21 @@ from typing import Annotated
 import pytest
 
 import research
-from research import cells, registry
+from research import defaults, plugins
+from research.config.settings import load
 from research.errors import ConfigError
-from research.estimate import Call, Estimate, Loop, Span, estimate
-from research.recipe import Budget, Recipe
-from research.registry import Range
-from research.settings import load
+from research.events.recipe import Budget, Recipe
+from research.events.view import RunView
+from research.plugins import Range
 from research.types import Completion, Delta, Request, Usage
-from research.view import RunView
-from research.workbench import Workbench
+from research.workbench.estimate import Call, Estimate, Loop, Span, estimate
+from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
 
-CELLS = [(f, c) for f in cells.FRAMEWORKS for c in cells.CONTEXTS if not cells.refusal(f, c)]
-SOME = [(f, c) for f, c in CELLS if f == "react" or c == cells.default_context(f)]
+CELLS = plugins.pairs()
+SOME = [(f, c) for f, c in CELLS if f == "react" or c == plugins.framework.get(f).default_context]
 """Each framework, and each strategy."""
 QUESTIONS = [
     "Which of Germany, Spain and Italy has the largest population, and what is its area?",
@@ -67,7 +67,7 @@ def tokens_of(recipe: Recipe) -> float:
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home for all tests of this file: none of them changes the library."""
-    return Path(shutil.copytree(prepared_home, tmp_path_factory.mktemp("estimate") / "home"))
+    return linked_home(prepared_home, tmp_path_factory.mktemp("estimate") / "home")
 
 
 def holds(found: Estimate, view: RunView) -> list[str]:
@@ -142,7 +142,7 @@ def test_options_move_the_high_end() -> None:
     assert priced(Recipe(framework="react", framework_options={"rounds": "7"})).calls == Span(2, 8)
 
 
-@pytest.mark.parametrize("framework", cells.FRAMEWORKS)
+@pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_a_cap_on_tokens_caps_the_high_end(framework: str) -> None:
     free = priced(Recipe(framework=framework))
     capped = priced(Recipe(framework=framework, budget=Budget(tokens=5_000)))
@@ -190,15 +190,15 @@ def test_each_purpose_is_priced_with_its_own_model() -> None:
 
 
 def test_a_framework_of_ones_own_has_an_estimate() -> None:
-    @registry.framework("Mine", prompt="react")
+    @plugins.framework("Mine", prompt="react")
     def mine_alone(run: object, *, rounds: Annotated[int, Range(1, 50)] = 4) -> None:
         """Ask."""
 
-    @registry.framework("Mine too", prompt="react", work=lambda options: [Call(purpose="guess", reads=Span(0, 0))])
+    @plugins.framework("Mine too", prompt="react", work=lambda options: [Call(purpose="guess", reads=Span(0, 0))])
     def mine_told(run: object) -> None:
         """Guess."""
 
-    @registry.framework(
+    @plugins.framework(
         "Mine three", prompt="react", work=lambda options: [Loop(rounds=options["steps"], agents=Span(2, 2))]
     )
     def mine_double(run: object, *, steps: Annotated[int, Range(1, 50)] = 3) -> None:
@@ -210,7 +210,7 @@ def test_a_framework_of_ones_own_has_an_estimate() -> None:
         assert priced(Recipe(framework="mine_double")).calls == Span(4, 8)
     finally:
         for name in ("mine_alone", "mine_told", "mine_double"):
-            del registry.framework._entries[name]
+            del plugins.framework._entries[name]
 
 
 def test_what_is_wrong_is_named() -> None:

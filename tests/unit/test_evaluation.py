@@ -13,13 +13,14 @@ import pytest
 from research.errors import ConfigError
 from research.evaluation import Question, Scores, load, measure, open_corpus
 from research.evaluation.agreement import cmrc, hotpot
-from research.evaluation.datasets import SPLITS
-from research.evaluation.measures import CITED, is_right, refused
+from research.evaluation.questions import SPLITS
 from research.evaluation.records import Row
+from research.evaluation.scorers import CITED
 from research.evaluation.statistics import differences, mean, percentile, summary
-from research.search import factbook
+from research.evaluation.verdict import is_right, refused
+from research.events.view import RunView
+from research.search.library import factbook
 from research.types import Citation, Source
-from research.view import RunView
 
 # -- agreement with gold answers ----------------------------------------------------------------------------------------
 
@@ -413,12 +414,12 @@ def test_the_chinese_set_is_asked_of_chinese_documents_that_hold_its_answers() -
 
 @pytest.mark.parametrize("name", ["factbook", "factbook-zh"])
 def test_splits_share_no_question_and_no_wording(name: str) -> None:
-    from research.evaluation import chinese, english
+    from research.evaluation import factbook_en, factbook_zh
 
     dev, held = (load(name, split).questions for split in SPLITS)
     assert not {each.question for each in dev} & {each.question for each in held}
     assert not {each.id for each in dev} & {each.id for each in held}
-    for ways in (english if name == "factbook" else chinese).WORDINGS.values():
+    for ways in (factbook_en if name == "factbook" else factbook_zh).WORDINGS.values():
         assert not set([ways["dev"]] if isinstance(ways["dev"], str) else ways["dev"]) & set(
             [ways["held"]] if isinstance(ways["held"], str) else ways["held"]
         )
@@ -438,3 +439,9 @@ def test_the_sets_are_the_same_in_every_process() -> None:
             cwd=Path(__file__).parents[2], env={"PYTHONHASHSEED": seed, "PATH": ""},
         )  # fmt: skip
         assert done.stdout.split() == here
+
+
+def test_a_digest_does_not_change_with_the_code() -> None:
+    """Rows in existing stores name their question by this digest."""
+    assert load("almanac").questions[0].digest == "d6d4097d7c34"
+    assert load("almanac-zh").questions[0].digest == "9145cf57b1d7"

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from research.desk import Kind
+from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Corpus, Plan, Question, Records, Row, candidate
 from research.evaluation.background import Evaluations
-from research.evaluation.running import begin
-from research.recipe import Budget
-from research.settings import load
+from research.evaluation.plans import store_plan
+from research.events.recipe import Budget
+from research.store import Kind
 from research.types import Model
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 QUESTIONS = tuple(Question(f"q{n}", f"Who built tower {n}?", ("Odo Fenn",)) for n in range(3))
 
@@ -53,7 +53,7 @@ def test_it_works_by_itself_and_every_process_sees_what_it_has(bench: Workbench,
     assert jobs.all() == []
     assert jobs.start(plan(bench, model, "react/full", "react/window")) == "towers"
     ended(jobs)
-    seen = Evaluations(Workbench(load(home=bench.settings.home))).standing("towers")
+    seen = Evaluations(Workbench(load(home=bench.settings.home))).progress("towers")
     assert (seen.total, seen.found.left, seen.at_work) == (6, 0, ())
     assert [each.plan.name for each in jobs.all()] == ["towers"]
     assert seen.saved.plan == plan(bench, model, "react/full", "react/window"), "kept as it was made"
@@ -62,7 +62,7 @@ def test_it_works_by_itself_and_every_process_sees_what_it_has(bench: Workbench,
 
 def test_what_is_begun_is_checked_and_kept_once(bench: Workbench, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs, kept, judges = Evaluations(bench), list[str](), list[str]()
-    keep, named = bench.store.keep, bench.model
+    keep, named = bench.store.put, bench.model
 
     def told(kind: Kind, key: str, body: bytes) -> None:
         kept.append(kind)
@@ -72,7 +72,7 @@ def test_what_is_begun_is_checked_and_kept_once(bench: Workbench, model: str, mo
         judges.append(name)
         return named(name)
 
-    monkeypatch.setattr(bench.store, "keep", told)
+    monkeypatch.setattr(bench.store, "put", told)
     monkeypatch.setattr(bench, "model", asked)
     jobs.start(replace(plan(bench, "extractive", "react/full", questions=1), judge=model))
     ended(jobs)
@@ -84,10 +84,10 @@ def test_recipes_are_added_to_one_that_asks_the_same(bench: Workbench, model: st
     jobs = Evaluations(bench)
     jobs.start(plan(bench, model, "react/full"))
     ended(jobs)
-    runs = {row.run for rows in jobs.standing("towers").found.rows.values() for row in rows}
+    runs = {row.run for rows in jobs.progress("towers").found.rows.values() for row in rows}
     jobs.start(plan(bench, model, "react/window"))
     ended(jobs)
-    found = jobs.standing("towers").found
+    found = jobs.progress("towers").found
     assert set(found.rows) == {"react/full", "react/window"} and found.left == 0
     assert {row.run for row in found.rows["react/full"]} == runs, "not asked again"
 
@@ -101,7 +101,7 @@ def test_a_name_is_not_taken_from_one_that_asks_something_else(
     ended(jobs)
     with pytest.raises(ConfigError, match="choose another name"):
         jobs.start(plan(bench, model, "react/window", **other))  # type: ignore[arg-type]
-    assert set(jobs.standing("towers").found.rows) == {"react/full"}
+    assert set(jobs.progress("towers").found.rows) == {"react/full"}
 
 
 def test_two_recipes_of_one_name_keep_their_rows_apart(bench: Workbench, model: str, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_two_recipes_of_one_name_keep_their_rows_apart(bench: Workbench, model: 
     for each in (model, f"scripted:{other}"):
         jobs.start(plan(bench, each, "react/full"))
         ended(jobs)
-    found = jobs.standing("towers").found
+    found = jobs.progress("towers").found
     said = [
         {word for row in rows for word in ("Nobody", "Odo Fenn") if word in row.answer} for rows in found.rows.values()
     ]
@@ -125,8 +125,8 @@ def test_one_that_was_stopped_goes_on_without_asking_anything_twice(bench: Workb
     job = jobs.job("towers")
     assert job is not None
     job.join(60)
-    before = {row.key: row for rows in jobs.standing("towers").found.rows.values() for row in rows}
-    jobs.go_on("towers")
+    before = {row.key: row for rows in jobs.progress("towers").found.rows.values() for row in rows}
+    jobs.resume("towers")
     ended(jobs)
     rows = Records(bench.store, "towers").rows()
     assert len(rows) == 3 and all(row.done for row in rows.values())
@@ -144,7 +144,7 @@ def test_a_plan_whose_folder_is_gone_says_so_and_keeps_what_it_has(
     assert job is not None
     job.join(60)
     assert str(gone) in job.error
-    assert jobs.standing("towers").found.left == 3
+    assert jobs.progress("towers").found.left == 3
 
 
 def test_what_is_at_work_is_neither_begun_again_nor_forgotten(
@@ -155,8 +155,8 @@ def test_what_is_at_work_is_neither_begun_again_nor_forgotten(
     long = replace(plan(bench, model, "react/full"), corpus=Corpus(str(tmp_path)))
     jobs.start(long)
     assert jobs.working("towers")
-    for refused in (lambda: jobs.start(long), lambda: jobs.go_on("towers"), lambda: jobs.forget("towers")):
-        with pytest.raises(ConfigError, match="is at work"):
+    for refused in (lambda: jobs.start(long), lambda: jobs.resume("towers"), lambda: jobs.forget("towers")):
+        with pytest.raises(ConfigError, match="is (already )?running"):
             refused()
     gate.set()
     ended(jobs)
@@ -168,8 +168,8 @@ def test_what_there_is_to_judge_is_told_beside_the_rows(bench: Workbench, model:
     jobs.start(plan(bench, model, "react/full", "react/window"))
     ended(jobs)
     records = Records(bench.store, "towers")
-    begin(records, replace(plan(bench, model, "react/full", "react/window"), judge=model))
-    seen = jobs.standing("towers")
+    store_plan(records, replace(plan(bench, model, "react/full", "react/window"), judge=model))
+    seen = jobs.progress("towers")
     # The first recipe's report is what the other's is judged against.
     assert (seen.total, seen.done, seen.unjudged, seen.found.left) == (6, 6, 3, 3)
     assert jobs.left(seen.saved) == 3
@@ -177,13 +177,13 @@ def test_what_there_is_to_judge_is_told_beside_the_rows(bench: Workbench, model:
 
 def test_what_is_left_counts_only_what_the_plan_asks(bench: Workbench, model: str) -> None:
     jobs, records = Evaluations(bench), Records(bench.store, "towers")
-    begin(records, plan(bench, model, "react/full", "react/window", questions=2))
+    store_plan(records, plan(bench, model, "react/full", "react/window", questions=2))
     assert [jobs.left(each) for each in jobs.all()] == [4]
     key = candidate(bench, "react/full", model=model, tools=(), budget=Budget(tokens=9_000)).key
     begun_only, measured, other = (Row("towers", key, each.id, each.digest, f"run-{each.id}") for each in QUESTIONS)
     for row in (begun_only, replace(measured, outcome="answered"), replace(other, outcome="answered")):
         records.keep(row)
-    assert [jobs.left(each) for each in jobs.all()] == [jobs.standing("towers").found.left] == [3]
+    assert [jobs.left(each) for each in jobs.all()] == [jobs.progress("towers").found.left] == [3]
 
 
 def test_forgotten_and_brought_back_with_every_row(bench: Workbench, model: str) -> None:
@@ -192,12 +192,12 @@ def test_forgotten_and_brought_back_with_every_row(bench: Workbench, model: str)
     ended(jobs)
     jobs.start(plan(bench, model, "react/full", name="towers too"))
     ended(jobs, "towers too")
-    before = jobs.standing("towers")
+    before = jobs.progress("towers")
     restore = jobs.forget("towers")
     with pytest.raises(ConfigError, match="unknown evaluation 'towers'"):
-        jobs.standing("towers")
+        jobs.progress("towers")
     assert Records(bench.store, "towers").rows() == {}
-    assert jobs.standing("towers too").found.left == 0, "the other one is there"
+    assert jobs.progress("towers too").found.left == 0, "the other one is there"
     assert len(bench.store.runs()) == 6, "the runs stay"
     restore()
-    assert jobs.standing("towers") == before
+    assert jobs.progress("towers") == before

@@ -6,8 +6,8 @@ import pytest
 
 from research.evaluation import Candidate, Evaluation, Plan, Question, Row, Scores
 from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points, sign_test
-from research.evaluation.running import stands
-from research.recipe import Recipe
+from research.evaluation.plans import results
+from research.events.recipe import Recipe
 
 QUESTIONS = tuple(Question(f"q{n}", f"What is {n}?", ("it",)) for n in range(20))
 REACT, REWOO = Candidate("react/full", Recipe()), Candidate("rewoo/full", Recipe(framework="rewoo"))
@@ -28,7 +28,7 @@ def rows(of: Candidate, right: str, tokens: int = 100) -> list[Row]:
 
 def found(**of: tuple[Candidate, str, int]) -> tuple[Plan, Evaluation]:
     plan = Plan("e", QUESTIONS, tuple(each for each, _, _ in of.values()))
-    return plan, stands(plan, [row for each, right, tokens in of.values() for row in rows(each, right, tokens)])
+    return plan, results(plan, [row for each, right, tokens in of.values() for row in rows(each, right, tokens)])
 
 
 def test_what_is_left_is_what_was_not_measured() -> None:

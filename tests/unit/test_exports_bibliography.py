@@ -16,13 +16,23 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.events import Asked, Event, Replied, RunFinished, RunStarted, ToolFinished, ToolStarted, decode, encode
+from research.events.events import (
+    Asked,
+    Event,
+    Replied,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    decode,
+    encode,
+)
+from research.events.recipe import Recipe
+from research.events.view import RunView, fold
 from research.exports import bibtex, csl
 from research.exports.json import as_dict
 from research.exports.markdown import PLOTS, markdown, prose
-from research.recipe import Recipe
 from research.types import Citation, Observation, Reply, Source, ToolCall, Usage
-from research.view import RunView, fold
 
 DAY = 1_763_700_000.0  # 21 November 2025
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)

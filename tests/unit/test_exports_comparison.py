@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from research.desk import Comparison, Opinion
+from research.events.recipe import Budget, Recipe
+from research.events.view import RunView
 from research.exports.comparison import markdown
-from research.recipe import Budget, Recipe
+from research.store.saved import Comparison, Opinion
 from research.types import Citation, Source
-from research.view import RunView
 from tests.unit.test_comparing import Told
 
 EVIL = (
@@ -67,7 +67,7 @@ def test_what_cannot_be_compared_and_what_is_gone_is_said() -> None:
 
 
 def test_runs_that_have_brought_nothing_are_in_it_too() -> None:
-    from research.events import RunFailed
+    from research.events.events import RunFailed
 
     broken = Told("b")
     broken._add(RunFailed(error="no `model`", traceback=""))

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pypdf import PdfReader
 
-from research.events import Event, RunStarted
+from research.events.events import Event, RunStarted
+from research.events.recipe import Recipe
+from research.events.view import RunView
 from research.exports import FORMATS, words
 from research.exports.blocks import DEEPEST, Block, Code, Heading, Items, Paragraph, Quote, Table, parse
 from research.exports.document import STATUSES
@@ -27,11 +29,9 @@ from research.exports.docx import docx
 from research.exports.html import html
 from research.exports.markdown import markdown
 from research.exports.pdf import pdf
+from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words
-from research.progress import OUTCOMES
-from research.recipe import Recipe
 from research.types import Citation, Source
-from research.view import RunView
 from tests.unit.test_exports_bibliography import HOSTILE, run_of, source
 from tests.unit.test_png import GOOD as PNG
 

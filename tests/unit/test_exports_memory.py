@@ -7,10 +7,10 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from research.events.view import RunView
 from research.exports import bibtex, csl
 from research.exports.json import as_dict
 from research.types import Citation, Source
-from research.view import RunView
 from tests.unit.test_exports_bibliography import run_of, source
 from tests.unit.test_exports_documents import READERS
 

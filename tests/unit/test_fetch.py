@@ -20,7 +20,7 @@ import pytest
 from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
-from research.fetch import FetchPolicy, fetch, vet
+from research.web.fetch import FetchPolicy, fetch, vet
 from tests.unit.test_readers import pdf
 
 ARTICLE = """<html><head><title>Public  debt</title><script>alert(1)</script></head><body><nav>Home</nav><article>
@@ -167,7 +167,7 @@ def test_charsets_are_understood(site: Site, declared: str) -> None:
 
 def test_a_pdf_is_known_by_its_first_bytes(site: Site) -> None:
     url = site.says("/paper", b"%PDF-1.4 cut", content_type="application/octet-stream")
-    with pytest.raises(ToolError, match="not a whole pdf"):
+    with pytest.raises(ToolError, match="a damaged pdf"):
         fetch(url, policy=site.policy)
 
 
@@ -185,7 +185,7 @@ def test_an_empty_page_is_an_error(site: Site) -> None:
 @pytest.mark.parametrize("status", [404, 429, 500, 304])
 def test_an_error_status_is_told(site: Site, status: int) -> None:
     url = site.says("/gone", "sorry", status)
-    with pytest.raises(ToolError, match=f"/gone answers with status {status}"):
+    with pytest.raises(ToolError, match=f"/gone answered with status {status}"):
         fetch(url, policy=site.policy)
 
 
@@ -412,7 +412,7 @@ def test_packed_bodies_are_unpacked(site: Site, encoding: str, pack: Callable[[b
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
 def test_what_cannot_be_unpacked_in_steps_is_refused(site: Site, encoding: str) -> None:
     url = site.says("/", b"x", content_type="text/plain", content_encoding=encoding)
-    with pytest.raises(ToolError, match=f"packed as '{encoding}'"):
+    with pytest.raises(ToolError, match=f"compressed as '{encoding}'"):
         fetch(url, policy=site.policy)
 
 

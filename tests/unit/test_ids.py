@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.engine import new_id
+from research.engine.engine import new_id
 
 
 def test_many_runs_of_one_second_have_names_of_their_own() -> None:

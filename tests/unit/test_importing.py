@@ -16,9 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from research import importing
 from research.errors import ConfigError
-from research.events import (
+from research.events.events import (
     Asked,
     Event,
     Replied,
@@ -32,14 +31,15 @@ from research.events import (
     Warned,
     encode,
 )
+from research.events.recipe import Recipe
+from research.events.view import fold
 from research.exports import bibtex, csl
 from research.exports.markdown import markdown
-from research.recipe import Recipe
 from research.store import Store
 from research.store.sqlite import SqliteStore
 from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
-from research.view import fold
-from research.workbench import Workbench
+from research.workbench import run_import
+from research.workbench.workbench import Workbench
 
 RUN = "261121-120000-abcd"
 LATER = 1_795_000_000.0
@@ -78,12 +78,12 @@ def stamped(events: Sequence[Event], run: str = RUN) -> list[Event]:
 
 
 def file(events: Sequence[Event]) -> bytes:
-    return importing.written(events)
+    return run_import.written(events)
 
 
 def test_a_run_comes_back_as_it_was(store: Store) -> None:
     events = life()
-    kept = importing.keep(store, importing.read_run(file(events)))
+    kept = run_import.keep(store, run_import.read_run(file(events)))
     assert (kept.id, kept.state, kept.withheld) == (RUN, "new", ())
     assert store.events(RUN) == events
     row = store.run(RUN)
@@ -96,10 +96,12 @@ def test_a_real_run_leaves_one_home_and_enters_another(
     bench: Workbench, store: Store, script: Callable[..., str]
 ) -> None:
     look = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
-    for _ in bench.engine.follow("Q", bench.recipe(model=script(look, "<answer>123 [1]</answer>")), RUN):
+    for _ in bench.engine.start(
+        "Q", bench.recipe(model=script(look, "<answer>123 [1]</answer>")), RUN, here=True
+    ).events():
         pass
     events = bench.store.events(RUN)
-    kept = importing.keep(store, importing.read_run(file(events)))
+    kept = run_import.keep(store, run_import.read_run(file(events)))
     assert (
         store.events(RUN)[1:] == events[1:]
     )  # in the first stands the recipe, whose model is a file of the other home
@@ -107,9 +109,9 @@ def test_a_real_run_leaves_one_home_and_enters_another(
 
 
 def test_the_same_run_twice_is_there_already(store: Store) -> None:
-    saved = importing.read_run(file(life()))
-    importing.keep(store, saved)
-    assert importing.keep(store, saved).state == "there"
+    saved = run_import.read_run(file(life()))
+    run_import.keep(store, saved)
+    assert run_import.keep(store, saved).state == "there"
     assert len(store.runs()) == 1
 
 
@@ -117,13 +119,13 @@ def test_a_run_of_ones_own_with_folders_is_there_already(store: Store) -> None:
     recipe = Recipe(folders=("/home/me/papers",))
     store.create(RUN, "How many?", recipe)
     store.append(life(recipe))
-    assert importing.keep(store, importing.read_run(file(life(recipe)))).state == "there"
+    assert run_import.keep(store, run_import.read_run(file(life(recipe)))).state == "there"
 
 
 def test_another_run_of_the_same_id_gets_a_new_one(store: Store) -> None:
-    importing.keep(store, importing.read_run(file(life())))
+    run_import.keep(store, run_import.read_run(file(life())))
     other = [msgspec.structs.replace(life()[0], question="Another?"), *life()[1:]]
-    kept = importing.keep(store, importing.read_run(file(other)))
+    kept = run_import.keep(store, run_import.read_run(file(other)))
     assert kept.state == "renamed" and kept.id != RUN
     assert store.run(kept.id).question == "Another?"
     assert {event.run for event in store.events(kept.id)} == {kept.id}
@@ -131,43 +133,43 @@ def test_another_run_of_the_same_id_gets_a_new_one(store: Store) -> None:
 
 
 def test_a_run_deleted_a_moment_ago_comes_back_beside_it(store: Store) -> None:
-    saved = importing.read_run(file(life()))
-    importing.keep(store, saved)
+    saved = run_import.read_run(file(life()))
+    run_import.keep(store, saved)
     store.delete([RUN])
-    kept = importing.keep(store, saved)
+    kept = run_import.keep(store, saved)
     assert kept.state == "renamed"
     store.restore([RUN])
     assert len(store.runs()) == 2
 
 
 def test_an_id_that_begins_like_another_is_its_own(store: Store) -> None:
-    importing.keep(store, importing.read_run(file(life())))
-    assert importing.keep(store, importing.read_run(file(life(run=RUN[:8])))).state == "new"
+    run_import.keep(store, run_import.read_run(file(life())))
+    assert run_import.keep(store, run_import.read_run(file(life(run=RUN[:8])))).state == "new"
 
 
 def test_a_run_that_had_not_ended_is_interrupted(store: Store) -> None:
-    importing.keep(store, importing.read_run(file(life(ended=False))))
+    run_import.keep(store, run_import.read_run(file(life(ended=False))))
     row = store.run(RUN)
     assert (row.status, row.outcome) == ("running", None)
-    assert row.beat < time.time() - 60
+    assert row.heartbeat < time.time() - 60
 
 
 def test_a_run_that_waits_goes_on_waiting(store: Store) -> None:
     events = stamped([*life(ended=False), WaitingForUser(prompt="Which?")])
-    importing.keep(store, importing.read_run(file(events)))
+    run_import.keep(store, run_import.read_run(file(events)))
     assert (store.run(RUN).status, store.run(RUN).answer) == ("waiting_input", "Which?")
 
 
 def test_a_date_of_tomorrow_does_not_lead_the_list_for_ever(store: Store) -> None:
     events = [msgspec.structs.replace(event, time=9e10) for event in life()]
-    importing.keep(store, importing.read_run(file(events)))
+    run_import.keep(store, run_import.read_run(file(events)))
     assert store.run(RUN).created <= time.time()
 
 
 def test_a_recipe_brings_no_folder_and_no_server(store: Store) -> None:
     """Calls that no model made may stand in a file; going on with it must not reach into this computer."""
     recipe = Recipe(folders=("/home/victim",), mcp=("shell",), model="openai:x", budget=life()[0].recipe.budget)  # type: ignore[union-attr]
-    kept = importing.keep(store, importing.read_run(file(life(recipe, ended=False))))
+    kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
     assert kept.withheld == ("/home/victim", "MCP server shell")
     taken = store.run(RUN).recipe
     assert (taken.folders, taken.mcp, taken.model) == ((), (), "openai:x")
@@ -181,7 +183,7 @@ def test_nothing_is_kept_when_the_disk_says_no(store: Store, monkeypatch: pytest
 
     monkeypatch.setattr(store, "append", full)
     with pytest.raises(OSError, match="no space"):
-        importing.keep(store, importing.read_run(file(life())))
+        run_import.keep(store, run_import.read_run(file(life())))
     assert store.runs() == []
 
 
@@ -218,8 +220,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a line end in the id": (file(life(run="a\n")), "id"),
     "a strange agent": (file(changed(1, agent="main/../x y")), "agent"),
     "another root": (file(changed(1, agent="root")), "agent"),
-    "no date": (file(changed(0, time=1e300)), "no date"),
-    "before the epoch": (file(changed(2, time=-5.0)), "no date"),
+    "no date": (file(changed(0, time=1e300)), "not a date"),
+    "before the epoch": (file(changed(2, time=-5.0)), "not a date"),
     "an empty question": (file(changed(0, question="  ")), "question"),
     "a padded question": (file(changed(0, question=" Why?\n")), "question"),
     "a book as question": (file(changed(0, question="x" * 20_001)), "20,001"),
@@ -231,8 +233,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "negative tokens": (file(changed(3, usage=Usage(-5, 1))), "number"),
     "a price beyond reason": (file(changed(3, usage=Usage(cost_usd=1e300))), "number"),
     "a long time": (file(changed(6, seconds=1e300)), "number"),
-    "life after the end": (file(stamped([*life(), Warned(kind="loop", text="x")])), "after the run has ended"),
-    "two ends": (file(stamped([*life(), life()[-1]])), "after the run has ended"),
+    "life after the end": (file(stamped([*life(), Warned(kind="loop", text="x")])), "after the end of the run"),
+    "two ends": (file(stamped([*life(), life()[-1]])), "after the end of the run"),
     "an end that is none": (file(changed(6, status="running")), "cannot be running"),
     "an end that waits": (file(changed(6, status="waiting_input")), "cannot be waiting_input"),
     "an unknown outcome": (file(life()).replace(b'"outcome":"answered"', b'"outcome":"won"'), "line 7"),
@@ -242,13 +244,13 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize(("data", "said"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_what_no_run_could_hold_is_refused_by_line(data: bytes, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        importing.read_runs(data)
+        run_import.read_runs(data)
 
 
 def test_a_file_beyond_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(run_import, "MAX_BYTES", 1_000)
     with pytest.raises(ConfigError, match="larger"):
-        importing.read_run(file(life()) * 10)
+        run_import.read_run(file(life()) * 10)
 
 
 def png(side: int) -> bytes:
@@ -268,7 +270,7 @@ def test_pictures_that_are_none_are_left_out() -> None:
     bomb = png(4)[:16] + struct.pack(">II", 60_000, 60_000) + png(4)[24:]
     images = (png(4), b"<svg onload='x'>", bomb, b"GIF89a")
     seen = Observation("c1", "python", "", images=images)
-    saved = importing.read_run(file(changed(5, observation=seen)))
+    saved = run_import.read_run(file(changed(5, observation=seen)))
     assert fold(saved.events).images == [png(4)]
 
 
@@ -277,8 +279,8 @@ def test_pictures_that_are_none_are_left_out() -> None:
 
 def test_several_runs_are_one_file(store: Store) -> None:
     other = "261121-120001-abce"
-    data = importing.packed({RUN: life(), other: life(run=other)})
-    kept = [importing.keep(store, saved) for saved in importing.read_runs(data)]
+    data = run_import.packed({RUN: life(), other: life(run=other)})
+    kept = [run_import.keep(store, saved) for saved in run_import.read_runs(data)]
     assert [each.id for each in kept] == [RUN, other]
     assert store.events(other) == life(run=other)
 
@@ -292,16 +294,16 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def test_a_name_within_a_zip_means_nothing(store: Store) -> None:
-    (saved,) = importing.read_runs(zipped({"../../../evil": file(life())}))
+    (saved,) = run_import.read_runs(zipped({"../../../evil": file(life())}))
     assert saved.id == RUN
 
 
 def test_a_zip_that_unpacks_to_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(run_import, "MAX_BYTES", 100_000)
     bomb = zipped({"a": b"\n" * 60_000 + file(life()), "b": b"\n" * 10_000_000})
     assert len(bomb) < 50_000
     with pytest.raises(ConfigError, match="larger"):
-        importing.read_runs(bomb)
+        run_import.read_runs(bomb)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +318,7 @@ def test_a_zip_that_unpacks_to_too_much_is_given_up(monkeypatch: pytest.MonkeyPa
 )
 def test_a_zip_of_anything_else_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        importing.read_runs(data)
+        run_import.read_runs(data)
 
 
 @settings(max_examples=200, deadline=None)
@@ -326,7 +328,7 @@ def test_a_damaged_zip_is_read_or_refused(data: some.DataObject) -> None:
     for _ in range(data.draw(some.integers(1, 4))):
         body[data.draw(some.integers(2, len(body) - 1))] = data.draw(some.integers(0, 255))
     try:
-        importing.read_runs(bytes(body))
+        run_import.read_runs(bytes(body))
     except ConfigError:
         return
 
@@ -369,7 +371,7 @@ finished = some.builds(
 def test_any_run_survives_the_way_out_and_in(events: list[Event], end: RunFinished) -> None:
     first = Asked(ask=1, round=1, purpose="act", model="m")
     whole = stamped([RunStarted(question="Why?", recipe=Recipe()), first, *events, end])
-    saved = importing.read_run(file(whole))
+    saved = run_import.read_run(file(whole))
     assert list(saved.events) == whole
     view = fold(saved.events)
     assert markdown(view) and csl.render(view) and bibtex.render(view) is not None
@@ -379,19 +381,19 @@ def test_any_run_survives_the_way_out_and_in(events: list[Event], end: RunFinish
 @given(some.binary(max_size=300) | some.lists(some.sampled_from(file(life()).split(b"\n")), max_size=9).map(b"\n".join))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
-        (saved,) = importing.read_runs(data)
+        (saved,) = run_import.read_runs(data)
     except ConfigError:
         return
     assert fold(saved.events).question
 
 
 def test_reading_is_writing_backwards() -> None:
-    assert b"".join(encode(event) + b"\n" for event in importing.read_run(file(life())).events) == file(life())
+    assert b"".join(encode(event) + b"\n" for event in run_import.read_run(file(life())).events) == file(life())
 
 
 @pytest.mark.parametrize("given", [{"recall": 5}, {"remember": "everything"}, {"tools": ("search", "recall")}])
 def test_a_strangers_run_neither_reads_nor_fills_the_memory(store: Store, given: dict[str, Any]) -> None:
-    kept = importing.keep(store, importing.read_run(file(life(Recipe(**given), ended=False))))
+    kept = run_import.keep(store, run_import.read_run(file(life(Recipe(**given), ended=False))))
     taken = store.run(kept.id).recipe
     assert kept.withheld == ("the memory",)
     assert (taken.recall, taken.remember, "recall" in taken.tools) == (0, "off", False)
@@ -400,7 +402,7 @@ def test_a_strangers_run_neither_reads_nor_fills_the_memory(store: Store, given:
 @pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
 def test_a_model_that_is_a_file_is_kept_by_name_and_cannot_be_asked(store: Store, bench: Workbench, model: str) -> None:
     recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})
-    kept = importing.keep(store, importing.read_run(file(life(recipe, ended=False))))
+    kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
     taken = store.run(kept.id).recipe
     assert kept.withheld == (f"model {model}",)
     assert (taken.model, taken.roles) == (f"elsewhere:{model}", {"writer": "openai:x", "judge": f"elsewhere:{model}"})

@@ -1,76 +1,169 @@
-"""Imports go one way, and nothing under research/ knows Streamlit."""
+"""The rooms of research/: what imports what, how large they are, and that no other file names a framework."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
+from research import defaults
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "research"
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    {"errors", "types", "text", "cells", "cancel", "crew", "background", "connections", "decoding", "http",
-     "redaction", "fragments", "wire"},
-    {"recipe", "transcript", "registry", "relevance", "budget", "citations", "settings", "parsing", "prices", "tokens",
-     "addresses", "served", "keys"},
-    {"events", "protocols", "prompts", "sandbox", "readers", "fetch", "guard", "desk", "database", "users"},
-    {"journal", "inherited", "view", "search", "embedders", "store", "toolbox", "memory", "sharing"},
-    {"exports", "progress", "metrics", "acting", "asking", "remembering", "driving", "run", "shared", "ending", "estimate", "comparing", "changes",
-     "logs", "tracing", "pacing"},
-    {"frameworks", "contexts", "tools", "extractive", "engine", "queue", "mcp", "llama"},
-    {"models"},
-    {"workbench", "presets", "importing", "moving", "evaluation"},
-    {"doctor", "space", "health", "__init__"},
-    {"cli", "__main__"},
+    {"errors", "types", "text", "defaults"},
+    {"_util", "plugins", "sandbox", "citations", "events", "agent.parsing", "agent.prompts"},
+    {"store", "agent.protocols"},
+    {"config", "ops"},
+    {"web", "search", "search.embedders", "search.library", "search.services", "models", "models.anthropic",
+     "models.extractive", "models.llama"},
+    {"memory", "mcp"},
+    {"agent", "tools"},
+    {"frameworks", "contexts", "engine"},
+    {"workbench"},
+    {"compare", "evaluation", "exports", "servers"},
+    {"cli", "__main__", "research"},
 ]  # fmt: skip
-"""Lower layers first; a module imports from its own layer and below."""
+"""The rooms, lower layers first.  Rooms of one layer may import each other, in one direction."""
 
-RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-MODULES = sorted((ROOT / "research").rglob("*.py"))
+PLACES_OF_NAMES = {"defaults.py", "workbench/presets.py", "agent/parsing/__init__.py"}
+"""Data that names frameworks: defaults, presets, and the formats of the command `parse`."""
 
 
-def imported(path: Path) -> set[str]:
-    """Names of the parts of `research` that a module imports when it runs (not for type checking only)."""
-    tree = ast.parse(path.read_text("utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = [ast.Pass()]
+def name_of(path: Path) -> str:
+    """The dotted name of a module below `research`; `research` itself is the empty name."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path): path for path in MODULES}
+
+
+def room_of(name: str) -> str:
+    """The folder of a module, or the module itself at the top."""
+    if not name or NAMES[name].name == "__init__.py":
+        return name or "research"
+    return name.rpartition(".")[0] or name
+
+
+def imports(path: Path) -> set[str]:
+    """Every part of `research` that a module imports, inside functions and for type checking too."""
     found = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {
-                f"{node.module}.{alias.name}" if node.module == "research" else node.module for alias in node.names
-            }
+            assert not node.level, f"{path}: imports are absolute"
+            modules = {f"{node.module}.{alias.name}" for alias in node.names}
+            known = {each for each in modules if each.removeprefix("research.") in NAMES}
+            found |= known | ({node.module} if modules - known else set())
+    below = {each.removeprefix("research").lstrip(".") for each in found if each.split(".")[0] == "research"}
+    return {each for each in below if each in NAMES} - {name_of(path)}
+
+
+ARROWS = {name: imports(path) for name, path in NAMES.items()}
+
+
+def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
+    """What imports itself by way of others: the strongly connected components of more than one node."""
+    sorter = TopologicalSorter(arrows)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return [error.args[1]]
+    return []
+
+
+def test_imports_go_down_and_never_in_a_circle() -> None:
+    layer = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
+    rooms: dict[str, set[str]] = {}
+    up = []
+    for name, targets in ARROWS.items():
+        for target in targets:
+            one, other = room_of(name), room_of(target)
+            if one != other:
+                rooms.setdefault(one, set()).add(other)
+                if layer[one] < layer[other]:
+                    up.append(f"{name} -> {target}")
+    assert up == []
+    assert circles(ARROWS) == [], "a circle of files"
+    assert circles(rooms) == [], "a circle of rooms"
+
+
+def test_the_house_stays_small() -> None:
+    rooms = {room_of(name) for name in NAMES}
+    assert rooms <= set().union(*LAYERS)
+    assert len(rooms) <= 40
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
+    long = []
+    for path in [*MODULES, *(ROOT / "pages").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            limit = 250 if isinstance(node, ast.ClassDef) else 60
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                long += [f"{path}: {node.name} has {lines} lines"] if lines > limit else []
+    assert long == []
+    skipped = sum(path.read_text("utf-8").count("# fmt: skip") for path in [*MODULES, *(ROOT / "pages").rglob("*.py")])
+    assert skipped <= 20
+
+
+def test_each_room_says_what_belongs_in_it() -> None:
+    """In at most three lines, or six with code below: a room whose `__init__` is a module has more to say."""
+    wrong = []
+    for name, path in NAMES.items():
+        if path.name == "__init__.py" and name:
+            tree = ast.parse(path.read_text("utf-8"))
+            lines = (ast.get_docstring(tree) or "").splitlines()
+            if not lines or len(lines) > (3 if len(tree.body) == 1 else 6):
+                wrong.append(f"{name}: {len(lines)} lines")
+    assert wrong == []
+
+
+def test_only_a_frameworks_own_file_contains_its_name() -> None:
+    names = re.compile(rf"\b({'|'.join(defaults.FRAMEWORKS)})\b")
+    offenders = []
+    for path in [*MODULES, *(ROOT / "pages").rglob("*.py"), ROOT / "app.py"]:
+        place = str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else str(path.relative_to(ROOT))
+        if place in PLACES_OF_NAMES or place.startswith("frameworks/"):
+            continue
+        strings = (
+            node.value
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
+        # A word of English, such as "in parallel", is not the id of a framework; a string that is nothing else is.
+        offenders += [
+            f"{place}: {text!r}" for text in strings if re.fullmatch(r"[\w/:=]+", text) and names.search(text)
+        ]
+    assert offenders == []
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a module imports, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
     return found
 
 
-def part(path: Path) -> str:
-    return path.relative_to(ROOT / "research").parts[0].removesuffix(".py")
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_down(path: Path) -> None:
-    own = RANK[part(path)]
-    for name in imported(path):
-        if name.startswith("research."):
-            other = name.split(".")[1]
-            assert RANK[other] <= own, f"{path.relative_to(ROOT)} must not import {name}"
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_streamlit_below_the_pages(path: Path) -> None:
-    assert not {name for name in imported(path) if name.split(".")[0] == "streamlit"}
+def test_no_streamlit_below_the_pages() -> None:
+    offenders = [path for path in MODULES if any(name.split(".")[0] == "streamlit" for name in imported(path))]
+    assert not offenders
 
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = "{'streamlit', 'openai', 'anthropic', 'torch', 'sentence_transformers', 'sqlite_utils', 'pandas', 'numpy'}"
     code = (
-        "import sys, research.__main__ as m\n"
+        "import sys, research.cli.main as m\n"
         "try: m.main(['--help'])\n"
         "except SystemExit: pass\n"
         f"sys.exit(','.join({heavy} & set(sys.modules)) or 0)"
@@ -81,7 +174,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_an_offline_run_imports_no_provider_sdk_streamlit_or_torch(home: Path) -> None:
     code = (
-        "import sys, research.__main__ as m\n"
+        "import sys, research.cli.main as m\n"
         f"m.main(['run', 'What is the population of Japan?', '--home', {str(home)!r}])\n"
         "sys.exit(','.join({'streamlit', 'openai', 'anthropic', 'torch'} & set(sys.modules)) or 0)"
     )

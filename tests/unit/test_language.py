@@ -7,9 +7,10 @@ import re
 import pytest
 from babel.messages.pofile import read_po
 
-from pages.locale.update import FILE, said
+from pages.locale.update import FILE, messages
+from pages.parts.shared.language import LOCALE
 
-WORDS = sorted({text for text, _ in said() if text})
+WORDS = sorted({text for text, _ in messages() if text})
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +40,7 @@ def test_markup_survives_translation(chinese: dict[str, str]) -> None:
         return sorted(re.findall(r"`[^`]+`|:material/\w+:|\*\*", text))
 
     assert {text: there for text, there in chinese.items() if markup(text) != markup(there)} == {}
+
+
+def test_the_pages_read_the_catalogue_that_is_kept_up_to_date() -> None:
+    assert LOCALE / "zh.po" == FILE

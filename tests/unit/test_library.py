@@ -17,9 +17,9 @@ import pytest
 from numpy.typing import NDArray
 
 from research.errors import ConfigError, ToolError
-from research.search import factbook
-from research.search.indexing import FACTBOOK
-from research.search.library import Library
+from research.search.library import factbook
+from research.search.library.indexing import FACTBOOK
+from research.search.library.library import Library
 from research.text import segment
 
 
@@ -261,7 +261,7 @@ def test_folders_that_cannot_be_indexed_are_named(tmp_path: Path) -> None:
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "a.pdf").write_bytes(b"nothing")
     for name, problem in (
-        ("nowhere", "no folder .*nowhere"),
+        ("nowhere", "nowhere does not exist"),
         ("file.txt", "file.txt is a file"),
         ("empty", r"no readable file in .*empty .*\.docx, .*\.md"),
         ("scans", r"no readable file in .*scans; a\.pdf: "),
@@ -376,12 +376,12 @@ def test_a_broken_encoder_is_named_and_words_still_work(tmp_path: Path, notes: P
     library.start_embedding().join(timeout=60)
     assert "weights are missing" in library.embedding_error
     assert library.search("whale")[0].title == "The blue whale"
-    with pytest.raises(ConfigError, match="no encoder"):
+    with pytest.raises(ConfigError, match="vectors need an encoder"):
         Library(tmp_path / "home").embed_missing()
 
 
 def test_a_real_encoder_finds_what_shares_no_word(tmp_path: Path, notes: Path) -> None:
-    from research.embedders import create
+    from research.search.embedders import create
 
     library = Library(tmp_path / "home", create("universal"))
     library.add_folder(notes)
@@ -395,7 +395,7 @@ def test_a_real_encoder_finds_what_shares_no_word(tmp_path: Path, notes: Path) -
 _INDEX = """
 import os, sys
 from pathlib import Path
-from research.search.library import Library
+from research.search.library.library import Library
 
 def progress(done, total, what):
     if done >= int(sys.argv[2]):

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from research.errors import ConfigError, ToolError
-from research.search import schema
-from research.search.indexing import FACTBOOK
-from research.search.library import Library
+from research.search.library import schema
+from research.search.library.indexing import FACTBOOK
+from research.search.library.library import Library
 
 
 class Letters:
@@ -89,7 +89,7 @@ def test_a_purge_removes_what_was_forgotten_before(library: Library, papers: Pat
 
 
 def test_the_factbook_is_not_forgotten(library: Library) -> None:
-    with pytest.raises(ConfigError, match="belongs to the workbench"):
+    with pytest.raises(ConfigError, match="is part of the workbench"):
         library.forget(FACTBOOK)
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import research
-from research import logs
-from research.events import Paused, RunFailed, RunFinished
-from research.settings import load
-from research.workbench import Workbench
+from research.config.settings import load
+from research.events.events import Paused, RunFailed, RunFinished
+from research.ops import logs
+from research.workbench.workbench import Workbench
 
 KEY = "sk-Ab/9+x=Zq7 secret"
 
@@ -37,7 +37,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 def test_one_json_object_a_line_with_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
-    with logs.about(run="r1", user="", agent="main/a"):
+    with logs.fields(run="r1", user="", agent="main/a"):
         logging.getLogger("research.x").info("two\nlines of %s", "text")
     (line,) = lines(capsys)
     assert line["message"] == "two\nlines of text"
@@ -47,7 +47,7 @@ def test_one_json_object_a_line_with_what_it_is_about(capsys: pytest.CaptureFixt
 
 def test_lines_for_people_are_single_lines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start()
-    with logs.about(run="r1"):
+    with logs.fields(run="r1"):
         logging.getLogger("research.x").warning("one\nforged: line")
         logging.getLogger("research.x").info("not at this level")
     said = capsys.readouterr().err
@@ -84,9 +84,9 @@ def test_keys_are_masked_wherever_they_stand(
     form: logs.Form, disguise: Callable[[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs.start(form, "info")
-    logs.hide(load(home=tmp_path, openai_api_key=KEY))
+    logs.redact_keys(load(home=tmp_path, openai_api_key=KEY))
     secret, log = disguise(KEY), logging.getLogger("research.x")
-    with logs.about(agent=f"a {secret}"):
+    with logs.fields(agent=f"a {secret}"):
         log.info("echoed: %s!", secret, extra={"said": {"model": f"m {secret}"}})
         try:
             raise ValueError(f"the server said {secret}")
@@ -103,7 +103,7 @@ def test_the_password_of_the_database_is_masked_without_its_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs.start()
-    logs.hide(load(home=tmp_path, database_url="postgresql://me:p%40ssword@db.example/runs"))
+    logs.redact_keys(load(home=tmp_path, database_url="postgresql://me:p%40ssword@db.example/runs"))
     told = "p%40ssword, p@ssword, postgresql://me:p%40ssword@db.example/runs"
     logging.getLogger("research.x").warning("refused: %s", told)
     assert "ssword" not in capsys.readouterr().err
@@ -119,12 +119,12 @@ def test_a_run_is_told_from_begin_to_end_and_none_of_its_words(
     view = research.run("Question of mine?", workbench=bench, model=script(look, "<answer>123,201,945 [1]</answer>"))
     capsys.readouterr()
     for event in bench.store.events(view.run):
-        logs.tell(event)
+        logs.log_event(event)
     said = lines(capsys)
-    assert [said[0]["message"], said[-1]["message"]] == ["run begins", "run ends"]
+    assert [said[0]["message"], said[-1]["message"]] == ["run started", "run finished"]
     assert said[-1]["outcome"] == "answered"
     assert {line["run"] for line in said} == {view.run}
-    assert {"tool is done", "model has replied"} <= {line["message"] for line in said}
+    assert {"tool finished", "model replied"} <= {line["message"] for line in said}
     everything = json.dumps(said)
     for words in ("Question of mine", "secretly", "123,201,945", "Japan"):
         assert words not in everything
@@ -132,10 +132,10 @@ def test_a_run_is_told_from_begin_to_end_and_none_of_its_words(
 
 def test_an_error_is_told_by_its_kind_and_place(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
-    trace = 'Traceback\n  File "/home/me/research/run.py", line 12, in ask\nKeyError: "words of a page"\n'
-    logs.tell(RunFailed(run="r", error="KeyError: 'words of a page'", traceback=trace))
-    logs.tell(Paused(run="r", reason="the server said: words of a page"))
-    logs.tell(RunFinished(run="r", status="failed", outcome="failed", answer="words of a page", report=""))
+    trace = 'Traceback\n  File "/home/me/research/agent/run.py", line 12, in ask\nKeyError: "words of a page"\n'
+    logs.log_event(RunFailed(run="r", error="KeyError: 'words of a page'", traceback=trace))
+    logs.log_event(Paused(run="r", reason="the server said: words of a page"))
+    logs.log_event(RunFinished(run="r", status="failed", outcome="failed", answer="words of a page", report=""))
     failed, rests, ends = lines(capsys)
     assert (failed["level"], failed["error"], failed["at"]) == ("error", "KeyError", "run.py:12 ask")
     assert (rests["level"], ends["level"]) == ("warning", "info")
@@ -151,7 +151,7 @@ def test_what_a_step_is_about_holds_while_it_is_made_and_nowhere_else(capsys: py
             log.info("made by %s", name)
             yield n
 
-    for _ in zip(logs.within(steps("a"), run="a"), logs.within(steps("b"), run="b"), strict=True):
+    for _ in zip(logs.with_fields(steps("a"), run="a"), logs.with_fields(steps("b"), run="b"), strict=True):
         log.info("between")
     said = lines(capsys)
     assert all(line["run"] == str(line["message"])[-1] for line in said if line["message"] != "between")
@@ -163,7 +163,7 @@ def test_threads_do_not_mix_what_they_are_about(capsys: pytest.CaptureFixture[st
     inside, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with logs.about(run="other"):
+        with logs.fields(run="other"):
             inside.set()
             over.wait(60)
 

@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from research import embedders
 from research.errors import ConfigError, ToolError
 from research.memory import Entry, Filters
-from research.memory.memory import LONGEST, Memory
-from research.memory.plane import plane
+from research.memory.memory import MAX_CHARACTERS, Memory
+from research.search import embedders
+from research.search.library.plane import plane
 from research.types import Embedder
-from tests.shelves import PLACES, places, shelf
+from tests.memory_stores import PLACES, open_store, places
 from tests.word_encoder import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def memory(place: str) -> Iterator[Open]:
     opened: list[Memory] = []
 
     def make(embedder: Embedder | None = None, capacity: int = 1_000) -> Memory:
-        opened.append(Memory(shelf(place), embedder or WordEncoder(), capacity))
+        opened.append(Memory(open_store(place), embedder or WordEncoder(), capacity))
         return opened[-1]
 
     yield make
@@ -85,7 +85,7 @@ def test_found_by_meaning_and_by_words_in_two_languages(
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
     vectors = universal.encode([query, *(each.entry.text for each in found)])
     assert [each.cosine for each in found] == pytest.approx((vectors[1:] @ vectors[0]).tolist(), abs=1e-5)
-    assert all(each.by_meaning for each in found)
+    assert all(each.meaning_rank for each in found)
 
 
 def test_everything_about_an_entry_is_kept_across_processes(memory: Open) -> None:
@@ -165,7 +165,7 @@ def test_the_oldest_that_is_not_pinned_makes_room(memory: Open) -> None:
     assert "entry three" not in texts([found.entry for found in kept.search("entry three")])
     kept.pin([second.id])
     kept.pin([each.id for each in kept.entries()])
-    with pytest.raises(ConfigError, match="3 entries and all are pinned"):
+    with pytest.raises(ConfigError, match="all of its 3 entries are pinned"):
         kept.add([Entry("entry five")])
     assert kept.count() == kept.count(Filters(pinned=True)) == 3
 
@@ -175,13 +175,13 @@ def test_what_was_of_use_makes_room_last(memory: Open) -> None:
     one, two, _ = (kept.add([Entry(f"entry {word}")])[0] for word in ("one", "two", "three"))
     before = kept.entries()
     kept.search("entry one")
-    elsewhere.freshen([one.id, "unknown"])
+    elsewhere.touch([one.id, "unknown"])
     assert kept.entries() == before, "what an entry says of itself stays"
     kept.add([Entry("entry four")])
     assert sorted(texts(kept.entries())) == ["entry four", "entry one", "entry three"]
-    elsewhere.freshen([])
+    elsewhere.touch([])
     kept.forget([one.id])
-    elsewhere.freshen([one.id])
+    elsewhere.touch([one.id])
     assert kept.count() == 2, "what is forgotten stays forgotten"
 
 
@@ -208,7 +208,7 @@ def test_forgotten_is_neither_listed_nor_found_until_it_is_restored(memory: Open
     for each in (kept, elsewhere):
         assert each.count() == 2
         found = each.search("first thing")[0]
-        assert (found.entry.text, found.by_words, found.by_meaning) == ("the first thing", 1, 1)
+        assert (found.entry.text, found.word_rank, found.meaning_rank) == ("the first thing", 1, 1)
     kept.forget([one.id])
     assert kept.purge(before=float("inf")) == 1
     kept.restore([one.id])
@@ -226,10 +226,10 @@ def test_an_edit_changes_what_is_found_and_who_wrote_it(memory: Open) -> None:
     for each in (kept, elsewhere):
         assert each.entries() == [after]
         (found,) = each.search("pears green")
-        assert (found.entry, found.by_words) == (after, 1)
+        assert (found.entry, found.word_rank) == (after, 1)
         assert found.cosine > 0.8
-        assert each.search("apples")[0].by_words == 0
-    with pytest.raises(ConfigError, match="without text"):
+        assert each.search("apples")[0].word_rank == 0
+    with pytest.raises(ConfigError, match="has no text"):
         kept.edit(added.id, text="  ")
 
 
@@ -262,7 +262,7 @@ def test_filters_mean_the_same_everywhere(memory: Open, filters: Filters, wanted
     assert [entry.id for entry in kept.entries(filters)] == list(wanted)
     assert kept.count(filters) == len(wanted)
     assert {found.entry.id for found in kept.search("note finding passage", 10, filters)} == set(wanted)
-    assert {placed.entry.id for placed in kept.placed(filters)} == set(wanted)
+    assert {placed.entry.id for placed in kept.map_points(filters)} == set(wanted)
     assert len(list(kept.export(filters))) == len(wanted)
     assert kept.tags() == ["x", "y"]
     assert kept.runs() == ["run-2", "run-1"]
@@ -298,7 +298,7 @@ def test_diversity_brings_what_is_different(memory: Open) -> None:
 def test_a_query_without_words_is_refused_and_an_empty_memory_loads_no_encoder(memory: Open) -> None:
     encoder = WordEncoder()
     kept = memory(encoder)
-    assert kept.search("anything") == kept.placed() == kept.entries() == []
+    assert kept.search("anything") == kept.map_points() == kept.entries() == []
     assert encoder.encoded == 0
     with pytest.raises(ToolError, match="no words"):
         kept.search(" ?! ")
@@ -327,7 +327,7 @@ def test_a_query_is_never_code(memory: Open, query: str) -> None:
 
 def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
     kept = memory()
-    for bad in ("", "  \n", "x" * (LONGEST + 1)):
+    for bad in ("", "  \n", "x" * (MAX_CHARACTERS + 1)):
         with pytest.raises(ConfigError):
             kept.add([Entry("good"), Entry(bad)])
     assert kept.count() == 0
@@ -346,7 +346,7 @@ def test_any_character_comes_back_as_it_went_in(memory: Open) -> None:
     assert memory().entries(Filters(runs=(ODD,), tags=(ODD,))) == [kept.get(ODD)] == [odd]
     assert (kept.tags(), kept.runs()) == (list(odd.tags), [ODD])
     assert kept.add([msgspec.structs.replace(odd, id="other")])[0].id == ODD, "its source is known again"
-    assert kept.search(ODD)[0].by_words == 1
+    assert kept.search(ODD)[0].word_rank == 1
     kept.load(kept.export())
     assert kept.forget([f"{ODD}\0", "\ud800"]) == 0
     assert kept.forget([ODD]) == 1
@@ -354,7 +354,7 @@ def test_any_character_comes_back_as_it_went_in(memory: Open) -> None:
 
 def test_an_id_that_could_not_be_looked_up_is_refused_by_name(memory: Open) -> None:
     kept = memory()
-    with pytest.raises(ConfigError, match="an entry's id holds the character NUL"):
+    with pytest.raises(ConfigError, match="an entry's id .*contains the character NUL"):
         kept.add([Entry("good"), Entry("bad", id="a\0")])
     assert kept.count() == 0
     kept.add([Entry("good", id="a", run="r", url="u", tags=("a\0b",))])
@@ -374,9 +374,11 @@ def test_an_id_that_is_not_there_is_unknown_whatever_it_is(memory: Open, word: s
 def test_the_longest_entry_is_kept_whole_and_found(memory: Open) -> None:
     kept = memory()
     random = np.random.default_rng(1)
-    words = " ".join(f"{n:x}" for n in random.integers(2**40, 2**44, 9_000))[:LONGEST]
-    signs = "".join(map(chr, random.integers(0x12000, 0x12380, LONGEST)))  # cuneiform; no word of three comes twice
-    texts = ([each[n : n + 3] for n in range(0, LONGEST, 4)] for each in (signs, signs[::-1], signs[1:]))
+    words = " ".join(f"{n:x}" for n in random.integers(2**40, 2**44, 9_000))[:MAX_CHARACTERS]
+    signs = "".join(
+        map(chr, random.integers(0x12000, 0x12380, MAX_CHARACTERS))
+    )  # cuneiform; no word of three comes twice
+    texts = ([each[n : n + 3] for n in range(0, MAX_CHARACTERS, 4)] for each in (signs, signs[::-1], signs[1:]))
     hard, harder, hardest = map(" ".join, texts)
     odd = "x" * 5_000 + " " + "y" * 9_000
     entries = [
@@ -385,10 +387,10 @@ def test_the_longest_entry_is_kept_whole_and_found(memory: Open) -> None:
     ]
     kept.add(entries)
     assert memory().entries() == entries
-    assert [each.entry.id for each in kept.search(words[:11]) if each.by_words] == [entries[0].id]
-    assert [each.entry.id for each in kept.search("okapi") if each.by_words] == [entries[0].id]
-    assert [each.entry.id for each in kept.search("quagga") if each.by_words] == ["b"]
-    assert entries[1] in [each.entry for each in kept.search(hard[:3]) if each.by_words]
+    assert [each.entry.id for each in kept.search(words[:11]) if each.word_rank] == [entries[0].id]
+    assert [each.entry.id for each in kept.search("okapi") if each.word_rank] == [entries[0].id]
+    assert [each.entry.id for each in kept.search("quagga") if each.word_rank] == ["b"]
+    assert entries[1] in [each.entry for each in kept.search(hard[:3]) if each.word_rank]
 
 
 def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memory: Open) -> None:
@@ -397,7 +399,7 @@ def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memo
     gone = kept.entries()[0]
     kept.forget([gone.id])
     other = memory(WordEncoder(32))
-    for refused in (lambda: other.add([Entry("new")]), lambda: other.search("apples"), other.placed):
+    for refused in (lambda: other.add([Entry("new")]), lambda: other.search("apples"), other.map_points):
         with pytest.raises(ConfigError, match=r"'words:64'.*'words:32'"):
             refused()
     assert other.count() == len(other.entries()) == 2, "what needs no vectors works"
@@ -409,7 +411,7 @@ def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memo
         kept.search("apples")
     other.restore([gone.id])
     found = next(each for each in other.search(gone.text) if each.entry.id == gone.id)
-    assert found.by_meaning, "what comes back has a vector of the new encoder too"
+    assert found.meaning_rank, "what comes back has a vector of the new encoder too"
 
 
 def test_an_emptied_memory_takes_any_encoder(memory: Open) -> None:
@@ -440,7 +442,7 @@ def test_export_and_load_are_each_others_mirror(memory: Open, tmp_path: Path) ->
     [
         (['{"text": "good"}', "nonsense"], "line 2"),
         (['{"text": "good"}', "", '{"kind": "spell", "text": "x"}'], "line 3.*spell"),
-        (['{"text": " "}'], "line 1.*without text"),
+        (['{"text": " "}'], "line 1.*has no text"),
         (["[1]"], "line 1"),
         ([b"\xff\xfe"], "line 1"),
         ([f'{{"text": "entry {n}"}}' for n in range(4)], "room for 3 of 3"),
@@ -456,7 +458,7 @@ def test_a_file_is_taken_as_a_whole_or_not_at_all(memory: Open, lines: list[str]
 @pytest.mark.parametrize("field", ['"time":1e300', '"time":-1', '"round":9223372036854775808', '"round":-1'])
 def test_an_entry_of_no_time_that_could_be_is_refused(memory: Open, field: str) -> None:
     kept = memory()
-    with pytest.raises(ConfigError, match="line 1 .*(no date|round)"):
+    with pytest.raises(ConfigError, match="line 1 .*(not a valid date|round)"):
         kept.load([f'{{"text":"a",{field}}}'])
     assert kept.count() == 0
 
@@ -464,7 +466,7 @@ def test_an_entry_of_no_time_that_could_be_is_refused(memory: Open, field: str) 
 def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     path.write_bytes(b"precious " * 1_000)
-    with pytest.raises(ConfigError, match="it was left as it is"):
+    with pytest.raises(ConfigError, match="it was left unchanged"):
         Memory(path, WordEncoder())
     assert path.read_bytes() == b"precious " * 1_000
 
@@ -497,9 +499,9 @@ WRITER = """
 import sys
 from research.memory import Entry
 from research.memory.memory import Memory
-from tests.shelves import shelf
+from tests.memory_stores import open_store
 from tests.word_encoder import WordEncoder
-kept = Memory(shelf(sys.argv[1]), WordEncoder(), 100_000)
+kept = Memory(open_store(sys.argv[1]), WordEncoder(), 100_000)
 for n in range(int(sys.argv[3])):
     kept.add([Entry(f"{sys.argv[2]} wrote line {n}", url=f"{sys.argv[2]}/{n}")])
     print(n, flush=True)
@@ -548,13 +550,13 @@ def test_a_map_keeps_likes_together_and_any_number_of_points(memory: Open, unive
     orbits = ["Satellites orbit the Earth.", "A rocket reaches space.", "The probe landed on Mars."]
     for text in [*coffee, *orbits]:
         kept.add([Entry(text)])
-        assert all(-1 <= each.x <= 1 and -1 <= each.y <= 1 for each in kept.placed())
-    at = {each.entry.text: each.x for each in kept.placed()}
+        assert all(-1 <= each.x <= 1 and -1 <= each.y <= 1 for each in kept.map_points())
+    at = {each.entry.text: each.x for each in kept.map_points()}
     assert max(at[text] for text in coffee) < min(at[text] for text in orbits) or min(
         at[text] for text in coffee
     ) > max(at[text] for text in orbits)
-    assert kept.placed() == kept.placed()
-    assert len(kept.placed(limit=2)) == 2
+    assert kept.map_points() == kept.map_points()
+    assert len(kept.map_points(limit=2)) == 2
 
 
 @pytest.mark.parametrize("shape", [(0, 8), (1, 8), (2, 8), (5, 8), (5, 1), (300, 16)])

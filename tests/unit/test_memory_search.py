@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from research.database import hang_up
 from research.memory import Entry, Filters
 from research.memory.matrix import Matrix
 from research.memory.memory import Memory
-from research.memory.ranking import diverse, fused, held
+from research.memory.ranking import diversify, fuse, query_words_in
+from research.store.database import close_pool
 from research.text import content_tokens
-from tests.shelves import PLACES, shelf
+from tests.memory_stores import PLACES, open_store
 from tests.word_encoder import WordEncoder
 
 COMMON = 1_200
@@ -24,29 +24,29 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Many entries with two common words, some with a rarer one, and last one with all of them."""
     path = tmp_path_factory.mktemp("memory") / "memory.sqlite"
     place = str(path) if request.param == "file" else request.getfixturevalue("postgres_url")
-    memory = Memory(shelf(place, "test_memory_search"), WordEncoder(16), 10_000)
+    memory = Memory(open_store(place, "test_memory_search"), WordEncoder(16), 10_000)
     texts = [f"harvest yield field{n}" for n in range(COMMON)]
     texts += [f"zebra grass plain{n}" for n in range(60)]
     memory.add(Entry(text, run="r", url=str(n)) for n, text in enumerate([*texts, "zebra harvest yield", "okapi"]))
     yield memory
     memory.close()
-    hang_up(place)
+    close_pool(place)
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(runs=("r",))])
 def test_a_common_word_decides_among_those_that_hold_a_rare_one(large: Memory, filters: Filters) -> None:
-    (best,) = [each for each in large.search("zebra harvest yield", 5, filters) if each.by_words == 1]
+    (best,) = [each for each in large.search("zebra harvest yield", 5, filters) if each.word_rank == 1]
     assert best.entry.text == "zebra harvest yield"
 
 
 def test_words_that_are_all_common_are_found_too(large: Memory) -> None:
-    found = {each.by_words: each.entry.text for each in large.search("yield harvest", 100)}
+    found = {each.word_rank: each.entry.text for each in large.search("yield harvest", 100)}
     assert len(found) > 10 and all("harvest" in found[rank] for rank in found if rank)
 
 
 def test_a_word_that_nobody_holds_hides_nothing(large: Memory) -> None:
     assert large.search("quagga okapi", 5)[0].entry.text == "okapi"
-    assert [each for each in large.search("quagga harvest", large.count()) if each.by_words == 1]
+    assert [each for each in large.search("quagga harvest", large.count()) if each.word_rank == 1]
 
 
 @pytest.mark.parametrize("count", [1, 5, 100, 999, 20_000])
@@ -92,7 +92,7 @@ QUERIES = [
 def test_an_entry_holds_the_words_of_a_query_that_its_tokens_hold(query: str) -> None:
     entries = [Entry(f"{first}\n{second}", tags=("boxes",)) for first in TEXTS for second in TEXTS]
     wanted = set(content_tokens(query))
-    for entry, found in zip(entries, held(query, entries), strict=True):
+    for entry, found in zip(entries, query_words_in(query, entries), strict=True):
         tokens = {token for text in (*entry.text.split("\n"), *entry.tags) for token in content_tokens(text)}
         assert set(found.split()) == wanted & tokens
 
@@ -100,21 +100,21 @@ def test_an_entry_holds_the_words_of_a_query_that_its_tokens_hold(query: str) ->
 def test_one_word_of_many_is_no_better_than_what_means_the_same() -> None:
     entries = {1: Entry("people live longer now"), 2: Entry("birds of the far south that cannot fly"), 3: Entry("x")}
     cosines = {1: 0.2, 2: 0.6, 3: 0.0}
-    order = list(fused("where in Antarctica do emperor penguins live in winter", entries, [1], cosines))
+    order = list(fuse("where in Antarctica do emperor penguins live in winter", entries, [1], cosines))
     assert order == [2, 1, 3]
 
 
 def test_what_both_searches_bring_comes_first() -> None:
     entries = {n: Entry(text) for n, text in enumerate(["penguins eat krill", "penguins eat fish", "whales eat krill"])}
-    order = list(fused("penguins krill", entries, [0, 1, 2], {0: 0.5, 1: 0.5, 2: 0.6}))
+    order = list(fuse("penguins krill", entries, [0, 1, 2], {0: 0.5, 1: 0.5, 2: 0.6}))
     assert order[0] == 0
 
 
 def test_nothing_alike_and_no_word_shared_has_an_order_too() -> None:
-    assert fused("zebra", {1: Entry("a b"), 2: Entry("c d")}, [], {1: -0.5, 2: -0.6}) == {1: 0.0, 2: 0.0}
+    assert fuse("zebra", {1: Entry("a b"), 2: Entry("c d")}, [], {1: -0.5, 2: -0.6}) == {1: 0.0, 2: 0.0}
 
 
 def test_diversity_needs_no_likeness() -> None:
     rows = dict(enumerate(np.eye(3, dtype=np.float32)))
     with np.errstate(all="raise"):
-        assert sorted(diverse({0: 0.0, 1: 0.0, 2: 0.0}, rows, 2, 0.5)) == [0, 1]
+        assert sorted(diversify({0: 0.0, 1: 0.0, 2: 0.0}, rows, 2, 0.5)) == [0, 1]

@@ -10,9 +10,20 @@ import msgspec
 import pytest
 
 import research
-from research.metrics import Figures, Ledger, ToolFigures, by_cell, by_day, by_tool, figures, measure, times, together
-from research.view import fold
-from research.workbench import Workbench
+from research.events.view import fold
+from research.ops.metrics import (
+    Figures,
+    Ledger,
+    ToolFigures,
+    by_cell,
+    by_day,
+    by_tool,
+    combined,
+    figures,
+    measure,
+    times,
+)
+from research.workbench.workbench import Workbench
 
 LOOK = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
 MORE = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan coastline"}}</tool_call>'
@@ -54,7 +65,7 @@ def test_percentiles_lie_between_values_by_proportion() -> None:
 
 
 def test_cost_that_is_not_known_is_counted_apart() -> None:
-    found = together([of(cost_usd=0.5), of(cost_usd=None), of(cost_usd=0.25)])
+    found = combined([of(cost_usd=0.5), of(cost_usd=None), of(cost_usd=0.25)])
     assert found is not None
     assert (found.cost_usd, found.unknown_costs) == (0.75, 1)
 
@@ -122,13 +133,13 @@ def test_a_ledger_reads_each_ended_run_once(bench: Workbench, script: Callable[.
 
 
 def test_a_run_that_has_not_ended_is_not_measured(bench: Workbench, script: Callable[..., str]) -> None:
-    events = bench.engine.follow("Q", bench.recipe(model=script(LOOK, ANSWER)))
-    half = [next(events) for _ in range(4)]
+    events = bench.engine.start("Q", bench.recipe(model=script(LOOK, ANSWER)), here=True)
+    half = [next(events.events()) for _ in range(4)]
     ledger, rows = Ledger(), bench.store.runs()
     assert ledger.catch_up(bench.store, rows, 60) == 0
     assert ledger.of(rows) == []
     assert figures(fold(half)) is None
-    for _ in events:
+    for _ in events.events():
         pass
     rows = bench.store.runs()
     ledger.catch_up(bench.store, rows, 60)
@@ -137,9 +148,9 @@ def test_a_run_that_has_not_ended_is_not_measured(bench: Workbench, script: Call
 
 def test_what_a_fork_took_over_is_not_paid_twice(bench: Workbench, script: Callable[..., str]) -> None:
     origin = research.run("Q", workbench=bench, model=script(LOOK, MORE, ANSWER)).run
-    deeper = bench.engine.fork(origin, 1)
+    deeper = bench.engine.fork(origin, 1).run_id
     assert bench.engine.wait(deeper, 60)
-    deepest = bench.engine.fork(deeper, 2)
+    deepest = bench.engine.fork(deeper, 2).run_id
     assert bench.engine.wait(deepest, 60)
     rows, ledger = bench.store.runs(), Ledger()
     ledger.catch_up(bench.store, rows, 60)
@@ -154,6 +165,6 @@ def test_what_a_fork_took_over_is_not_paid_twice(bench: Workbench, script: Calla
 
 def test_a_thousand_runs_are_put_together() -> None:
     runs = [of(run=str(n), tools={"a": ToolFigures(3, 0, (0.1,) * 3)}, replies=(0.2,) * 10) for n in range(1_000)]
-    found = together(runs)
+    found = combined(runs)
     assert found is not None
     assert (found.model_calls, by_tool(runs)[0].calls) == (10_000, 3_000)

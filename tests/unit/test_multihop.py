@@ -9,7 +9,7 @@ import pytest
 
 from bench.multihop import followed, lines, links, measure
 from research.errors import ConfigError
-from research.search.factbook import Document
+from research.search.library.factbook import Document
 
 
 def documents(tmp_path: Path) -> Path:

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from research import events as e
-from research.budget import Meter
-from research.ending import execute
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.protocols.tagged import write_call
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
 from research.errors import ProviderError
-from research.events import Event
-from research.journal import Journal
+from research.events import events as e
+from research.events.events import Event
+from research.events.recipe import Budget, Recipe
 from research.models.scripted import ScriptedModel, ScriptLine
-from research.protocols.tagged import write_call
-from research.recipe import Budget, Recipe
-from research.run import Run, Shared
-from research.toolbox import Toolbox
 from research.types import Completion, Delta, Model, Passage, Request, Tool, ToolOutput, ToolSpec, Usage
 
 FOUR = 4
@@ -88,7 +89,7 @@ class Counting:
 
 
 def work(model: Model, tools: Sequence[Tool], recipe: Recipe) -> list[Event]:
-    shared = Shared(lambda name: model, Toolbox(tools), meter=Meter(recipe.budget), journal=Journal())
+    shared = RunContext(lambda name: model, Toolbox(tools), meter=Meter(recipe.budget), journal=Journal())
     return list(execute(Run("Is it so?", recipe, shared), "run"))
 
 
@@ -149,7 +150,7 @@ def test_sections_stand_in_the_order_planned_whoever_is_done_first() -> None:
 
     model = Backwards(1, {"outline": outline(2), "introduce": ANSWER, "finish": ANSWER})
     recipe = Recipe(framework="supervisor")
-    shared = Shared(lambda name: model, Toolbox([Look()]), meter=Meter(recipe.budget))
+    shared = RunContext(lambda name: model, Toolbox([Look()]), meter=Meter(recipe.budget))
     answer = ""
     for event in execute(Run("Is it so?", recipe, shared), "run"):
         if isinstance(event, e.ChildFinished) and event.agent.endswith("-2"):
@@ -190,7 +191,7 @@ def test_a_shared_budget_is_exceeded_by_no_more_than_the_calls_in_flight(
     # The tools-off call that ends the run, asked again as often as its reply cannot be read, is beyond any budget.
     forced = sum(isinstance(ev, e.Asked) and ev.purpose == "conclude" and ev.agent == "main" for ev in events)
     assert model.tokens - 100 * forced < cap + 100 * flight
-    assert outcome(events) in ("tokens", "no_evidence")
+    assert outcome(events) == ("no_evidence" if cap == 100 else "tokens"), "the first call leaves no tokens for a tool"
 
 
 @pytest.mark.parametrize("room", [0, 1, 2])

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from research.sandbox.png import SIGNATURE, copied
+from research.sandbox.png import SIGNATURE, sanitized
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
@@ -24,12 +24,12 @@ GOOD = SIGNATURE + head() + DATA + END
 
 
 def test_a_picture_comes_back_and_a_copy_of_a_copy_is_the_same() -> None:
-    assert copied(GOOD, 2) == GOOD
+    assert sanitized(GOOD, 2) == GOOD
     halves = zlib.compress(ROWS)[:5], zlib.compress(ROWS)[5:]
-    assert copied(SIGNATURE + head() + b"".join(chunk(b"IDAT", half) for half in halves) + END, 2) == GOOD
+    assert sanitized(SIGNATURE + head() + b"".join(chunk(b"IDAT", half) for half in halves) + END, 2) == GOOD
     palette = chunk(b"PLTE", b"rgbRGB") + chunk(b"tRNS", b"\0")
     indexed = SIGNATURE + head(2, 2, 1, 3) + palette + chunk(b"IDAT", zlib.compress(b"\0\x40\0\x80")) + END
-    assert copied(indexed, 2) == indexed
+    assert sanitized(indexed, 2) == indexed
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_picture_comes_back_and_a_copy_of_a_copy_is_the_same() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_pixels_stays_behind(more: bytes) -> None:
-    assert copied(SIGNATURE + head() + more + DATA + END, 2) == GOOD
+    assert sanitized(SIGNATURE + head() + more + DATA + END, 2) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_what_is_not_pixels_stays_behind(more: bytes) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_none(bad: bytes) -> None:
-    assert copied(bad, 2) is None
+    assert sanitized(bad, 2) is None
 
 
 def test_size_is_judged_before_anything_is_unpacked() -> None:
     wide = SIGNATURE + head(15_000, 15_000) + chunk(b"IDAT", zlib.compress(bytes(1000))) + END
-    assert copied(wide, 16_000) is None
-    assert copied(wide, 10_000) is None
+    assert sanitized(wide, 16_000) is None
+    assert sanitized(wide, 10_000) is None
     long = SIGNATURE + head(1, 9_000, 8, 0) + chunk(b"IDAT", zlib.compress(bytes(18_000))) + END
-    assert copied(long, 9_000) == long
-    assert copied(long, 8_999) is None
+    assert sanitized(long, 9_000) == long
+    assert sanitized(long, 8_999) is None

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from research import cells, presets, registry
-from research.desk import Preset
+from research import plugins
+from research.config.settings import load
 from research.errors import ConfigError
-from research.presets import ADVICE, BUILT_IN, Choices
-from research.recipe import Budget, Recipe
-from research.settings import load
-from research.workbench import Workbench
+from research.events.recipe import Budget, Recipe
+from research.store.saved import Preset
+from research.workbench import presets
+from research.workbench.presets import ADVICE, BUILT_IN, Choices
+from research.workbench.workbench import Workbench
 
 Open = Callable[..., Workbench]
 
@@ -75,7 +76,7 @@ def test_a_name_that_cannot_be_kept_is_refused(bench: Open, name: str) -> None:
     opened = bench()
     with pytest.raises(ConfigError, match="preset name"):
         presets.keep(opened, name, Choices())
-    assert opened.desk.presets() == []
+    assert opened.saved.presets() == []
 
 
 def test_what_has_gone_since_is_left_out_by_name(bench: Open) -> None:
@@ -102,7 +103,7 @@ def test_a_model_is_never_replaced_unasked(bench: Open) -> None:
 
 def test_a_preset_that_cannot_be_read_is_named(bench: Open) -> None:
     opened = bench()
-    opened.desk.keep_preset(Preset("Broken", {"tools": 7}))
+    opened.saved.save_preset(Preset("Broken", {"tools": 7}))
     with pytest.raises(ConfigError, match=r"preset 'Broken' cannot be read: .*tools"):
         presets.find(opened, "Broken")
 
@@ -123,12 +124,12 @@ def test_choices_are_all_that_a_recipe_takes() -> None:
 
 def test_advice_names_pairs_that_can_be_chosen() -> None:
     for each in ADVICE:
-        registry.framework.get(each.framework)
-        registry.context.get(each.context)
-        assert cells.refusal(each.framework, each.context) is None
+        plugins.framework.get(each.framework)
+        plugins.context.get(each.context)
+        assert each.context not in plugins.framework.get(each.framework).refuses
         assert presets.advice(each.framework, each.context) == each.id
 
 
 def test_every_framework_and_strategy_says_when_it_suits() -> None:
-    for entry in [*registry.framework.all(), *registry.context.all()]:
-        assert entry.traits.get("when", "").endswith("."), entry.id
+    for entry in [*plugins.framework.all(), *plugins.context.all()]:
+        assert entry.when.endswith("."), entry.id

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from research.prices import cost_usd
+from research.models.prices import cost_usd
 from research.types import Usage
 
 OPENAI = "https://api.openai.com/v1"
@@ -103,7 +103,7 @@ def test_nothing_is_fetched_and_importing_loads_no_table() -> None:
         "import socket, sys\n"
         "def refused(*_, **__): raise SystemExit('a request was made')\n"
         "socket.socket.connect = socket.getaddrinfo = refused\n"
-        "from research.prices import cost_usd\n"
+        "from research.models.prices import cost_usd\n"
         "from research.types import Usage\n"
         "assert not {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)\n"
         f"assert cost_usd({OPENAI!r}, 'gpt-4o', Usage(10, 10))\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import research
-from research.view import RunView
+from research.events.view import RunView
 from tests.notes import noted
 
 ENGLISH = {

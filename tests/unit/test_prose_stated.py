@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 import research
-from research.extractive.evidence import Evidence
-from research.extractive.prose import Prose
+from research.events.view import RunView
+from research.models.extractive.evidence import Evidence
+from research.models.extractive.prose import Prose
 from research.types import Message
-from research.view import RunView
 from tests.notes import noted
 
 TEXTS = {

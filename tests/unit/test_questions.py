@@ -11,11 +11,11 @@ import pytest
 
 import research
 from bench.factbook import judge
-from research.extractive.evidence import Fact
-from research.extractive.fitting import MATCH, fit
-from research.extractive.lexicon import concepts
-from research.extractive.question import Target, parse
-from research.workbench import Workbench
+from research.models.extractive.evidence import Fact
+from research.models.extractive.fitting import MATCH, fit
+from research.models.extractive.lexicon import concepts
+from research.models.extractive.question import Target, parse
+from research.workbench.workbench import Workbench
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "factbook_dev.jsonl"
 EVERY = 3

@@ -11,11 +11,11 @@ import pytest
 from pypdf import PdfWriter
 
 from research.errors import ConfigError
-from research.readers import SUFFIXES, FileText, UnreadableFile, read_apart, read_bytes, read_file
+from research.web.readers import SUFFIXES, FileText, UnreadableFile, read_bytes, read_file, read_isolated
 
 Read = Callable[[bytes, str, str], FileText]
 
-both_ways = pytest.mark.parametrize("read", [read_bytes, read_apart])
+both_ways = pytest.mark.parametrize("read", [read_bytes, read_isolated])
 
 
 def pdf(*pages: str) -> bytes:
@@ -154,25 +154,25 @@ def without(part: str) -> bytes:
 
 REFUSED = {
     "empty": (b"", ".txt", "is empty"),
-    "blank": (b" \n\t\n", ".md", "holds no text"),
-    "html without words": (b"<title>only</title>", ".html", "holds no text"),
-    "unknown kind": (b"x", ".xlsx", "unknown kind '.xlsx'; known: .md, .txt"),
-    "no kind": (b"x", "", "unknown kind ''"),
+    "blank": (b" \n\t\n", ".md", "contains no text"),
+    "html without words": (b"<title>only</title>", ".html", "contains no text"),
+    "unknown kind": (b"x", ".xlsx", "unknown format '.xlsx'; known: .md, .txt"),
+    "no kind": (b"x", "", "unknown format ''"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", ".txt", "not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8"),
     "zeros": (bytes(9), ".md", "not text"),
     "half a utf-16 character": (b"\xff\xfea", ".txt", "not text"),
-    "garbage pdf": (b"garbage", ".pdf", "not a whole pdf"),
-    "half a pdf": (pdf("Hello")[:90], ".pdf", "not a whole pdf"),
+    "garbage pdf": (b"garbage", ".pdf", "a damaged pdf"),
+    "half a pdf": (pdf("Hello")[:90], ".pdf", "a damaged pdf"),
     "locked pdf": (
         changed_pdf(lambda it: it.encrypt("key", algorithm="RC4-128")),
         ".pdf",
         "encrypted; save it without",
     ),
-    "scanned pdf": (pdf("", ""), ".pdf", "no text on its 2 pages, as when scanned; run OCR"),
-    "garbage docx": (b"garbage", ".docx", "not a whole docx"),
-    "half a docx": (word()[:5000], ".docx", "not a whole docx"),
-    "docx without document": (without("word/document.xml"), ".docx", "not a whole docx"),
-    "docx without types": (without("[Content_Types].xml"), ".docx", "not a whole docx"),
+    "scanned pdf": (pdf("", ""), ".pdf", "no text on its 2 pages; if it was scanned, run OCR"),
+    "garbage docx": (b"garbage", ".docx", "a damaged docx"),
+    "half a docx": (word()[:5000], ".docx", "a damaged docx"),
+    "docx without document": (without("word/document.xml"), ".docx", "a damaged docx"),
+    "docx without types": (without("[Content_Types].xml"), ".docx", "a damaged docx"),
     "locked docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".docx", "encrypted, or an old .doc"),
     "bomb": (bomb(), ".docx", "unpacks to 210 MB, the limit is 200 MB"),
 }
@@ -200,7 +200,7 @@ def test_a_file_that_is_too_big_is_refused_unread(tmp_path: Path) -> None:
 def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
     file = tmp_path / "empty.docx"
     file.write_bytes(b"not a zip")
-    with pytest.raises(UnreadableFile, match="not a whole docx") as caught:
+    with pytest.raises(UnreadableFile, match="a damaged docx") as caught:
         read_file(file)
     assert caught.value.path == file
 
@@ -212,10 +212,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_every_suffix_has_a_reader() -> None:
     for suffix in SUFFIXES:
-        with pytest.raises(UnreadableFile, match="n (holds no text|is not a whole)"):
+        with pytest.raises(UnreadableFile, match="n (contains no text|is a damaged)"):
             read_bytes(b" ", suffix, "n")
 
 
 def test_a_reader_that_takes_too_long_is_killed() -> None:
     with pytest.raises(UnreadableFile, match=r"slow takes more than 0\.01 s to read"):
-        read_apart(b"<p>text", ".html", "slow", timeout_s=0.01)
+        read_isolated(b"<p>text", ".html", "slow", timeout_s=0.01)

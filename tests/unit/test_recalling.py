@@ -12,30 +12,31 @@ from typing import Any
 
 import pytest
 
-from research import events as e
-from research.budget import Meter
-from research.citations import Ledger, shown
-from research.ending import execute
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.protocols.native import Native
+from research.agent.protocols.tagged import Tagged, write_call
+from research.agent.recall import quoted
+from research.agent.run import Run
+from research.agent.toolbox import Toolbox
+from research.citations import Ledger, source_text
 from research.errors import ToolError
-from research.events import Event
-from research.extractive.evidence import Evidence
-from research.guard import MEMORY, Guard, own
-from research.journal import Journal
+from research.events import events as e
+from research.events.events import Event
+from research.events.recipe import Budget, Recipe
+from research.events.transcript import Interaction
+from research.events.view import fold
 from research.memory import Entry
 from research.memory.memory import Memory
-from research.memory.recalling import QUOTED, STATED, recall
-from research.protocols.native import Native
-from research.protocols.tagged import Tagged, write_call
-from research.recipe import Budget, Recipe
-from research.remembering import told
-from research.run import Run, Shared
-from research.search.library import Library
-from research.toolbox import Toolbox
+from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
+from research.models.extractive.evidence import Evidence
+from research.search.library.library import Library
 from research.tools.recall import RecallTool
 from research.tools.visit import VisitTool
-from research.transcript import Interaction
 from research.types import Completion, Delta, Message, Observation, Reply, Request, Tool, ToolCall
-from research.view import fold
+from research.web.url_guard import MEMORY, UrlGuard, is_users_own
 from tests.calls import used
 from tests.word_encoder import WordEncoder
 
@@ -75,7 +76,7 @@ class Says:
 
 def run(memory: Memory, model: Any, *tools: Tool, **recipe: Any) -> list[Event]:
     box = Toolbox([*tools, RecallTool(lambda: memory)])
-    shared = Shared(lambda name: model, box, meter=Meter(Budget()), memory=lambda: memory)
+    shared = RunContext(lambda name: model, box, meter=Meter(Budget()), memory=lambda: memory)
     made: list[Event] = []
     for event in execute(Run(QUESTION, Recipe(model="says", **recipe), shared), "run", lambda: made):
         made.append(event)
@@ -134,7 +135,7 @@ def test_whatever_an_entry_holds_it_stays_quoted_data(memory: Open, field: str) 
                 ), line
                 if not line.startswith("> "):
                     assert len(line.splitlines()) <= 1
-            assert len(text) < QUOTED + STATED + 1_500
+            assert len(text) < QUOTE_CHARACTERS + TEXT_CHARACTERS + 1_500
             assert not re.search(r"</?\s*(tool_response|tool_call|answer|report|think)\b", text)
         # What the offline model reads back: no source but the one that there is, and no call.
         evidence = Evidence(model.requests[1].messages)
@@ -154,7 +155,7 @@ def test_a_result_stays_one_message_in_both_protocols(memory: Open, protocol: Na
         QUESTION,
     )
     ledger = Ledger()
-    text = "\n\n".join([found.text, *(shown(ledger.add(passage)) for passage in found.passages)])
+    text = "\n\n".join([found.text, *(source_text(ledger.add(passage)) for passage in found.passages)])
     call = ToolCall("c1", "recall", {"query": QUESTION})
     messages = protocol.turn(Interaction(Reply(calls=(call,)), (Observation("c1", "recall", text, private=True),)))
     assert [message.role for message in messages] == ["assistant", "user" if protocol.name == "tagged" else "tool"]
@@ -210,7 +211,7 @@ def test_an_obeying_model_opens_no_address_that_it_put_together(memory: Open, tm
 
 
 def test_a_remembered_source_may_be_opened_again_and_a_note_is_private(memory: Open) -> None:
-    guard = Guard()
+    guard = UrlGuard()
     found = recall(
         memory(
             Entry("people in Japan", "finding", url="https://j.example/a", quote="people", provenance="page"),
@@ -221,24 +222,24 @@ def test_a_remembered_source_may_be_opened_again_and_a_note_is_private(memory: O
     ledger = Ledger()
     sources = tuple(ledger.add(passage) for passage in found.passages)
     assert found.private
-    guard.saw(Observation("", "recall", found.text, sources=sources, private=found.private))
+    guard.observe(Observation("", "recall", found.text, sources=sources, private=found.private))
     assert guard.private
     guard.check(ToolCall("1", "visit", {"url": "https://j.example/a"}))
     with pytest.raises(ToolError, match="seen private data"):
         guard.check(ToolCall("2", "visit", {"url": "https://j.example/ab"}))
-    assert any(own(source.url) for source in sources)
+    assert any(is_users_own(source.url) for source in sources)
     # The same of what is on record, as after a kill.
     again = Journal(
         [e.Recalled(run="r", seq=0, time=1.0, query="q", observation=Observation("", "recall", "", sources=sources))]
     )
-    assert Guard(again.observations).private
+    assert UrlGuard(again.observations).private
 
 
 def test_nothing_found_is_said_and_is_not_private(tmp_path: Path) -> None:
     empty = Memory(tmp_path / "empty.sqlite", WordEncoder())
     found = recall(empty, "people")
     assert (found.text, found.passages, found.private) == ("Nothing is remembered about 'people'.", (), False)
-    assert told(Observation("", "recall", found.text), "en", 1_000) == ""
+    assert quoted(Observation("", "recall", found.text), "en", 1_000) == ""
     empty.close()
 
 
@@ -272,10 +273,12 @@ def test_the_room_of_a_prompt_is_kept_and_no_source_is_cut(memory: Open) -> None
     )  # fmt: skip
     ledger = Ledger()
     sources = tuple(ledger.add(passage) for passage in found.passages)
-    seen = Observation("", "recall", "\n\n".join([found.text, *map(shown, sources)]), sources=sources, private=True)
+    seen = Observation(
+        "", "recall", "\n\n".join([found.text, *map(source_text, sources)]), sources=sources, private=True
+    )
     counts = []
     for room in (300, 3_000, 12_000, 100_000):
-        block = told(seen, "en", room)
+        block = quoted(seen, "en", room)
         assert len(block) < room + 500
         assert block.endswith("</recalled>")
         whole = re.findall(r"^\[\d+\] .*\n<https://a\.example/\d+>\n> people .*(?:seen|…)$", block, re.M)
@@ -293,7 +296,7 @@ def test_a_question_of_any_kind_may_be_asked(memory: Open, tmp_path: Path) -> No
         json.dumps(result.text)
     assert not used(Toolbox([RecallTool(lambda: kept)]), ToolCall("2", "recall", {"query": "???"})).ok
     assert threading.active_count() < before + 20
-    assert Message("user", told(Observation("", "recall", "x", private=True), "zh", 100)).content.startswith(
+    assert Message("user", quoted(Observation("", "recall", "x", private=True), "zh", 100)).content.startswith(
         "<recalled>"
     )
 

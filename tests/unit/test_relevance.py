@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.relevance import reduce
+from research.search.relevance import reduce
 
 
 def test_the_lines_that_serve_the_goal_are_kept_in_their_order() -> None:

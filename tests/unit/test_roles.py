@@ -10,8 +10,8 @@ import pytest
 
 import research
 from research.errors import ConfigError
-from research.recipe import ROLES, Recipe
-from research.workbench import Workbench
+from research.events.recipe import Recipe, roles_by_purpose
+from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2] / "research"
 
@@ -24,11 +24,11 @@ def test_a_role_covers_its_purposes_and_a_purpose_goes_before_its_role() -> None
 def test_every_purpose_asked_for_belongs_to_a_role() -> None:
     asked = {
         purpose
-        for path in [*ROOT.glob("frameworks/*.py"), *ROOT.glob("contexts/*.py"), ROOT / "run.py"]
+        for path in [*ROOT.glob("frameworks/*.py"), *ROOT.glob("contexts/*.py"), *ROOT.glob("agent/*.py")]
         for purpose in re.findall(r'(?:\.ask|_frame)\(\s*(?:run, )?"([a-z_]+)"', path.read_text("utf-8"))
     }
     assert {"conclude", "plan", "summarise", "introduce"} <= asked
-    assert asked <= {purpose for group in ROLES.values() for purpose in group}
+    assert asked <= roles_by_purpose().keys()
 
 
 def test_the_writer_writes_and_the_other_model_does_the_rest(bench: Workbench, script: Callable[..., str]) -> None:

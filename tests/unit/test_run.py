@@ -8,15 +8,15 @@ from collections.abc import Callable
 import pytest
 
 import research
-from research import events as e
-from research.ending import execute
+from research.agent.journal import Journal
+from research.agent.lifecycle import execute
+from research.agent.run import Run
 from research.errors import ConfigError
-from research.events import Event, decode, encode
-from research.journal import Journal
-from research.recipe import Budget
-from research.run import Run
-from research.view import fold, messages_sent, until
-from research.workbench import Workbench
+from research.events import events as e
+from research.events.events import Event, decode, encode
+from research.events.recipe import Budget
+from research.events.view import first_rounds, fold, messages_sent
+from research.workbench.workbench import Workbench
 
 Script = Callable[..., str]
 
@@ -60,9 +60,9 @@ def test_folding_step_by_step_gives_the_same_view_as_folding_all(bench: Workbenc
 
 def test_replay_to_a_round_ends_before_the_next(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
-    assert fold(until(events, 1)).round_count() == 1
-    assert fold(until(events, 2)).round_count() == 2
-    assert until(events, 99) == events
+    assert fold(first_rounds(events, 1)).round_count() == 1
+    assert fold(first_rounds(events, 2)).round_count() == 2
+    assert first_rounds(events, 99) == events
 
 
 def test_the_messages_sent_can_be_read_back(bench: Workbench, script: Script) -> None:
@@ -164,7 +164,7 @@ def test_going_back_to_something_is_no_circle(bench: Workbench, script: Script) 
 @pytest.mark.parametrize(("budget", "outcome"), [(Budget(tokens=1), "tokens"), (Budget(seconds=1e-9), "time")])
 def test_a_spent_budget_ends_the_run_by_name(bench: Workbench, script: Script, budget: Budget, outcome: str) -> None:
     events = play(bench, script(SEARCH, ANSWER, ANSWER, ANSWER), budget=budget)
-    assert events[-1].outcome in (outcome, "no_evidence")  # type: ignore[union-attr]
+    assert events[-1].outcome == "no_evidence"  # type: ignore[union-attr]
     reasons = [event.reason for event in events if isinstance(event, e.Concluding)]
     assert reasons == [outcome]
 
@@ -203,7 +203,7 @@ def test_a_run_goes_on_from_its_journal_without_asking_again(bench: Workbench, s
     events = play(bench, script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
     for cut in range(1, len(events)):
         recipe = bench.recipe(model=script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
-        shared = bench.shared(recipe, Journal(events[:cut]), threading.Event())
+        shared = bench.context_for(recipe, Journal(events[:cut]), threading.Event())
         rest = list(execute(Run(events[0].question, recipe, shared), events[0].run))  # type: ignore[union-attr]
         whole = [*events[:cut], *rest]
         assert [event.seq for event in whole] == list(range(len(whole)))
@@ -252,7 +252,7 @@ def test_the_gold_evaluator_needs_the_right_answer(bench: Workbench, script: Scr
 
 def test_a_second_writer_of_a_run_is_refused_by_name(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, ANSWER))
-    with pytest.raises(ConfigError, match="at work elsewhere"):
+    with pytest.raises(ConfigError, match="running elsewhere"):
         bench.store.append([events[3]])
     assert bench.store.events(events[0].run) == events
 
@@ -261,6 +261,6 @@ def test_an_old_request_to_stop_does_not_stop_a_resumed_run(bench: Workbench, sc
     question = "<answer>Which country do you mean?</answer>"
     waiting = play(bench, script(question, SEARCH, ANSWER), framework="tool_rounds")
     assert isinstance(waiting[-1], e.WaitingForUser)
-    bench.store.ask_for(waiting[0].run, "stop")
-    rest = list(bench.engine.resume(waiting[0].run, "Japan"))
+    bench.store.request(waiting[0].run, "stop")
+    rest = list(bench.engine.resume(waiting[0].run, "Japan", here=True).events())
     assert rest[-1].outcome == "answered"  # type: ignore[union-attr]

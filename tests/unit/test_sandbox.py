@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.errors import Stopped, ToolError
-from research.sandbox import run_apart, run_python, self_test, state
+from research.sandbox import run_isolated, run_python, self_test, state
 from research.sandbox.job import OUTPUT_CHARACTERS
 from research.sandbox.python import Backend
 from research.tools.python import PythonTool
@@ -190,7 +190,7 @@ def test_plots_are_few_and_small() -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("import pandas", "No module named 'pandas' here; there are numpy, matplotlib.pyplot, "),
+        ("import pandas", "No module named 'pandas' here; available: numpy, matplotlib.pyplot, "),
         ("open('data.csv')", "files, network and processes are closed to this code"),
         ("import numpy as np\nnp.linalg.inv(np.zeros((2, 2)))", "LinAlgError: Singular matrix"),
         ("import numpy as np\nnp.ones(10**9)", "the code may hold 1 GiB"),
@@ -213,7 +213,7 @@ def test_the_tool_says_what_there_is(backend: Backend) -> None:
 
 
 def inside(*lines: str, timeout_s: float = 20.0) -> str:
-    return run_apart("code", "\n".join([*lines, "", ""]).encode(), "-q", timeout_s=timeout_s).decode()
+    return run_isolated("code", "\n".join([*lines, "", ""]).encode(), "-q", timeout_s=timeout_s).decode()
 
 
 def test_the_environment_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,13 +268,13 @@ def test_what_the_process_started_is_killed_with_it(end: str) -> None:
 
 def test_a_process_that_fails_is_told() -> None:
     with pytest.raises(ChildProcessError, match="status 1"):
-        run_apart("no_such_module", b"", timeout_s=20)
+        run_isolated("no_such_module", b"", timeout_s=20)
 
 
 def test_a_process_that_says_too_much_is_ended() -> None:
-    with pytest.raises(ChildProcessError, match="said more than 1 MB"):
-        run_apart("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=20, output_bytes=10**6)
+    with pytest.raises(ChildProcessError, match="wrote more than 1 MB"):
+        run_isolated("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=20, output_bytes=10**6)
 
 
 def test_a_process_that_does_not_listen_is_heard() -> None:
-    assert run_apart("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")
+    assert run_isolated("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")

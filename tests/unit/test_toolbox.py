@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from research import toolbox
+from research.agent import toolbox
+from research.agent.toolbox import Toolbox
 from research.errors import Stopped, ToolError
-from research.toolbox import Toolbox
 from research.types import Passage, ToolCall, ToolOutput, ToolSpec
 from tests.calls import used
 

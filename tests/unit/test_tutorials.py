@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from research.events import Asked, Event
-from research.protocols.tagged import write_call
-from research.settings import load
+from research.agent.protocols.tagged import write_call
+from research.config.settings import load
+from research.events.events import Asked, Event
 from research.types import Message
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -33,7 +33,7 @@ import sys
 import research.frameworks, research.contexts, research.models
 for name in {EXTENDED!r}:
     getattr(research, name).__path__.append(f"research/{{name}}")
-from research.__main__ import main
+from research.cli.main import main
 sys.exit(main())
 """
 """Starts the command line as if `research/` in the current folder were a part of the package."""

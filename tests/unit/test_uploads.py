@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.errors import ConfigError
-from research.search import uploads
-from research.search.uploads import Kept, safe_name
+from research.search.library import uploads
+from research.search.library.uploads import UploadReport, safe_name
 
 MOON = b"# The moon\n\nThe moon is made of basalt."
 
 
-def keep(place: Path, *files: tuple[str, bytes]) -> Kept:
+def keep(place: Path, *files: tuple[str, bytes]) -> UploadReport:
     def content(data: bytes) -> Callable[[], bytes]:
         return lambda: data
 
-    return uploads.keep(place, [(name, content(data)) for name, data in files], lambda done, total, what: None)
+    return uploads.save(place, [(name, content(data)) for name, data in files], lambda done, total, what: None)
 
 
 def names(place: Path) -> list[str]:
@@ -82,11 +82,11 @@ def test_files_are_kept_and_the_same_content_only_once(tmp_path: Path) -> None:
     ("name", "data", "reason"),
     [
         ("empty.txt", b"", "is empty"),
-        ("fake.pdf", b"not a pdf", "is not a whole pdf"),
-        ("fake.docx", b"PK\x03\x04 not really", "is not a whole docx"),
-        ("program.exe", b"MZ", "is of an unknown kind"),
+        ("fake.pdf", b"not a pdf", "is a damaged pdf"),
+        ("fake.docx", b"PK\x03\x04 not really", "is a damaged docx"),
+        ("program.exe", b"MZ", "is of an unknown format"),
         ("noise.txt", b"\x00\xff\x00\xfe" * 50, "is not text"),
-        (".md", b"text", "is of an unknown kind"),
+        (".md", b"text", "is of an unknown format"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name_and_not_kept(
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_refused_by_name_and_not_kept(
 
 
 def test_a_file_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("research.readers.MAX_BYTES", 10)
+    monkeypatch.setattr("research.web.readers.MAX_BYTES", 10)
     assert "is too big" in keep(tmp_path / "a", ("moon.md", MOON)).refused[0][1]
 
 

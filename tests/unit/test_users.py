@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from research import keys, sharing, users
+from research.config import saved_settings, users
+from research.config.settings import Settings, load, reloaded
 from research.errors import ConfigError
-from research.settings import Settings, again, load
+from research.store import shares
 from research.store.sqlite import SqliteStore
-from research.workbench import Workbench
+from research.workbench.workbench import Workbench
 
 ISSUER = "https://login.example.org"
 ALICE, BOB = users.key_of(ISSUER, "alice"), users.key_of(ISSUER, "bob")
@@ -42,12 +43,12 @@ def test_each_user_has_a_home_of_his_own_that_only_the_server_reads(root: Settin
     assert alice.home != bob.home and (alice.schema, root.schema) == (f"u_{ALICE}", "workbench")
     for folder in (root.home, alice.home.parent, alice.home):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert users.known(root) == sorted([ALICE, BOB])
+    assert users.known_users(root) == sorted([ALICE, BOB])
 
 
 def test_reading_anew_keeps_the_user_and_nests_nothing(root: Settings) -> None:
     alice = users.settings_for(root, ALICE)
-    for settings in (again(alice), again(again(alice)), users.settings_for(alice, ALICE)):
+    for settings in (reloaded(alice), reloaded(reloaded(alice)), users.settings_for(alice, ALICE)):
         assert (settings.home, settings.root, settings.user) == (alice.home, root.home, ALICE)
     assert users.settings_for(alice, BOB).home == root.home / "users" / BOB
     assert users.settings_for(alice, "").home == root.home
@@ -56,7 +57,7 @@ def test_reading_anew_keeps_the_user_and_nests_nothing(root: Settings) -> None:
 def test_the_command_line_is_somebody_by_the_environment(root: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(root.home))
     monkeypatch.setenv("WORKBENCH_USER", ALICE)
-    assert load().home == again(load()).home == root.home / "users" / ALICE
+    assert load().home == reloaded(load()).home == root.home / "users" / ALICE
     assert users.settings_for(load(), "").home == root.home  # what is asked for counts
 
 
@@ -71,21 +72,21 @@ def test_what_is_no_key_opens_no_home(root: Settings, user: str) -> None:
 
 def test_who_somebody_is_cannot_be_saved(root: Settings) -> None:
     for field in ("user", "allow_users", "allow_folders"):
-        with pytest.raises(ConfigError, match="not kept"):
-            keys.save(root, **{field: ALICE})
+        with pytest.raises(ConfigError, match="cannot be saved"):
+            saved_settings.save(root, **{field: ALICE})
     (root.home / "settings.toml").write_text(f'WORKBENCH_USER = "{ALICE}"\n')
     with pytest.raises(ConfigError, match="WORKBENCH_USER"):
-        again(root)
+        reloaded(root)
 
 
 def test_a_key_that_is_saved_is_its_users_and_one_of_the_environment_everybodys(
     root: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys.save(users.settings_for(root, ALICE), tavily_api_key="tvly-of-alice")
-    keys.save(root, brave_api_key="brave-of-nobody")
+    saved_settings.save(users.settings_for(root, ALICE), tavily_api_key="tvly-of-alice")
+    saved_settings.save(root, brave_api_key="brave-of-nobody")
     monkeypatch.setenv("SERPER_API_KEY", "team")
     alice, bob = users.settings_for(root, ALICE), users.settings_for(root, BOB)
-    assert alice.tavily_api_key and not bob.tavily_api_key and not again(root).tavily_api_key
+    assert alice.tavily_api_key and not bob.tavily_api_key and not reloaded(root).tavily_api_key
     assert not alice.brave_api_key and not bob.brave_api_key
     assert alice.serper_api_key and bob.serper_api_key
 
@@ -94,7 +95,7 @@ def test_only_homes_are_users(root: Settings) -> None:
     users.settings_for(root, ALICE)
     (root.home / "users" / "lost+found").mkdir()
     (root.home / "users" / BOB[:15]).mkdir()
-    assert users.known(users.settings_for(root, ALICE)) == [ALICE]
+    assert users.known_users(users.settings_for(root, ALICE)) == [ALICE]
 
 
 def test_users_of_a_database_are_known_everywhere(root: Settings, database_url: str) -> None:
@@ -104,7 +105,7 @@ def test_users_of_a_database_are_known_everywhere(root: Settings, database_url: 
         for schema in (f"u_{BOB}", "u_other", "workbench"):
             connection.execute(f'CREATE SCHEMA "{schema}"')
     users.settings_for(root, ALICE)
-    assert users.known(load(home=root.home, database_url=database_url)) == sorted([ALICE, BOB])
+    assert users.known_users(load(home=root.home, database_url=database_url)) == sorted([ALICE, BOB])
 
 
 def test_a_user_names_files_of_his_own_and_of_the_folders_that_are_open_to_all(root: Settings, tmp_path: Path) -> None:
@@ -149,11 +150,11 @@ class Town:
         self.run = "261121-120000-aaaa"
         self.store = self.benches[ALICE].store
 
-    def open(self, token: str) -> sharing.SharedRun | None:
-        return sharing.opened(self.common, lambda owner: self.benches[owner].store, token)
+    def open(self, token: str) -> shares.SharedRun | None:
+        return shares.open_share(self.common, lambda owner: self.benches[owner].store, token)
 
     def share(self) -> str:
-        return sharing.share(self.common, self.store, ALICE, self.run)
+        return shares.share(self.common, self.store, ALICE, self.run)
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ def test_a_link_cannot_be_guessed_and_is_not_kept(town: Town, root: Settings) ->
     for home in (root.home, town.benches[ALICE].settings.home):
         for file in home.glob("workbench.sqlite*"):
             assert token.encode() not in file.read_bytes()
-    (share,) = (sharing.shared(town.store, town.run),)
+    (share,) = (shares.share_of(town.store, town.run),)
     assert share is not None
     for wrong in (
         "",
@@ -194,9 +195,9 @@ def test_a_link_cannot_be_guessed_and_is_not_kept(town: Town, root: Settings) ->
 
 def test_what_is_taken_back_is_closed(town: Town) -> None:
     token = town.share()
-    sharing.stop(town.common, town.store, town.run)
-    assert town.open(token) is None and sharing.shared(town.store, town.run) is None
-    sharing.stop(town.common, town.store, town.run)  # once more does no harm
+    shares.stop(town.common, town.store, town.run)
+    assert town.open(token) is None and shares.share_of(town.store, town.run) is None
+    shares.stop(town.common, town.store, town.run)  # once more does no harm
 
 
 def test_a_new_link_ends_the_old_one(town: Town) -> None:
@@ -208,13 +209,13 @@ def test_a_new_link_ends_the_old_one(town: Town) -> None:
 def test_the_owner_alone_says_what_is_shared(town: Town) -> None:
     """Whatever stands in common: a process that was killed between two writes, or a hand that made an entry there."""
     token = town.share()
-    share = sharing.shared(town.store, town.run)
-    town.store.drop("share", town.run)
+    share = shares.share_of(town.store, town.run)
+    town.store.remove("share", town.run)
     assert share is not None and town.open(token) is None
-    other = sharing.Share(BOB, town.run, share.digest, share.created)
+    other = shares.Share(BOB, town.run, share.digest, share.created)
     import msgspec
 
-    town.common.keep("share", share.digest, msgspec.json.encode(other))
+    town.common.put("share", share.digest, msgspec.json.encode(other))
     assert town.open(token) is None
 
 
@@ -239,7 +240,7 @@ def test_what_ties_a_run_to_others_is_not_shared(town: Town) -> None:
         "261121-130000-bbbb", "asked on", town.benches[ALICE].recipe(tools=()), origin=Origin(town.run, "follow_up")
     )
     town.store.tag("261121-130000-bbbb", ["private"])
-    found = town.open(sharing.share(town.common, town.store, ALICE, "261121-130000-bbbb"))
+    found = town.open(shares.share(town.common, town.store, ALICE, "261121-130000-bbbb"))
     assert found is not None
     assert found.row().origin is None and found.row().tags == ()
 
@@ -247,5 +248,5 @@ def test_what_ties_a_run_to_others_is_not_shared(town: Town) -> None:
 def test_of_two_runs_that_begin_alike_the_right_one_is_shared(town: Town) -> None:
     longer = f"{town.run}-2"
     town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
-    sharing.share(town.common, town.store, ALICE, longer)
-    assert sharing.shared(town.store, town.run) is None
+    shares.share(town.common, town.store, ALICE, longer)
+    assert shares.share_of(town.store, town.run) is None

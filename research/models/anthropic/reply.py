@@ -1,4 +1,4 @@
-"""Replies as Anthropic's messages API streams them."""
+"""Read replies from the event stream of Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from research import fragments
+from research.models import assembly
 from research.models.anthropic.request import THINKING, Block
 from research.types import Completion, Delta, Usage
 
-# Only tools of the server pause a turn, and none are offered: taken as unfinished.
+# `pause_turn` counts as unfinished: only server-side tools pause a turn, and none are offered.
 _REASONS = {
-    "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-    "pause_turn": "length", "refusal": "content_filter",
-}  # fmt: skip
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "pause_turn": "length",
+    "refusal": "content_filter",
+}
 
 
 class _Usage(Struct):
     input_tokens: int | None = None
-    """Neither read from the cache nor written to it."""
+    """Tokens neither read from the cache nor written to it."""
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -40,7 +44,7 @@ class _Delta(Struct):
 
 
 class Event(Struct):
-    """One event of a stream; those of unknown types are passed by, as the service asks."""
+    """One event of a stream; unknown types are ignored, as the service requires."""
 
     type: str = ""
     index: int = 0
@@ -51,17 +55,17 @@ class Event(Struct):
 
 
 class Reply:
-    """A reply while it arrives."""
+    """Collects a reply from the events of its stream."""
 
     def __init__(self) -> None:
         self.stop_reason = ""
         self._blocks: dict[int, Block] = {}
-        self._calls: dict[int, fragments.Call] = {}
+        self._calls: dict[int, assembly.Call] = {}
         self._usage: dict[str, int] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
         for usage in (event.message and event.message.usage, event.usage):
-            if usage:  # counts are cumulative, and left out where they have not changed
+            if usage:  # counts are cumulative, and omitted if unchanged
                 given = {name: count for name, count in msgspec.structs.asdict(usage).items() if count is not None}
                 self._usage |= given
         if event.type == "content_block_start" and event.content_block:
@@ -74,9 +78,9 @@ class Reply:
     def _begin(self, index: int, block: Block) -> Iterator[Delta]:
         self._blocks[index] = block
         if block.get("type") == "tool_use":
-            given = block.get("input")  # some servers send the whole of it here
+            given = block.get("input")  # some servers send the complete arguments here
             arguments = msgspec.json.encode(given).decode() if given else ""
-            self._calls[index] = fragments.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
+            self._calls[index] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
         elif block.get("type") in ("text", "thinking") and block.get(block["type"]):
             yield Delta(block[block["type"]], kind="text" if block["type"] == "text" else "reasoning")
 
@@ -88,7 +92,7 @@ class Reply:
                 yield Delta(delta.text)
         elif delta.type == "thinking_delta":
             block["thinking"] = block.get("thinking", "") + delta.thinking
-            if delta.thinking:  # it may be kept back
+            if delta.thinking:  # empty if the service withholds it
                 yield Delta(delta.thinking, kind="reasoning")
         elif delta.type == "signature_delta":
             block["signature"] = block.get("signature", "") + delta.signature
@@ -100,10 +104,10 @@ class Reply:
         text = "".join(block["text"] for block in blocks if block.get("type") == "text")
         reasoning = "".join(block["thinking"] for block in blocks if block.get("type") == "thinking")
         calls = [call for _, call in sorted(self._calls.items())]
-        # Text before the last thought stays among them, so that each goes back in its place.
+        # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []
-        return fragments.completion(
+        return assembly.completion(
             text,
             calls,
             reasoning,

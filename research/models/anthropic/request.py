@@ -1,4 +1,4 @@
-"""Requests as Anthropic's messages API wants them."""
+"""Convert requests to the format of Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from research.types import Message, Request
 Block = dict[str, Any]
 
 THINKING = ("thinking", "redacted_thinking")
-"""Types of the blocks that go back unchanged."""
+"""Types of the blocks that must be sent back unchanged."""
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 
 
-def turns_of(messages: Sequence[Message], stale: Collection[str]) -> list[Block]:
-    """The conversation in turns: what belongs to one role and stands together is one message.
-
-    Thinking whose mark is `stale` is left out.
-    """
+def turns_of(messages: Sequence[Message], rejected: Collection[str]) -> list[Block]:
+    """Merge consecutive messages of one role into turns, and omit the thinking blocks whose ids are `rejected`."""
     turns: list[Block] = []
     for message in messages:
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        blocks = _content(message, stale)
+        blocks = _content(message, rejected)
         if not blocks:
             continue
         if turns and turns[-1]["role"] == role:
@@ -33,24 +30,24 @@ def turns_of(messages: Sequence[Message], stale: Collection[str]) -> list[Block]
         else:
             turns.append({"role": role, "content": blocks})
     for turn in turns:
-        if turn["role"] == "user":  # results stand directly behind their calls, words after them
+        if turn["role"] == "user":  # the API requires results before text
             turn["content"].sort(key=lambda block: block["type"] != "tool_result")
     return turns
 
 
-def _content(message: Message, stale: Collection[str]) -> list[Block]:
+def _content(message: Message, rejected: Collection[str]) -> list[Block]:
     if message.role == "tool":
         result = {"type": "tool_result", "tool_use_id": message.call_id}
         return [{**result, "content": message.content} if message.content.strip() else result]
     blocks: list[Block] = []
     words = message.content
     for block in message.blocks:
-        if block.get("type") in THINKING and mark_of(block) not in stale:
+        if block.get("type") in THINKING and thinking_id(block) not in rejected:
             blocks.append(block)
-        elif block.get("type") == "text" and words.startswith(block["text"]):  # it came between two thoughts
+        elif block.get("type") == "text" and words.startswith(block["text"]):  # text between two thinking blocks
             blocks.append({"type": "text", "text": block["text"]})
             words = words.removeprefix(block["text"])
-    if words.strip():  # empty text is refused
+    if words.strip():  # the API rejects empty text
         blocks.append({"type": "text", "text": words})
     for call in message.calls:
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
@@ -58,22 +55,22 @@ def _content(message: Message, stale: Collection[str]) -> list[Block]:
 
 
 def tools_of(request: Request) -> list[Block]:
-    """The tools that are offered, or else those that were called."""
+    """Return the definitions of the offered tools, or of the tools called so far if none are offered."""
     if request.tools:
         return [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-    # A conversation with calls has to define their tools, also where none may be called any more.
+    # A conversation with calls must define their tools even if no further call is allowed.
     names = dict.fromkeys(call.name for message in request.messages for call in message.calls)
     return [{"name": name, "description": "Not available.", "input_schema": {"type": "object"}} for name in names]
 
 
 def mark_cached(body: dict[str, Any]) -> None:
-    """Set breakpoints of the prompt cache, 3 of the 4 allowed: tools and system, and the ends of the last two user turns.
+    """Set 3 of the 4 allowed cache breakpoints: after tools and system, and after each of the last two user turns.
 
-    So each round reads what the round before has written, however many calls it made (the service looks back over 20
-    blocks only).  A single question that no round follows is not written: that costs a quarter more than reading it.
+    Each round then reads what the previous round wrote, however many calls that made: the service looks back over 20
+    blocks only.  A single question without tools is not written to the cache, which costs 25 % more and is never read.
     """
     head = body.get("system") or body.get("tools")
     ends = [turn["content"] for turn in body["messages"] if turn["role"] == "user"][-2:]
@@ -83,16 +80,16 @@ def mark_cached(body: dict[str, Any]) -> None:
         blocks[-1] = blocks[-1] | _CACHED
 
 
-def mark_of(block: Block) -> str:
-    """What tells one thought from another."""
+def thinking_id(block: Block) -> str:
+    """Return an id of a thinking block: its signature, or else its content."""
     return str(block.get("signature") or block.get("data") or block.get("thinking") or "")
 
 
-def closed(schema: Any) -> Any:
-    """The schema with its objects closed, as the service asks."""
+def close_objects(schema: Any) -> Any:
+    """Return the schema with `additionalProperties: false` in every object, as the service requires."""
     if isinstance(schema, list):
-        return [closed(each) for each in schema]
+        return [close_objects(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     shut = {"additionalProperties": False} if schema.get("type") == "object" else {}
-    return shut | {key: closed(value) for key, value in schema.items()}
+    return shut | {key: close_objects(value) for key, value in schema.items()}

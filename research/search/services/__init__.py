@@ -1,1 +1,3 @@
-"""Search services on the web: one file with one decorated function each, found by its name."""
+"""Web search services, one file each with one decorated function; no list names them.
+
+May import `search`, `config`, `plugins` and what is below them."""

@@ -1,6 +1,6 @@
-"""arXiv.  API: https://info.arxiv.org/help/api/user-manual.html; at most one request in three seconds.
+"""arXiv.  API: https://info.arxiv.org/help/api/user-manual.html; at most one request every three seconds.
 
-The answer is read here, not by the `arxiv` package: that one bounds neither time nor size and waits by itself.
+Does not use the `arxiv` package, which limits neither time nor size and sleeps on its own.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from research.config.settings import Settings
 from research.errors import ToolError
-from research.registry import searcher
+from research.plugins import searcher
 from research.search import csl, web
-from research.settings import Settings
 from research.text import STOP_WORDS, clip
 from research.types import Passage
 
@@ -27,21 +27,24 @@ _WORDS = 10
 class Arxiv(web.Service):
     """Preprints."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        words = re.findall(r"\w+", ask.query)
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        words = re.findall(r"\w+", request.query)
         telling = [word for word in words if word.lower() not in STOP_WORDS] or words
         query = " AND ".join(f"all:{word.lower()}" for word in telling[:_WORDS])  # lower case: AND, OR are operators
-        if ask.days:
-            first, last = (day.replace("-", "") for day in ask.days)
+        if request.days:
+            first, last = (day.replace("-", "") for day in request.days)
             query += f" AND submittedDate:[{first}0000 TO {last}2359]"
         params: dict[str, str | int] = {
-            "search_query": query, "start": 0, "max_results": min(ask.limit, 100), "sortBy": "relevance",
-        }  # fmt: skip
+            "search_query": query,
+            "start": 0,
+            "max_results": min(request.limit, 100),
+            "sortBy": "relevance",
+        }
         return [_passage(entry) for entry in self.remote.xml(_entries, "/api/query", params)]
 
 
 def _entries(feed: bytes) -> Iterable[_Element]:
-    """The entries of a feed.  Raises `ValueError` where it is none, and `ToolError` where it holds an error."""
+    """Return the entries of a feed.  Raises `ValueError` if it is not one, `ToolError` if it contains an error."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
@@ -49,15 +52,15 @@ def _entries(feed: bytes) -> Iterable[_Element]:
         root = etree.fromstring(feed, parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
-    if root.getroottree().docinfo.internalDTD is not None:  # a feed has none; entities are bombs
+    if root.getroottree().docinfo.internalDTD is not None:  # a DTD can define entities that expand without limit
         raise ValueError("it declares a document type")
     if root.tag != f"{_ATOM}feed":
-        raise ValueError("it is no Atom feed")
+        raise ValueError("it is not an Atom feed")
     entries = root.findall(f"{_ATOM}entry")
     for entry in entries:
         if "/api/errors" in _text(entry, f"{_ATOM}id"):
             said = clip(web.line(_text(entry, f"{_ATOM}summary")), 200)
-            raise ToolError(f"arxiv does not accept the query; write it simpler. It said: {said}")
+            raise ToolError(f"arxiv rejected the query; simplify it. It said: {said}")
     return entries
 
 
@@ -86,4 +89,4 @@ def _text(element: _Element, tag: str) -> str:
 @searcher("arXiv", scholar=True)
 def arxiv(settings: Settings) -> Arxiv:
     """Preprints in physics, mathematics, computing and more; no key."""
-    return Arxiv(web.remote(settings, "arxiv", interval_s=3.0), web.kept(settings))
+    return Arxiv(web.remote(settings, "arxiv", interval_s=3.0), web.result_cache(settings))

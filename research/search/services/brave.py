@@ -7,15 +7,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from research.registry import searcher
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.pace import Trouble
-from research.search.remote import Refusal
-from research.settings import Settings
+from research.search.rate_limit import AttemptError
+from research.search.remote import ErrorResponse
 from research.types import Passage
 
 _WORDS = 50
-"""Of a query, at most."""
+"""Longest query that Brave accepts, in words."""
 
 
 class _Profile(Struct):
@@ -35,29 +35,33 @@ class _Web(Struct):
     results: list[_Result] = []
 
 
-class _Answer(Struct):
+class _Response(Struct):
     type: Literal["search"]
     web: _Web | None = None
     """Missing when nothing was found."""
 
 
 class Brave(web.Service):
-    """Brave's own index."""
+    """Brave's own index of the web."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        short = web.with_site(web.shortened(ask, _WORDS - 1), 400)
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        short = web.with_site(web.shortened(request, _WORDS - 1), 400)
         params: dict[str, str | int] = {
             "q": short,
-            "count": min(ask.limit, 20),
+            "count": min(request.limit, 20),
             "text_decorations": "false",
             "result_filter": "web",
         }
-        if ask.days:
-            params["freshness"] = "to".join(ask.days)
+        if request.days:
+            params["freshness"] = "to".join(request.days)
         answer = self.remote.json(
-            _Answer, "GET", "/res/v1/web/search", params=params, explain=_explain,
+            _Response,
+            "GET",
+            "/res/v1/web/search",
+            params=params,
+            explain=_explain,
             headers={"X-Subscription-Token": self.remote.key},
-        )  # fmt: skip
+        )
         return [
             web.passage(
                 hit.url,
@@ -70,21 +74,24 @@ class Brave(web.Service):
         ]
 
 
-def _explain(refusal: Refusal) -> Trouble | None:
-    if refusal.status == 422 and "token" in refusal.said.lower():
-        return Trouble(f"brave refused the key (422): set BRAVE_API_KEY. It said: {refusal.said}")
-    if refusal.status == 429:
-        return Trouble(
-            f"brave gets too many requests, or the plan is used up (429). It said: {refusal.said}",
+def _explain(response: ErrorResponse) -> AttemptError | None:
+    if response.status == 422 and "token" in response.message.lower():
+        return AttemptError(f"brave refused the key (422): set BRAVE_API_KEY. It said: {response.message}")
+    if response.status == 429:
+        return AttemptError(
+            f"brave reports too many requests or a used-up plan (429). It said: {response.message}",
             retry=True,
-            after_s=_reset_s(refusal),
+            after_s=_reset_s(response),
         )
     return None
 
 
-def _reset_s(refusal: Refusal) -> float | None:
-    """Seconds until a spent window is over: `X-RateLimit-Remaining: 0, 1000` with `X-RateLimit-Reset: 1, 1419704`."""
-    windows = [refusal.headers.get(f"x-ratelimit-{part}", "").split(",") for part in ("remaining", "reset")]
+def _reset_s(response: ErrorResponse) -> float | None:
+    """Return the seconds until all used-up windows reset; None if there are none.
+
+    The headers list every window: `X-RateLimit-Remaining: 0, 1000` with `X-RateLimit-Reset: 1, 1419704` means 1 s.
+    """
+    windows = [response.headers.get(f"x-ratelimit-{part}", "").split(",") for part in ("remaining", "reset")]
     try:
         return max((float(reset) for left, reset in zip(*windows, strict=True) if float(left) <= 0), default=None)
     except ValueError:
@@ -93,6 +100,6 @@ def _reset_s(refusal: Refusal) -> float | None:
 
 @searcher("Brave", needs="brave_api_key")
 def brave(settings: Settings) -> Brave:
-    """An index of its own, not Google's or Bing's; needs BRAVE_API_KEY."""
+    """Web search with its own index; needs BRAVE_API_KEY."""
     web.need(settings, "brave_api_key")
-    return Brave(web.remote(settings, "brave", interval_s=1.1), web.kept(settings))
+    return Brave(web.remote(settings, "brave", interval_s=1.1), web.result_cache(settings))

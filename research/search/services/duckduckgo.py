@@ -1,7 +1,7 @@
 """DuckDuckGo without a key, through `ddgs`.
 
-From `ddgs` come the browser-like client (`primp`), the form and the paths in the page.  Its own request drops the
-status and reads a body of any size; its results lose percent-encoding in urls.  So both are done here.
+`ddgs` supplies the browser-like client (`primp`), the form and the XPaths of the page.  Requests and urls are handled
+here, because those of `ddgs` drop the status, read bodies of any size and decode percent-encoding in urls.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
-from research.http import retry_after
-from research.registry import searcher
+from research._util.http import retry_after
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.kept import Kept
-from research.search.pace import SYSTEM, Clock, Trouble
+from research.search.cache import ResultCache
+from research.search.rate_limit import SYSTEM, AttemptError, Clock
 from research.search.remote import MAX_BYTES, WAIT_S, Remote
-from research.settings import Settings
 from research.types import Passage
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 URL = "https://html.duckduckgo.com/html"
 _LONGEST = 499
-"""Characters of a query."""
+"""Longest query, in characters."""
 _BLOCKED_S = 60.0
-"""It blocks an address for longer the more it is asked while it does."""
+"""Pause after a block: DuckDuckGo extends the block for each request made during it."""
 
 
 @dataclass
@@ -39,23 +39,23 @@ class _Hit:
 
 
 class DuckDuckGo(web.Service):
-    """The page for browsers without scripts."""
+    """DuckDuckGo's page for browsers without JavaScript."""
 
     def __init__(
-        self, url: str = URL, kept: Kept | None = None, *, timeout_s: float = WAIT_S, clock: Clock = SYSTEM
+        self, url: str = URL, cache: ResultCache | None = None, *, timeout_s: float = WAIT_S, clock: Clock = SYSTEM
     ) -> None:
-        super().__init__(Remote("duckduckgo", url, interval_s=1.0, clock=clock), kept)
+        super().__init__(Remote("duckduckgo", url, interval_s=1.0, clock=clock), cache)
         self._timeout_s = timeout_s
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        days = "..".join(ask.days) if ask.days else None
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        days = "..".join(request.days) if request.days else None
 
         def attempt(seconds: float) -> list[Passage | None]:
             engine = self._engine(min(self._timeout_s, seconds))
-            form = engine.build_payload(web.with_site(ask, _LONGEST), "wt-wt", "moderate", days)
+            form = engine.build_payload(web.with_site(request, _LONGEST), "wt-wt", "moderate", days)
             return self._results(engine, self._page(engine, form))
 
-        return self.remote.pace.run(attempt)
+        return self.remote.rate_limit.run(attempt)
 
     def _engine(self, seconds: float) -> Duckduckgo:
         from ddgs.engines.duckduckgo import Duckduckgo
@@ -65,9 +65,9 @@ class DuckDuckGo(web.Service):
 
             @property
             def result_type(self) -> type[Any]:
-                return _Hit  # takes what stands there
+                return _Hit  # keeps the values as they are in the page
 
-        return Engine(timeout=seconds)  # type: ignore[arg-type]  # primp takes fractions
+        return Engine(timeout=seconds)  # type: ignore[arg-type]  # primp accepts fractions of a second
 
     def _page(self, engine: Duckduckgo, form: dict[str, Any]) -> str:
         import primp
@@ -79,24 +79,26 @@ class DuckDuckGo(web.Service):
             for piece in response.iter_bytes():
                 body += piece
                 if len(body) > MAX_BYTES:
-                    raise Trouble(f"duckduckgo sent a page of more than {MAX_BYTES / 1e6:g} MB; use other sources")
+                    raise AttemptError(f"duckduckgo sent a page larger than {MAX_BYTES / 1e6:g} MB; use other sources")
         except primp.TimeoutError as error:
-            raise Trouble("duckduckgo did not answer in time", retry=True) from error
+            raise AttemptError("duckduckgo timed out", retry=True) from error
         except primp.ConnectError as error:
-            raise Trouble("duckduckgo cannot be reached: check that this machine is online") from error
+            raise AttemptError("duckduckgo cannot be reached; check that this machine is online") from error
         except primp.PrimpError as error:
-            raise Trouble(f"the connection to duckduckgo was lost ({type(error).__name__})", retry=True) from error
+            raise AttemptError(f"the connection to duckduckgo was lost ({type(error).__name__})", retry=True) from error
         page = body.decode("utf-8", "replace")
         status = response.status_code
         if status in (202, 403, 418, 429) or "anomaly-modal" in page or 'id="challenge-form"' in page:
-            raise Trouble(
-                f"duckduckgo takes this machine for a robot ({status}): ask less often, or set up SEARXNG_URL or the key "
-                "of another service",
+            raise AttemptError(
+                f"duckduckgo takes this machine for a robot ({status}): search less often, or set SEARXNG_URL or the "
+                "key of another service",
                 after_s=retry_after(response.headers),
                 pause_s=_BLOCKED_S,
             )
         if status != 200:
-            raise Trouble(f"duckduckgo answered {status}", retry=status >= 500, after_s=retry_after(response.headers))
+            raise AttemptError(
+                f"duckduckgo answered {status}", retry=status >= 500, after_s=retry_after(response.headers)
+            )
         return page
 
     def _results(self, engine: Duckduckgo, page: str) -> list[Passage | None]:
@@ -105,15 +107,17 @@ class DuckDuckGo(web.Service):
         try:
             hits: list[Any] = engine.post_extract_results(engine.extract_results(page)) if page.strip() else []
         except (ParserError, ValueError) as error:
-            raise Trouble(f"duckduckgo sent a page that cannot be read ({error}); use other sources") from error
+            raise AttemptError(f"duckduckgo sent a page that cannot be parsed ({error}); use other sources") from error
         found = [hit for hit in hits if hit.href]
         if not found and "no-results" not in page:
-            raise Trouble("duckduckgo sent a page without results or a word on it; use other sources")
+            raise AttemptError(
+                "duckduckgo sent a page that contains neither results nor a note that there are none; use other sources"
+            )
         return [web.passage(_target(hit.href), hit.title, hit.body, issued=csl.date(hit.date)) for hit in found]
 
 
 def _target(href: str) -> str:
-    """Where a link leads behind DuckDuckGo's own redirect `//duckduckgo.com/l/?uddg=…`; empty for an advertisement."""
+    """Return the target of DuckDuckGo's redirect `//duckduckgo.com/l/?uddg=…`; empty for an advertisement."""
     url = urljoin(URL, href)
     parts = urlsplit(url)
     if not f".{parts.hostname}".endswith(".duckduckgo.com"):
@@ -123,5 +127,5 @@ def _target(href: str) -> str:
 
 @searcher("DuckDuckGo")
 def duckduckgo(settings: Settings) -> DuckDuckGo:
-    """The web without a key; it limits robots, so expect refusals."""
-    return DuckDuckGo(kept=web.kept(settings))
+    """Web search without a key; often refuses automated requests."""
+    return DuckDuckGo(cache=web.result_cache(settings))

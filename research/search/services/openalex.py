@@ -1,6 +1,6 @@
 """OpenAlex.  API: https://developers.openalex.org.
 
-Since February 2026 a free key gives 1,000 searches a day; without one there is a small allowance for trying.
+Since February 2026 a free key allows 1,000 searches a day; without a key there is a small quota for trials.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from research.http import retry_after
-from research.registry import searcher
+from research._util.http import retry_after
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.pace import Trouble
-from research.search.remote import Refusal
-from research.settings import Settings
+from research.search.rate_limit import AttemptError
+from research.search.remote import ErrorResponse
 from research.types import Passage
 
 _FIELDS = (
@@ -23,11 +23,18 @@ _FIELDS = (
     "abstract_inverted_index"
 )
 _TYPES = {
-    "article": "article-journal", "review": "article-journal", "letter": "article-journal", "preprint": "article",
-    "book": "book", "book-chapter": "chapter", "dataset": "dataset", "dissertation": "thesis", "report": "report",
-}  # fmt: skip
+    "article": "article-journal",
+    "review": "article-journal",
+    "letter": "article-journal",
+    "preprint": "article",
+    "book": "book",
+    "book-chapter": "chapter",
+    "dataset": "dataset",
+    "dissertation": "thesis",
+    "report": "report",
+}
 _LONGEST = 5_000
-"""Words of an abstract that are put in order."""
+"""Words of an abstract to restore from the inverted index, at most."""
 
 
 class _Name(Struct):
@@ -70,41 +77,41 @@ class _Work(Struct):
     abstract_inverted_index: dict[str, list[int]] | None = None
 
 
-class _Answer(Struct):
+class _Response(Struct):
     results: list[_Work]
 
 
 class OpenAlex(web.Service):
     """Works of all fields and kinds, with citation counts."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        words = " ".join(re.findall(r"[\w'-]+", ask.query))  # others are operators, or refused
-        params: dict[str, str | int] = {"search": words, "per_page": min(ask.limit, 100), "select": _FIELDS}
-        if ask.days:
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        words = " ".join(re.findall(r"[\w'-]+", request.query))  # other characters are operators, or rejected
+        params: dict[str, str | int] = {"search": words, "per_page": min(request.limit, 100), "select": _FIELDS}
+        if request.days:
             bounds = []
-            if ask.year_from is not None:
-                bounds.append(f"from_publication_date:{ask.days[0]}")
-            if ask.year_to is not None:
-                bounds.append(f"to_publication_date:{ask.days[1]}")
+            if request.year_from is not None:
+                bounds.append(f"from_publication_date:{request.days[0]}")
+            if request.year_to is not None:
+                bounds.append(f"to_publication_date:{request.days[1]}")
             params["filter"] = ",".join(bounds)
         if self.remote.key:
-            params["api_key"] = self.remote.key  # the only place where OpenAlex takes it
-        answer = self.remote.json(_Answer, "GET", "/works", params=params, explain=self._explain)
+            params["api_key"] = self.remote.key  # OpenAlex accepts the key in the url only
+        answer = self.remote.json(_Response, "GET", "/works", params=params, explain=self._explain)
         return [_passage(work) for work in answer.results]
 
-    def _explain(self, refusal: Refusal) -> Trouble | None:
-        if refusal.status == 429:  # either 100 requests a second, or the day's allowance
-            hint = "" if self.remote.key else "; a free key in OPENALEX_API_KEY gives far more"
-            return Trouble(
-                f"openalex: the allowance is used up (429){hint}. It said: {refusal.said}",
+    def _explain(self, response: ErrorResponse) -> AttemptError | None:
+        if response.status == 429:  # more than 100 requests a second, or the daily quota is used up
+            hint = "" if self.remote.key else "; a free key in OPENALEX_API_KEY allows far more"
+            return AttemptError(
+                f"openalex: the quota is used up (429){hint}. It said: {response.message}",
                 retry=True,
-                after_s=retry_after(refusal.headers),
+                after_s=retry_after(response.headers),
             )
         return None
 
 
 def abstract(index: Mapping[str, list[int]]) -> str:
-    """The text of an inverted index: each word with the places where it stands."""
+    """Restore the text from an inverted index of words to their positions."""
     placed = sorted((place, word) for word, places in index.items() for place in places)
     return " ".join(word for _, word in placed[:_LONGEST])
 
@@ -135,4 +142,4 @@ def _passage(work: _Work) -> Passage | None:
 @searcher("OpenAlex", scholar=True)
 def openalex(settings: Settings) -> OpenAlex:
     """Works of all fields; a free OPENALEX_API_KEY gives 1,000 searches a day."""
-    return OpenAlex(web.remote(settings, "openalex", interval_s=0.2), web.kept(settings))
+    return OpenAlex(web.remote(settings, "openalex", interval_s=0.2), web.result_cache(settings))

@@ -1,6 +1,6 @@
-"""A SearXNG instance of one's own, in JSON.
+"""The user's own SearXNG instance, through its JSON API.
 
-API: https://docs.searxng.org/dev/search_api.html.  It cannot filter by year; `site:` goes to the engines behind it.
+API: https://docs.searxng.org/dev/search_api.html.  It cannot filter by year; it passes `site:` on to its engines.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from research.registry import searcher
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.pace import Trouble
-from research.search.remote import Refusal
-from research.settings import Settings
+from research.search.rate_limit import AttemptError
+from research.search.remote import ErrorResponse
 from research.types import Passage
 
 
@@ -26,38 +26,38 @@ class _Result(Struct):
     author: str | None = None
 
 
-class _Answer(Struct):
+class _Response(Struct):
     results: list[_Result]
     unresponsive: list[list[str]] = msgspec.field(default_factory=list, name="unresponsive_engines")
-    """Pairs of an engine and why it gave nothing."""
+    """Pairs of an engine and the reason why it returned nothing."""
 
 
 class Searxng(web.Service):
     """The engines that the instance's administrator chose."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        query = web.with_site(msgspec.structs.replace(ask, query=ask.words))
-        answer = self.remote.json(_Answer, "GET", "/search", params={"q": query, "format": "json"}, explain=_explain)
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        query = web.with_site(msgspec.structs.replace(request, query=request.words))
+        answer = self.remote.json(_Response, "GET", "/search", params={"q": query, "format": "json"}, explain=_explain)
         if not answer.results and answer.unresponsive:
             engines = ", ".join(" ".join(pair) for pair in answer.unresponsive)
-            raise self.remote.failure(f"no engine behind searxng answered ({engines})")
+            raise self.remote.failure(f"no engine of the searxng instance answered ({engines})")
         return [
             web.passage(hit.url, hit.title, hit.content, issued=csl.date(hit.published), author=csl.names([hit.author]))
             for hit in answer.results
         ]
 
 
-def _explain(refusal: Refusal) -> Trouble | None:
-    if refusal.status == 403:
-        return Trouble(
-            "searxng does not answer in JSON (403): add `json` to `search: formats:` in the instance's settings.yml and "
-            "restart it; most public instances refuse, so use one of your own"
+def _explain(response: ErrorResponse) -> AttemptError | None:
+    if response.status == 403:
+        return AttemptError(
+            "searxng does not allow JSON responses (403): add `json` to `search: formats:` in the instance's "
+            "settings.yml and restart it; most public instances refuse, so run your own"
         )
     return None
 
 
 @searcher("SearXNG", needs="searxng_url")
 def searxng(settings: Settings) -> Searxng:
-    """A SearXNG instance of your own that answers in JSON; no key."""
+    """Your own SearXNG server, with JSON results enabled; no key."""
     web.need(settings, "searxng_url")
-    return Searxng(web.remote(settings, "searxng", interval_s=0.5), web.kept(settings))
+    return Searxng(web.remote(settings, "searxng", interval_s=0.5), web.result_cache(settings))

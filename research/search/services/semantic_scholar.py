@@ -1,6 +1,6 @@
 """Semantic Scholar.  API: https://api.semanticscholar.org/api-docs/graph (`/paper/search`).
 
-With a key one request a second; without, everybody shares one pool, which is often empty (429).
+A key allows one request a second; requests without a key share one quota, which is often used up (429).
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from research.registry import searcher
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.settings import Settings
 from research.types import Passage
 
 _FIELDS = "title,abstract,url,year,publicationDate,citationCount,authors,externalIds,journal,venue,publicationTypes"
 _TYPES = {
-    "Conference": "paper-conference", "JournalArticle": "article-journal", "Review": "article-journal", "Book": "book",
-    "BookSection": "chapter", "Dataset": "dataset",
-}  # fmt: skip
-"""CSL's names, the most telling first."""
+    "Conference": "paper-conference",
+    "JournalArticle": "article-journal",
+    "Review": "article-journal",
+    "Book": "book",
+    "BookSection": "chapter",
+    "Dataset": "dataset",
+}
+"""CSL types by Semantic Scholar's types, the most specific first."""
 
 
 class _Author(Struct):
@@ -47,7 +51,7 @@ class _Paper(Struct):
     types: list[str] | None = msgspec.field(default=None, name="publicationTypes")
 
 
-class _Answer(Struct):
+class _Response(Struct):
     total: int
     data: list[_Paper] = []
     """Missing when nothing was found."""
@@ -56,22 +60,24 @@ class _Answer(Struct):
 class SemanticScholar(web.Service):
     """Papers of all fields, with citation counts."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        # A hyphen finds nothing, says the documentation.
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        # The documentation says that a query with a hyphen finds nothing.
         params: dict[str, str | int] = {
-            "query": ask.query.replace("-", " "), "limit": min(ask.limit, 100), "fields": _FIELDS,
-        }  # fmt: skip
-        if ask.year_from is not None or ask.year_to is not None:
-            params["year"] = f"{ask.year_from or ''}-{ask.year_to or ''}"
+            "query": request.query.replace("-", " "),
+            "limit": min(request.limit, 100),
+            "fields": _FIELDS,
+        }
+        if request.year_from is not None or request.year_to is not None:
+            params["year"] = f"{request.year_from or ''}-{request.year_to or ''}"
         headers = {"x-api-key": self.remote.key} if self.remote.key else {}
-        answer = self.remote.json(_Answer, "GET", "/graph/v1/paper/search", params=params, headers=headers)
+        answer = self.remote.json(_Response, "GET", "/graph/v1/paper/search", params=params, headers=headers)
         return [_passage(paper) for paper in answer.data]
 
 
 def _passage(paper: _Paper) -> Passage | None:
     ids, journal = paper.ids or {}, paper.journal or _Journal()
     return web.passage(
-        # Semantic Scholar's own pages cannot be read without scripts.
+        # Semantic Scholar's own pages need JavaScript.
         f"https://arxiv.org/abs/{ids['ArXiv']}" if ids.get("ArXiv") else paper.url,
         paper.title,
         paper.abstract,
@@ -90,5 +96,5 @@ def _passage(paper: _Paper) -> Passage | None:
 
 @searcher("Semantic Scholar", scholar=True)
 def semantic_scholar(settings: Settings) -> SemanticScholar:
-    """Papers of all fields; SEMANTIC_SCHOLAR_API_KEY gives an allowance of one's own."""
-    return SemanticScholar(web.remote(settings, "semantic_scholar", interval_s=1.1), web.kept(settings))
+    """Papers in all fields; SEMANTIC_SCHOLAR_API_KEY gives you your own rate limit."""
+    return SemanticScholar(web.remote(settings, "semantic_scholar", interval_s=1.1), web.result_cache(settings))

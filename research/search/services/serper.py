@@ -1,4 +1,4 @@
-"""Serper, which gives Google's results.  API: https://serper.dev/playground (`POST /search`)."""
+"""Serper, which returns Google's results.  API: https://serper.dev/playground (`POST /search`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from research.registry import searcher
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.pace import Trouble
-from research.search.remote import Refusal
-from research.settings import Settings
+from research.search.rate_limit import AttemptError
+from research.search.remote import ErrorResponse
 from research.types import Passage
 
 
@@ -21,28 +21,28 @@ class _Result(Struct):
     date: str | None = None
 
 
-class _Answer(Struct):
+class _Response(Struct):
     organic: list[_Result]
 
 
 class Serper(web.Service):
     """Google's organic results."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        body: dict[str, object] = {"q": web.with_site(ask, 2_000), "num": min(ask.limit, 10)}
-        if ask.days:
-            first, last = ("/".join((day[5:7], day[8:], day[:4])) for day in ask.days)
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        body: dict[str, object] = {"q": web.with_site(request, 2_000), "num": min(request.limit, 10)}
+        if request.days:
+            first, last = ("/".join((day[5:7], day[8:], day[:4])) for day in request.days)
             body["tbs"] = f"cdr:1,cd_min:{first},cd_max:{last}"  # a custom date range, as Google writes it
         answer = self.remote.json(
-            _Answer, "POST", "/search", body=body, headers={"X-API-KEY": self.remote.key}, explain=_explain
+            _Response, "POST", "/search", body=body, headers={"X-API-KEY": self.remote.key}, explain=_explain
         )
         return [web.passage(hit.link, hit.title, hit.snippet, issued=csl.date(hit.date)) for hit in answer.organic]
 
 
-def _explain(refusal: Refusal) -> Trouble | None:
-    if refusal.status == 400 and "credit" in refusal.said.lower():
-        return Trouble(
-            f"serper: the credits are used up (400); use other sources. It said: {refusal.said}", pause_s=600
+def _explain(response: ErrorResponse) -> AttemptError | None:
+    if response.status == 400 and "credit" in response.message.lower():
+        return AttemptError(
+            f"serper: the credits are used up (400); use other sources. It said: {response.message}", pause_s=600
         )
     return None
 
@@ -51,4 +51,4 @@ def _explain(refusal: Refusal) -> Trouble | None:
 def serper(settings: Settings) -> Serper:
     """Google's results; needs SERPER_API_KEY."""
     web.need(settings, "serper_api_key")
-    return Serper(web.remote(settings, "serper", interval_s=0.1), web.kept(settings))
+    return Serper(web.remote(settings, "serper", interval_s=0.1), web.result_cache(settings))

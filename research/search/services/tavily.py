@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from research.registry import searcher
+from research.config.settings import Settings
+from research.plugins import searcher
 from research.search import csl, web
-from research.search.pace import Trouble
-from research.search.remote import Refusal
-from research.settings import Settings
+from research.search.rate_limit import AttemptError
+from research.search.remote import ErrorResponse
 from research.text import clip
 from research.types import Passage
 
@@ -22,32 +22,36 @@ class _Result(Struct):
     published_date: str | None = None
 
 
-class _Answer(Struct):
+class _Response(Struct):
     results: list[_Result]
 
 
 class Tavily(web.Service):
-    """Basic depth: one credit a search."""
+    """Tavily at basic depth, which costs one credit per search."""
 
-    def fetch(self, ask: web.Ask) -> Iterable[Passage | None]:
-        body: dict[str, object] = {"query": clip(ask.query, 400), "max_results": min(ask.limit, 20)}
-        if ask.host:
-            body["include_domains"] = [ask.site]
-        if ask.days:
-            body["start_date"], body["end_date"] = ask.days
+    def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
+        body: dict[str, object] = {"query": clip(request.query, 400), "max_results": min(request.limit, 20)}
+        if request.host:
+            body["include_domains"] = [request.site]
+        if request.days:
+            body["start_date"], body["end_date"] = request.days
         answer = self.remote.json(
-            _Answer, "POST", "/search", body=body, explain=_explain,
+            _Response,
+            "POST",
+            "/search",
+            body=body,
+            explain=_explain,
             headers={"Authorization": f"Bearer {self.remote.key}"},
-        )  # fmt: skip
+        )
         return [
             web.passage(hit.url, hit.title, hit.content, issued=csl.date(hit.published_date)) for hit in answer.results
         ]
 
 
-def _explain(refusal: Refusal) -> Trouble | None:
-    if refusal.status in (432, 433):
-        return Trouble(
-            f"tavily: the plan's credits are used up ({refusal.status}); use other sources. It said: {refusal.said}",
+def _explain(response: ErrorResponse) -> AttemptError | None:
+    if response.status in (432, 433):
+        return AttemptError(
+            f"tavily: the plan's credits are used up ({response.status}); use other sources. It said: {response.message}",
             pause_s=600,
         )
     return None
@@ -55,6 +59,6 @@ def _explain(refusal: Refusal) -> Trouble | None:
 
 @searcher("Tavily", needs="tavily_api_key")
 def tavily(settings: Settings) -> Tavily:
-    """Results written for language models; needs TAVILY_API_KEY."""
+    """Web search with results prepared for language models; needs TAVILY_API_KEY."""
     web.need(settings, "tavily_api_key")
-    return Tavily(web.remote(settings, "tavily", interval_s=0.6), web.kept(settings))
+    return Tavily(web.remote(settings, "tavily", interval_s=0.6), web.result_cache(settings))

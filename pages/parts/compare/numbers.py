@@ -1,0 +1,129 @@
+"""The metrics of the runs: a table, two charts, and the sources they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts.compare.columns import Column
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.table import tabular
+from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count, lasted, money
+from research.compare import Figures, costs, figures, requests, sources
+from research.exports.progress import OUTCOMES
+from research.text import clip
+
+COLOURS = ["#3a86b8", "#8b9096", "#9673c9", "#2f9e8f"]
+"""Chart colours of the runs, legible in both themes; green, amber and red are reserved for verdicts."""
+LISTED = 30
+"""Maximum number of sources listed per group."""
+
+
+def table(columns: Sequence[Column]) -> None:
+    """Draw one row per metric and one column per run."""
+    found = [figures(column.view) for column in columns]
+
+    def row(name: str, value: Callable[[Figures], str]) -> list[str]:
+        return [name, *(value(each) if column.row else "" for column, each in zip(columns, found, strict=True))]
+
+    def tokens(each: Figures, number: int) -> str:
+        return t("about {tokens}", tokens=f"{number:,}") if each.estimated else f"{number:,}"
+
+    rows = [
+        row(t("Outcome"), lambda each: plain(t(OUTCOMES[each.outcome]).partition(";")[0]) if each.outcome else ""),
+        row(t("Rounds"), lambda each: f"{each.rounds:,}"),
+        row(t("Model calls"), lambda each: f"{each.model_calls:,}"),
+        row(t("Tool calls"), lambda each: f"{each.tool_calls:,}"),
+        row(t("Input tokens"), lambda each: tokens(each, each.prompt_tokens)),
+        row(t("Output tokens"), lambda each: tokens(each, each.completion_tokens)),
+        row(t("Cost"), lambda each: plain(money(each.cost_usd))),
+        row(t("Time"), lambda each: lasted(each.seconds)),
+        row(t("Sources read"), lambda each: f"{each.sources:,}"),
+        row(t("Sources cited"), lambda each: f"{each.cited:,}"),
+        row(t("Citations"), _verdicts),
+        row(t("Statements without a source"), lambda each: "" if each.uncited is None else f"{each.uncited:,}"),
+    ]
+    with st.container(key="compare-figures"):
+        st.markdown(tabular([t("Metric"), *(column.name for column in columns)], rows))
+
+
+def _verdicts(each: Figures) -> str:
+    """Return the number of citations per verdict, with the icons used on every page."""
+    found = [(status, number) for status, number in (each.citations or {}).items() if number]
+    return " · ".join(
+        f":{VERDICTS[status][0]}[:material/{VERDICTS[status][1]}:] {number:,} {t(VERDICT_NAMES[status])}"
+        for status, number in found
+    )
+
+
+def charts(columns: Sequence[Column]) -> None:
+    """Draw the prompt tokens per request and the cumulative cost."""
+    prompts = [(column.name, each.number, each.prompt_tokens) for column in columns for each in requests(column.view)]
+    spent = [(column.name, n, usd) for column in columns for n, usd in enumerate(costs(column.view), 1)]
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.caption(t("Prompt tokens per request"))
+        if prompts:
+            most = max(prompts, key=lambda each: each[2])
+            alt = t("Prompt tokens per request; at most {tokens}, in {run}", tokens=f"{most[2]:,}", run=most[0])
+            _lines(prompts, t("Request"), t("Tokens"), alt)
+    with right:
+        st.caption(t("Cost so far (US dollars)"))
+        unknown = [column.name for column in columns if column.view.cost_usd is None]
+        if spent and any(usd for _, _, usd in spent):
+            alt = t("Cost after each request; at most {cost}", cost=money(max(usd for _, _, usd in spent)))
+            _lines(spent, t("Request"), t("US dollars"), alt)
+        elif not unknown:
+            st.markdown(t("No cost: all models are free."))
+        if unknown:
+            st.markdown(t("Price unknown: {runs}", runs=", ".join(unknown)))
+
+
+def _lines(points: Sequence[tuple[str, int, float]], x: str, y: str, alt: str) -> None:
+    import altair as alt_
+
+    data = pd.DataFrame([(name.replace("\\", ""), *rest) for name, *rest in points], columns=["run", "x", "y"])
+    run = alt_.Legend(title=None, orient="bottom", columns=1, labelLimit=400)
+    chart = (
+        alt_.Chart(data)
+        .mark_line(point=True)
+        .encode(
+            x=alt_.X("x:Q", title=x, axis=alt_.Axis(tickMinStep=1, format="d")),
+            y=alt_.Y("y:Q", title=y),
+            color=alt_.Color("run:N", legend=run, scale=alt_.Scale(range=COLOURS)),
+            strokeDash=alt_.StrokeDash("run:N", legend=run),  # distinguishable without colour too
+            tooltip=["run", "x", "y"],
+        )
+        .properties(height=260)
+    )
+    st.altair_chart(chart, alt=alt)
+
+
+def shared_sources(columns: Sequence[Column]) -> None:
+    """Draw the sources that several runs read, and those that only one read."""
+    pages = sources([column.view for column in columns])
+    common = [page for page in pages if len(page.runs) > 1]
+    st.caption(t("{common} of {all} in common", common=count(len(common), "source"), all=f"{len(pages):,}"))
+    groups = [(t("In common"), common)] if common else []
+    for place, column in enumerate(columns):
+        alone = [page for page in pages if page.runs == (place,)]
+        if alone:
+            groups.append((t("Only {run}", run=column.name), alone))
+    for name, group in groups:
+        with st.expander(f"{name}: {len(group):,}", type="compact"):
+            lines = []
+            for page in group[:LISTED]:
+                held = zip(page.numbers, page.cited, columns, strict=True)
+                where = [_where(own, cited, column) for own, cited, column in held if own]
+                lines.append(f"- {plain(clip(page.title or page.url, 120))} :gray[:small[{' · '.join(where)}]]")
+            st.markdown("\n".join(lines))
+            if len(group) > LISTED:
+                st.caption(t("and {number} more", number=f"{len(group) - LISTED:,}"))
+
+
+def _where(numbers: tuple[int, ...], cited: bool, column: Column) -> str:
+    marks = " ".join(f"\\[{n}\\]" for n in numbers)
+    return t("{run}: {marks} cited", run=column.place, marks=marks) if cited else f"{column.place}: {marks}"

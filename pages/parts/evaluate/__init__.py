@@ -1,0 +1,3 @@
+"""The Evaluate page: choosing questions and recipes, the results, their charts, and earlier evaluations.
+
+May import `shared`, `library` and `run`."""

@@ -1,0 +1,164 @@
+"""The form that starts an evaluation: questions, recipes, shared settings, and the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from msgspec import Struct
+
+from pages.parts.evaluate import data, jobs, recipes
+from pages.parts.evaluate.data import Chosen
+from pages.parts.run import form
+from pages.parts.shared import home, models
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import between, count, money
+from research.errors import REFUSED, ConfigError
+from research.evaluation import Candidate, Plan, Question
+from research.evaluation.plans import Saved
+from research.events.recipe import Budget
+from research.workbench.estimate import Span, estimate
+from research.workbench.workbench import Workbench
+
+MOST_AT_ONCE = 16
+
+
+class Limits(Struct, frozen=True):
+    """Settings that all recipes share, and the limits of the whole evaluation."""
+
+    budget: Budget
+    concurrency: int
+    max_usd: float | None
+    judge: str
+
+
+def draw(bench: Workbench, past: Sequence[Saved]) -> None:
+    """Draw the form and its button; `past` are the existing evaluations."""
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        chosen = data.draw(bench)
+    with right:
+        texts = recipes.draw(bench)
+        limits = _limits(bench)
+    made = recipes.made(bench, texts, budget=limits.budget) if texts else None
+    ready = chosen is not None and bool(made)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="evaluate-start"):
+        suggested = _free(past, chosen.name) if chosen else t("my evaluation")
+        name = st.text_input(
+            t("Name"),
+            key="evaluate-name",
+            placeholder=suggested,
+            width=320,
+            max_chars=60,
+            help=t("Use the name of an existing evaluation with the same questions to add recipes to it."),
+        )
+        started = st.button(t("Start"), type="primary", icon=":material/play_arrow:", disabled=not ready)
+    if chosen is not None and made:
+        if started:
+            _start(bench, (name or "").strip() or suggested, chosen, texts, limits)
+        else:
+            _expected(bench, chosen.questions, made, limits)
+
+
+def _limits(bench: Workbench) -> Limits:
+    with st.expander(
+        t("Shared settings: budget, runs at once, cost limit, judge"), type="compact", icon=":material/tune:"
+    ):
+        one, other = st.columns(2, gap="medium")
+        with one:
+            budget = form.budget("evaluate-budget")
+        with other:
+            st.session_state.setdefault("evaluate-at-once", 2)
+            at_once = st.number_input(
+                t("Runs at once"),
+                1,
+                MOST_AT_ONCE,
+                key="evaluate-at-once",
+                persist_state="session",
+                help=t("More runs at once finish the evaluation sooner, but each run takes longer."),
+            )
+            max_usd = st.number_input(
+                t("Total cost limit (US dollars)"),
+                0.01,
+                value=None,
+                key="evaluate-max-usd",
+                placeholder=t("no limit"),
+                persist_state="session",
+                format="%g",
+                help=t("No run starts that could exceed this limit. Requires models with known prices."),
+            )
+            known = list(dict.fromkeys([bench.settings.model, *st.session_state.get(models.KNOWN, [])]))
+            judge = st.selectbox(
+                t("Judge"),
+                [each for each in known if each != "extractive"],
+                index=None,
+                key="evaluate-judge",
+                accept_new_options=True,
+                placeholder=t("none"),
+                persist_state="session",
+                help=t("A language model that also grades the reports. Type its name, for example openai:NAME."),
+            )
+    return Limits(budget, int(at_once), max_usd, (judge or "").strip())
+
+
+def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Candidate], limits: Limits) -> None:
+    """Draw the estimate, from each recipe with the shortest and the longest question."""
+    by_length = sorted((question.question for question in questions), key=len)
+    runs = count(len(questions) * len(made), "run")
+    try:
+        ends = [
+            [estimate(each.recipe, asked, models=bench.model) for asked in (by_length[0], by_length[-1])]
+            for each in made
+        ]
+    except ConfigError:
+        return  # reported when the evaluation is started
+    n = len(questions)
+    calls = between([Span(n * low.calls.low, n * high.calls.high) for low, high in ends])
+    tokens = between([Span(n * low.tokens.low, n * high.tokens.high) for low, high in ends])
+    prices = [(low.usd, high.usd) for low, high in ends]
+    known = [(low.low, high.high) for low, high in prices if low is not None and high is not None]
+    most = n * sum(high for _, high in known)
+    if len(known) < len(prices):
+        cost = t("cost unknown")
+    elif not most:
+        cost = t("free")
+    else:
+        capped = most if limits.max_usd is None else min(most, limits.max_usd)
+        cost = plain(f"{money(min(capped, n * sum(low for low, _ in known)))}–{money(capped)}")
+    text = t(
+        "{questions} × {recipes} = {runs}. Expected: {calls} model calls, {tokens} tokens, {cost}.",
+        questions=count(n, "question"),
+        recipes=count(len(made), "recipe"),
+        runs=runs,
+        calls=calls,
+        tokens=tokens,
+        cost=cost,
+    )
+    if limits.judge:
+        text += " " + t("The judge's cost is not included.")
+    basis = "  \n".join(dict.fromkeys(plain(high.basis) for _, high in ends))
+    st.caption(text, help=basis)
+
+
+def _free(past: Sequence[Saved], name: str) -> str:
+    """Return the name, with a number added if it is taken."""
+    taken = {each.plan.name for each in past}
+    name = " ".join(name.replace("/", " ").split())
+    return next(each for each in (name, *(f"{name} {n}" for n in range(2, len(taken) + 3))) if each not in taken)
+
+
+def _start(bench: Workbench, name: str, chosen: Chosen, texts: Sequence[str], limits: Limits) -> None:
+    try:
+        home.until_ready()
+        corpus = chosen.corpus(bench.settings.home)
+        made = recipes.made(bench, texts, budget=limits.budget, search=corpus.search, folders=corpus.folders)
+        if made is None:
+            return
+        plan = Plan(name, chosen.questions, tuple(made), corpus, limits.concurrency, limits.max_usd, limits.judge)
+        begun = jobs.of(bench).start(plan)
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("No run was started"))
+        return
+    st.query_params.from_dict({"evaluation": begun})
+    st.rerun()

@@ -1,0 +1,70 @@
+"""Earlier evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.evaluate import jobs as evaluate_jobs
+from pages.parts.shared import address, undo
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count, when
+from research.errors import REFUSED
+from research.evaluation.plans import Saved
+from research.workbench.workbench import Workbench
+
+SHOWN = 20
+"""Evaluations shown before the user asks for all."""
+
+
+def draw(bench: Workbench, past: Sequence[Saved]) -> None:
+    """Draw each evaluation as a link with its progress and a delete button."""
+    if not past:
+        st.caption(t("Your evaluations will be listed here, each with its own link."))
+        return
+    st.subheader(t("Evaluations"), anchor=False)
+    everything = len(past) > SHOWN and st.toggle(t("All {number}", number=len(past)), key="evaluate-past-all")
+    for place, each in enumerate(past if everything else past[:SHOWN]):
+        _one(bench, place, each)
+
+
+def _one(bench: Workbench, place: int, each: Saved) -> None:
+    jobs, name = evaluate_jobs.of(bench), each.plan.name
+    if jobs.working(name):
+        state = t("running")
+    else:
+        left = jobs.left(each)
+        state = t("{runs} left", runs=count(left, "run")) if left else t("complete")
+    with st.container(horizontal=True, vertical_alignment="center", key=f"evaluate-past-{place}"):
+        address.link(plain(name), f"evaluate-open-{place}", ":material/grid_on:", "stretch", evaluation=name)
+        st.caption(
+            " · ".join(
+                [
+                    state,
+                    count(len(each.plan.questions), "question"),
+                    count(len(each.plan.candidates), "recipe"),
+                    when(each.created),
+                ]
+            ),
+            width="content",
+        )
+        st.button(
+            t("Delete"),
+            key=f"evaluate-delete-{place}",
+            type="tertiary",
+            icon=":material/delete:",
+            on_click=_forget,
+            args=(bench, name),
+            help=t("The runs themselves stay on the Runs page."),
+        )
+
+
+def _forget(bench: Workbench, name: str) -> None:
+    try:
+        restore = evaluate_jobs.of(bench).forget(name)
+    except REFUSED as error:
+        st.toast(plain(str(error)), icon=":material/info:")
+        return
+    undo.offer(t("Evaluation deleted."), restore)

@@ -1,0 +1,3 @@
+"""The Library page: collections, documents, search, and adding folders and files.
+
+May import `shared`."""

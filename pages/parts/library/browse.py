@@ -1,0 +1,187 @@
+"""One collection: its documents as a list or a map, and the files that could not be read."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts.library import collections
+from pages.parts.shared import account, address
+from pages.parts.shared import map as plot
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count
+from research.errors import ConfigError
+from research.search.library.indexing import FACTBOOK
+from research.search.library.library import Library
+from research.search.library.overview import CollectionInfo, Spot
+from research.workbench.workbench import Workbench
+
+PAGE = 200
+
+
+def draw(bench: Workbench, name: str) -> None:
+    """Draw the collection with that name, or an error if it does not exist."""
+    label = t("Whole library")
+    address.link(label, "library-all", ":material/arrow_back:", collection="", title="", page="", view="")
+    info = next((each for each in bench.library.collections() if each.name == name), None)
+    if info is None:
+        st.error(
+            t("The library has no collection {name}. It may have been removed.", name=plain(name)),
+            title=t("Collection not found"),
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch", gap="xxsmall"):
+            st.subheader(plain(collections.title(name)), anchor=False)
+            st.caption(collections.numbers(info))
+            if name != FACTBOOK:
+                st.caption(plain(name))
+        if name != FACTBOOK:
+            collections.actions(bench, name)
+    collections.index_progress(info)
+    key = address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
+    views = {"list": t("List"), "map": t("Map")}
+    st.segmented_control(
+        t("View"),
+        list(views),
+        key=key,
+        format_func=views.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        on_change=address.changed,
+        args=(key, _viewed),
+    )
+    if st.query_params.get("view") == "map":
+        _map(bench.library, info)
+    else:
+        _list(bench.library, info)
+    _unreadable(bench.library, name)
+
+
+def _list(library: Library, info: CollectionInfo) -> None:
+    wanted = st.query_params.get("title", "")
+    box = address.shows("library-title", wanted)
+    st.text_input(
+        t("Find a document by its title"),
+        key=box,
+        type="search",
+        live=True,
+        on_change=address.changed,
+        args=(box, _titled),
+        placeholder=t("Find a document by its title"),
+        label_visibility="collapsed",
+    )
+    number = address.number("page")
+    found = library.documents(info.name, wanted, PAGE + 1, number * PAGE)
+    shown = found[:PAGE]
+    if not shown:
+        st.caption(t("No title contains {words}.", words=plain(repr(wanted))) if wanted else t("No documents here."))
+        return
+    key = f"library-documents-{info.name}-{wanted}-{number}"
+    st.dataframe(
+        pd.DataFrame({"Document": [each.title for each in shown], "Characters": [each.characters for each in shown]}),
+        column_config={
+            "Document": st.column_config.TextColumn(t("Document"), width="large"),
+            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
+        },
+        hide_index=True,
+        key=key,
+        on_select=_picked,
+        selection_mode=["single-row", "single-cell"],
+        alt=t("Documents in this collection, by title"),
+    )
+    st.session_state["library-listed"] = key, [each.url for each in shown]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(t("Select a row to read the document."), width="stretch")
+        if number or len(found) > PAGE:
+            place = t("{first} to {last}", first=f"{number * PAGE + 1:,}", last=f"{number * PAGE + len(shown):,}")
+            st.caption(place, width="content")
+            st.button(
+                t("Previous"),
+                key="library-previous",
+                icon=":material/chevron_left:",
+                disabled=not number,
+                on_click=_turned,
+                args=(number - 1,),
+            )
+            st.button(
+                t("Next"),
+                key="library-next",
+                icon=":material/chevron_right:",
+                disabled=len(found) <= PAGE,
+                on_click=_turned,
+                args=(number + 1,),
+            )
+
+
+def _map(library: Library, info: CollectionInfo) -> None:
+    """Draw the documents as points; similar ones are close, and a click opens one."""
+    if not info.vectors:
+        st.caption(t("The map needs the semantic index, which isn't ready yet."))
+        return
+    with st.spinner(t("Drawing the map")):
+        who = account.person()
+        spots = _spots(library, who.key if who else "", info.name, info.vectors)
+    points = [plot.Point(spot.url, spot.x, spot.y, spot.title, _group(info.name, spot)) for spot in spots]
+    clicked = plot.draw(points, f"library-map-{info.name}")
+    shown = count(len(spots), "document")
+    if len(spots) < info.documents:
+        st.caption(
+            t(
+                "A sample of {shown} out of {total}. Similar documents sit close together.",
+                shown=shown,
+                total=f"{info.documents:,}",
+            )
+        )
+    else:
+        st.caption(t("{shown}. Similar documents sit close together.", shown=shown))
+    if clicked:
+        st.query_params["doc"] = clicked
+        st.rerun()
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _spots(_library: Library, user: str, name: str, vectors: int) -> list[Spot]:
+    return _library.spots(name)
+
+
+def _group(collection: str, spot: Spot) -> str:
+    """Return the section of the Factbook, or the subfolder."""
+    if collection == FACTBOOK:
+        return spot.title.rpartition(" · ")[2]
+    return "/".join(unquote(spot.url).split("/")[3:-1]) or t("top folder")
+
+
+def _unreadable(library: Library, name: str) -> None:
+    try:
+        failed = library.unreadable(name)
+    except ConfigError:
+        return  # removed meanwhile
+    if failed:
+        with st.expander(t("{files} could not be read", files=count(len(failed), "file")), icon=":material/warning:"):
+            for path, reason in failed:
+                st.markdown(f"{plain(path.name)} — {plain(reason)}  \n:small[:gray[{plain(str(path))}]]")
+
+
+def _viewed(view: str) -> None:
+    address.put("view", "map" if view == "map" else "")
+
+
+def _titled(wanted: str | None) -> None:
+    address.put("page")
+    address.put("title", wanted)
+
+
+def _turned(number: int) -> None:
+    address.put("page", str(number + 1) if number else "")
+
+
+def _picked() -> None:
+    key, urls = st.session_state["library-listed"]
+    state = st.session_state[key]["selection"]
+    places = [*state["rows"], *(cell[0] for cell in state["cells"])]
+    if places:
+        address.put("doc", urls[places[0]])

@@ -1,0 +1,155 @@
+"""The collections of the library, one row each, with their actions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.parts.shared import address, home, undo
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count, when
+from research.errors import REFUSED, ConfigError
+from research.search.library.indexing import FACTBOOK, FolderReport
+from research.search.library.overview import CollectionInfo
+from research.workbench.workbench import Workbench
+
+CHANGED: Final = "library-changed"
+EVERY_S = 2.0
+"""Polling interval while the semantic index is being built."""
+
+
+def title(name: str) -> str:
+    """Return the title of a collection; not escaped for Markdown."""
+    return t("CIA World Factbook") if name == FACTBOOK else Path(name).name or name
+
+
+def draw(bench: Workbench) -> None:
+    """Draw every collection; the numbers refresh while an index is being built."""
+    st.session_state.pop(CHANGED, None)
+    infos = bench.library.collections()
+    missing = any(info.vectors < info.passages for info in infos)
+
+    def rows() -> None:
+        if st.session_state.pop(CHANGED, False):
+            st.rerun()  # a button in this fragment was pressed: the result and the undo bar are drawn outside it
+        now = bench.library.collections()
+        for info in now:
+            _row(bench, info)
+        if missing and not home.preparing() and all(info.vectors == info.passages for info in now):
+            st.rerun()  # to stop the timer
+
+    st.fragment(rows, run_every=EVERY_S if missing or home.preparing() else None)()
+    if bench.library.embedding_error:
+        st.warning(
+            plain(bench.library.embedding_error),
+            title=t("The semantic index can't be built; only keyword search works"),
+        )
+
+
+def _row(bench: Workbench, info: CollectionInfo) -> None:
+    with st.container(key=f"collection-{info.name}", border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(title(info.name))}**  \n:gray[{numbers(info)}]", width="stretch")
+            st.button(
+                t("Browse"),
+                key=f"browse-{info.name}",
+                icon=":material/list:",
+                type="tertiary",
+                on_click=_browse,
+                args=(info.name,),
+            )
+            if info.name != FACTBOOK:
+                actions(bench, info.name)
+        index_progress(info)
+
+
+def numbers(info: CollectionInfo) -> str:
+    """Return the size of a collection and the time it was indexed."""
+    parts = [
+        count(info.documents, "document"),
+        count(info.passages, "passage"),
+        t("semantic index: {n} of {total}", n=f"{info.vectors:,}", total=f"{info.passages:,}"),
+        t("{n} MB of text", n=f"{info.characters / 1e6:.1f}"),
+    ]
+    if info.indexed:
+        parts.append(t("indexed {when}", when=when(info.indexed)))
+    if info.unreadable:
+        parts.append(t("{files} not read", files=count(info.unreadable, "file")))
+    return " · ".join(parts)
+
+
+def index_progress(info: CollectionInfo) -> None:
+    """Draw the progress of the semantic index while it is being built."""
+    if info.vectors < info.passages:
+        share = info.vectors / info.passages
+        st.progress(share, f":small[:gray[{t('Building the semantic index: {share}', share=f'{share:.0%}')}]]")
+        st.caption(t("Keyword search works now; semantic search follows once the index is ready."))
+
+
+def actions(bench: Workbench, name: str) -> None:
+    """Draw the buttons that refresh or remove a collection."""
+    st.button(
+        t("Refresh"),
+        key=f"refresh-{name}",
+        icon=":material/refresh:",
+        type="tertiary",
+        on_click=_refresh,
+        args=(bench, name),
+        help=t("Read new and changed files, and drop deleted ones."),
+    )
+    st.button(
+        t("Remove"),
+        key=f"forget-{name}",
+        icon=":material/delete:",
+        type="tertiary",
+        on_click=_forget,
+        args=(bench, name),
+    )
+
+
+def show_refresh() -> None:
+    """Draw the result of a refresh once."""
+    name, found = st.session_state.pop("library-refreshed", ("", None))
+    if isinstance(found, str):
+        st.error(plain(found), title=t("{name} could not be refreshed", name=plain(title(name))))
+    elif isinstance(found, FolderReport):
+        st.success(
+            t(
+                "{name}: {files} read, {unchanged} unchanged, {removed} removed.",
+                name=plain(title(name)),
+                files=count(found.indexed, "file"),
+                unchanged=f"{found.unchanged:,}",
+                removed=f"{found.removed:,}",
+            )
+        )
+
+
+def _browse(name: str) -> None:
+    address.put("collection", name)
+    st.session_state[CHANGED] = True
+
+
+def _refresh(bench: Workbench, name: str) -> None:
+    try:
+        found: FolderReport | str = bench.library.add_folder(Path(name))
+        bench.library.start_embedding()
+    except REFUSED as error:
+        found = str(error)
+    st.session_state["library-refreshed"] = name, found
+    st.session_state[CHANGED] = True
+
+
+def _forget(bench: Workbench, name: str) -> None:
+    """Hide the collection now and delete it later, so that it can be restored; its files are not touched."""
+    try:
+        bench.library.forget(name)
+    except ConfigError:
+        return  # removed in another window
+    if st.query_params.get("collection") == name:
+        del st.query_params["collection"]
+    text = t("{name} is no longer searched. Its files stay where they are.", name=plain(title(name)))
+    undo.offer(text, lambda: bench.library.restore(name))
+    st.session_state[CHANGED] = True

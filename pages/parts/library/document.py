@@ -1,0 +1,100 @@
+"""A document of the library with its quoted passage highlighted."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.library import collections
+from pages.parts.shared import address, cite
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count
+from research.errors import ToolError
+from research.search.library.library import Library
+
+PART = 30_000
+"""Characters drawn at a time."""
+
+
+def draw(library: Library, url: str, quote: str = "") -> None:
+    """Draw one part of the document, at first the one with the quote, with the quoted lines highlighted."""
+    address.link(t("Back to the library"), "document-back", ":material/arrow_back:", doc="", quote="", part="")
+    try:
+        document = library.open(url)
+    except ToolError as error:
+        st.error(plain(str(error)), title=t("Document not found"))
+        return
+    st.header(plain(document.title), anchor=False)
+    collection = collections.title(library.collection_of(url))
+    st.caption(f"{plain(collection)} · {plain(document.url)}")
+    lines = [piece for line in document.text.splitlines() for piece in _pieces(" ".join(line.split()))]
+    wanted = [" ".join(line.split()) for line in quote.splitlines() if line.strip()]
+    marked = {index for index, line in enumerate(lines) for want in wanted if _holds(line, want)}
+    parts = _parts(lines)
+    of_quote = next((place for place, part in enumerate(parts) if marked.intersection(part)), 0)
+    chosen = min(address.number("part"), len(parts) - 1) if "part" in st.query_params else of_quote
+    if wanted and marked:
+        note = t(
+            "The quoted passage is highlighted ({marked} of {n}).",
+            marked=count(len(marked), "line"),
+            n=f"{len(lines):,}",
+        )
+        st.caption(note if chosen == of_quote else f"{note} {t('It starts in part {part}.', part=of_quote + 1)}")
+    elif wanted:
+        st.caption(t("Quoted passage:"))
+        cite.quoted(quote)
+    _turn(chosen, len(parts), "top")
+    with st.container(key="document", width=760):
+        # Two spaces keep the line breaks of the source; an empty line still separates paragraphs.
+        text = (_line(lines[index], index in marked) for index in parts[chosen])
+        st.markdown("  \n".join(text))
+    _turn(chosen, len(parts), "bottom")
+
+
+def _line(line: str, marked: bool) -> str:
+    return f":primary-background[{plain(line)}]" if marked else plain(line)
+
+
+def _pieces(line: str) -> list[str]:
+    """Split a line that is longer than a part."""
+    return [line[start : start + PART] for start in range(0, len(line), PART)] or [""]
+
+
+def _parts(lines: list[str]) -> list[range]:
+    """Return the line numbers of each part."""
+    parts, begin, size = [], 0, 0
+    for index, line in enumerate(lines):
+        if size + len(line) > PART and index > begin:
+            parts.append(range(begin, index))
+            begin, size = index, 0
+        size += len(line) + 1
+    return [*parts, range(begin, len(lines))]
+
+
+def _turn(chosen: int, total: int, place: str) -> None:
+    if total < 2:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            t("Previous part"),
+            key=f"part-previous-{place}",
+            icon=":material/chevron_left:",
+            disabled=not chosen,
+            on_click=address.put,
+            args=("part", str(chosen)),
+        )
+        st.caption(t("Part {number} of {total}", number=chosen + 1, total=total), width="content")
+        st.button(
+            t("Next part"),
+            key=f"part-next-{place}",
+            icon=":material/chevron_right:",
+            disabled=chosen + 1 == total,
+            on_click=address.put,
+            args=("part", str(chosen + 2)),
+        )
+
+
+def _holds(line: str, quote: str) -> bool:
+    """Return whether the line contains the quote, which may be shortened at either end or span several lines."""
+    pieces = [piece.strip() for piece in quote.split("…") if len(piece.strip()) > 3]
+    return bool(pieces) and (all(piece in line for piece in pieces) or (len(line) > 20 and line in quote))

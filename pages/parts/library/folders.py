@@ -1,0 +1,105 @@
+"""Folders with the user's own documents: choosing and adding them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.parts.library import upload
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count, unique_labels
+from research.config import users
+from research.errors import REFUSED
+from research.search.library.indexing import FACTBOOK, FolderReport
+from research.workbench.workbench import Workbench
+
+ADDED = "folder-added"
+"""Session key of the folder just read and its report, kept until the next rerun."""
+
+
+def names(bench: Workbench) -> list[str]:
+    """Return the folders in the library as absolute paths."""
+    return [info.name for info in bench.library.collections() if info.name != FACTBOOK]
+
+
+def pick(bench: Workbench) -> tuple[str, ...]:
+    """Draw the folder selector with ways to add documents; new ones are selected."""
+    above = st.container()
+    added = st.session_state.get(ADDED)
+    with st.popover(t("Add documents"), icon=":material/upload_file:"):
+        uploaded = upload.draw(bench, "options")
+        st.divider()
+        add(bench, "options")
+    fresh = [str(each) for each in (added and added[0], uploaded) if each]
+    known = names(bench)
+    chosen = [name for name in st.session_state.get("folders", []) if name in known]
+    if fresh or chosen != st.session_state.get("folders", []):  # removed on another page
+        st.session_state["folders"] = list(dict.fromkeys([*chosen, *fresh]))
+    if not known:
+        return ()
+    return tuple(
+        above.multiselect(
+            t("Your documents"),
+            known,
+            key="folders",
+            format_func=unique_labels(known, lambda path: plain(Path(path).name)),
+            placeholder=t("only the Factbook"),
+            persist_state="session",
+        )
+    )
+
+
+def add(bench: Workbench, place: str) -> None:
+    """Draw the form that adds a folder, and its result.
+
+    Hidden for users who may not name folders; see `research.config.users.readable`.
+    """
+    if bench.settings.user and not bench.settings.allow_folders:
+        return
+    with st.form(f"add-folder-{place}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        path = st.text_input(
+            t("Folder on this computer"),
+            key=f"folder-path-{place}",
+            placeholder="/home/me/papers",
+            help=t("Reads md, txt, html, pdf and docx files in place."),
+        )
+        wanted = st.form_submit_button(t("Add folder"), key=f"add-folder-button-{place}")
+    if added := st.session_state.pop(ADDED, None):
+        _report(*added)
+    if not wanted:
+        return
+    if not path.strip():
+        st.error(t("Enter a folder, for example /home/me/papers."))
+        return
+    bar = st.progress(0.0, t("Reading"))
+
+    def report(done: int, total: int, what: str) -> None:
+        bar.progress(done / max(1, total), t("Reading {name}", name=plain(what)))
+
+    try:
+        folder = users.readable(bench.settings, Path(path.strip()))
+        found = bench.library.add_folder(folder, report)
+    except REFUSED as error:
+        bar.empty()
+        st.error(plain(str(error)))
+        return
+    bench.library.start_embedding()
+    # Rerun, because lists drawn above are missing the new folder.
+    st.session_state[ADDED] = folder, found
+    st.rerun()
+
+
+def _report(folder: Path, found: FolderReport) -> None:
+    st.success(
+        t(
+            "{name}: {files} read, {unchanged} unchanged, {removed} removed.",
+            name=plain(folder.name),
+            files=count(found.indexed, "file"),
+            unchanged=f"{found.unchanged:,}",
+            removed=f"{found.removed:,}",
+        )
+    )
+    for path, reason in found.unreadable:
+        st.warning(f"{plain(path.name)}: {plain(reason)}", title=t("Not read"))

@@ -1,0 +1,83 @@
+"""Uploading documents from the user's computer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.typing import UploadedFile
+
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count
+from research.errors import REFUSED
+from research.search.library import uploads
+from research.web.readers import MAX_BYTES, SUFFIXES
+from research.workbench.workbench import Workbench
+
+
+def draw(bench: Workbench, place: str) -> Path | None:
+    """Draw the uploader and return the folder once, in the rerun after files were added.
+
+    `place` distinguishes several uploaders.
+    """
+    state, done = st.session_state, f"uploaded-{place}"
+    turn = state.setdefault(f"upload-turn-{place}", 0)
+    state.setdefault(f"upload-name-{place}", t("Documents"))
+    name = st.text_input(
+        t("Add to collection"),
+        key=f"upload-name-{place}",
+        persist_state="session",
+        help=t("A new or existing collection in the library."),
+    )
+    files = st.file_uploader(
+        t("Upload documents"),
+        [suffix.removeprefix(".") for suffix in SUFFIXES],
+        accept_multiple_files=True,
+        key=f"upload-{place}-{turn}",
+        max_upload_size=MAX_BYTES // 10**6,
+        help=t("Files are copied into the workbench's data folder and stay on this computer."),
+    )
+    report: uploads.UploadReport | None = state.pop(done, None)
+    if report is not None:
+        _show_report(report)
+    if files:
+        _add(bench, name or "", files, place)
+    return report.folder if report and (report.saved or report.known) else None
+
+
+def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> None:
+    """Save and index the files, then rerun the page, because lists drawn above are missing the new folder."""
+    bar = st.progress(0.0, t("Reading"))
+
+    def progress(at: int, total: int, what: str) -> None:
+        bar.progress(at / max(1, total), t("Reading {name}", name=plain(what)))
+
+    try:
+        folder = uploads.folder(bench.settings.home, name)
+        report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress)
+        if report.saved or report.known:
+            bench.library.add_folder(folder, progress)
+            bench.library.start_embedding()
+    except REFUSED as error:
+        bar.empty()
+        st.error(plain(str(error)), title=t("The documents could not be added"))
+        return
+    st.session_state[f"uploaded-{place}"] = report
+    st.session_state[f"upload-turn-{place}"] += 1  # a new, empty uploader
+    st.rerun()
+
+
+def _show_report(report: uploads.UploadReport) -> None:
+    if report.saved:
+        st.success(
+            t(
+                "{files} added to {name} and searchable.",
+                files=count(len(report.saved), "document"),
+                name=plain(report.folder.name),
+            )
+        )
+    if report.known:
+        st.info(t("{files} skipped: the same content is already there.", files=count(len(report.known), "document")))
+    for name, reason in report.refused:
+        st.warning(t("{name} {reason}", name=plain(name), reason=plain(reason)), title=t("Not added"))

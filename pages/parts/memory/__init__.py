@@ -1,0 +1,3 @@
+"""The Memory page: searching, filtering, mapping, writing and exporting entries.
+
+May import `shared`."""

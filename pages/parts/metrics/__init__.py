@@ -1,0 +1,3 @@
+"""The Metrics page: its filters, figures and charts.
+
+May import `shared`."""

@@ -1,0 +1,152 @@
+"""The figures of the finished runs, and links to the runs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.metrics.filters import link_parameters
+from pages.parts.shared import titles
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.table import tabular
+from pages.parts.shared.words import TOOLS, count, lasted, money, short
+from research.ops.metrics import Figures, Times, by_cell, by_tool, combined
+from research.ops.metrics import times as measured
+from research.store import RunRow
+from research.text import clip
+from research.types import Outcome
+
+RUNS = "pages/runs.py"
+MOST = 5
+"""Runs listed per category."""
+GROUPS: dict[str, tuple[Outcome, ...]] = {
+    later("Answered"): ("answered",),
+    later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
+    later("No answer found"): ("no_evidence", "tool_errors"),
+    later("Stopped"): ("stopped",),
+    later("Failed"): ("failed",),
+}
+"""Outcomes grouped as on this page, by title."""
+
+
+def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
+    """Draw the figures of all these runs together."""
+    all_ = combined(found)
+    if all_ is None:
+        return
+    tiles = [
+        (
+            t("Finished runs"),
+            f"{all_.runs:,}",
+            t("Runs that are active, paused or waiting for a reply are not included."),
+        ),
+        (t("Average rounds"), f"{all_.average_rounds:.1f}", t("Counts rounds that called a tool.")),
+        (t("Two or more rounds"), f"{all_.multi_round_share:.0%}", t("Share of runs with at least two such rounds.")),
+        (
+            t("Tool calls failed"),
+            f"{all_.tool_failure_rate:.1%}",
+            t("Out of {calls}.", calls=count(all_.tool_calls, "tool call")),
+        ),
+        (t("Median time"), lasted(all_.seconds_p50), t("Working time, without pauses and waiting.")),
+        (t("Tokens"), short(all_.prompt_tokens + all_.completion_tokens), t("Input and output tokens of all models.")),
+        (t("Known cost"), plain(money(all_.cost_usd)), _unknown(all_.unknown_costs)),
+    ]
+    with st.container(key="metrics-tiles", horizontal=True, gap="small"):
+        for label, value, note in tiles:
+            st.metric(label, value, help=note, width=160)
+    at_work = sum(row.status in ("queued", "running") for row in rows)
+    if at_work:
+        st.caption(t("{runs} still running", runs=count(at_work, "run")))
+
+
+def _unknown(runs: int) -> str:
+    if not runs:
+        return t("All prices are known.")
+    return t("Excludes {runs} with unknown prices.", runs=count(runs, "run"))
+
+
+def times(found: Sequence[Figures]) -> None:
+    """Draw the times of runs, model calls and tools, and the failure rate of each tool."""
+    st.subheader(t("Times and failures"), anchor=False)
+    head = [t("Activity"), t("Calls"), t("Failed"), t("Median"), t("90th percentile"), t("99th percentile")]
+    rows = [
+        _row(t("Whole run"), measured(each.seconds for each in found)),
+        _row(t("Model call"), measured(took for each in found for took in each.replies)),
+        *(
+            _row(
+                t(TOOLS[each.name]) if each.name in TOOLS else plain(clip(each.name, 40)),
+                each.times,
+                f"{each.calls:,}",
+                f"{each.failed / each.calls:.1%}",
+            )
+            for each in by_tool(found)
+        ),
+    ]
+    with st.container(key="metrics-times"):
+        st.markdown(tabular(head, rows))
+    st.caption(t("Cached results count as calls but not towards times."))
+
+
+def _row(name: str, found: Times, calls: str = "", failed: str = "") -> list[str]:
+    return [name, calls or f"{found.count:,}", failed, *(map(lasted, (found.p50, found.p90, found.p99)))]
+
+
+def endings(found: Sequence[Figures]) -> None:
+    """Draw the number of runs per outcome, each linking to those runs."""
+    st.subheader(t("How runs end"), anchor=False)
+    outcomes = [each.outcome for each in found]
+    with st.container(key="metrics-endings", horizontal=True, gap="small"):
+        for name in titles.ENDINGS:
+            if number := sum(each == name for each in outcomes):
+                label = t(
+                    "{ending}: {n} ({share})",
+                    ending=t(titles.ENDINGS[name]),
+                    n=f"{number:,}",
+                    share=f"{number / len(outcomes):.0%}",
+                )
+                st.page_link(RUNS, label=label, query_params=link_parameters(outcome=name), width="content")
+
+
+def cells(found: Sequence[Figures]) -> None:
+    """Draw the outcomes by framework and context strategy as a table."""
+    head = [t("Framework"), t("Context"), t("Finished runs"), *map(t, GROUPS), t("Rounds"), t("Median")]
+    rows = [
+        [
+            plain(titles.framework(each.framework)),
+            plain(titles.context(each.context)),
+            f"{each.metrics.runs:,}",
+            *(f"{sum(each.outcomes.get(name, 0) for name in names):,}" for names in GROUPS.values()),
+            f"{each.metrics.average_rounds:.1f}",
+            lasted(each.metrics.seconds_p50),
+        ]
+        for each in by_cell(found)
+    ]
+    with st.container(key="metrics-cells"):
+        st.markdown(tabular(head, rows))
+
+
+def examples(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
+    """Draw links to the runs with the largest figures."""
+    questions = {row.id: row.question for row in rows}
+    failing = [each for each in found if each.failed]
+    groups = [
+        (t("Slowest"), sorted(found, key=lambda each: -each.seconds), lambda each: lasted(each.seconds)),
+        (t("Most rounds"), sorted(found, key=lambda each: -each.rounds), lambda each: count(each.rounds, "round")),
+        (
+            t("Most failed calls"),
+            sorted(failing, key=lambda each: -each.failed),
+            lambda each: t("{n} failed", n=each.failed),
+        ),
+    ]
+    st.subheader(t("Runs worth a look"), anchor=False)
+    with st.container(key="metrics-examples"):
+        for column, (title, runs, number) in zip(st.columns(len(groups), gap="large"), groups, strict=True):
+            with column:
+                st.caption(title)
+                if not runs:
+                    st.markdown(t("None."))
+                for each in runs[:MOST]:
+                    question = plain(clip(" ".join(questions.get(each.run, each.run).split()), 60))
+                    st.page_link(RUNS, label=f"{plain(number(each))} · {question}", query_params={"run": each.run})

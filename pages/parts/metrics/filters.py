@@ -1,0 +1,104 @@
+"""The filters that select the runs to measure.
+
+The page's URL stores them under the parameter names of the Runs page, so that links to it select the same runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from pages.parts.shared import address, period, titles
+from pages.parts.shared.language import later, t
+from research.store import Filters, RunRow
+from research.workbench.workbench import Workbench
+
+PERIODS: Mapping[str, str] = {
+    "week": period.SINCE["week"],
+    "month": period.SINCE["month"],
+    "all": later("all time"),
+}
+"""The first is the shortest, the second is the default."""
+_SECONDS = {"week": 604_800, "month": 2_678_400}
+_EVERY = 1_000_000
+"""A limit that no store reaches."""
+
+
+def period() -> str:
+    name = st.query_params.get("since", "")
+    return name if name in PERIODS else "month"
+
+
+def runs_in_period(bench: Workbench) -> list[RunRow]:
+    """Return the runs in the chosen period, newest first, before the other filters."""
+    name = period()
+    since = time.time() - _SECONDS[name] if name in _SECONDS else None
+    return bench.store.runs(limit=_EVERY, filters=Filters(since=since))
+
+
+def draw(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Draw the three filters and return the matching runs."""
+    key = address.shows("metrics-since", period())
+    st.segmented_control(
+        t("Asked in"),
+        list(PERIODS),
+        key=key,
+        format_func=lambda value: t(PERIODS[value]),
+        required=True,
+        on_change=address.changed,
+        args=(key, _put, "since"),
+    )
+    frameworks = _choice("framework", t("Framework"), [row.recipe.framework for row in rows], titles.framework)
+    models = _choice("model", t("Model"), [row.recipe.model for row in rows], str)
+    return [
+        row
+        for row in rows
+        if (not frameworks or row.recipe.framework in frameworks) and (not models or row.recipe.model in models)
+    ]
+
+
+def _choice(name: str, label: str, there: Sequence[str], called: Callable[[str], str]) -> tuple[str, ...]:
+    wanted = _wanted(name)
+    key = address.shows(f"metrics-{name}", list(wanted))
+    options = sorted({*there, *wanted})
+    st.multiselect(
+        label,
+        options,
+        key=key,
+        format_func=called,
+        placeholder=t("any"),
+        disabled=not options,
+        width=280,
+        on_change=address.changed,
+        args=(key, _put, name),
+    )
+    return wanted
+
+
+def _wanted(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, st.query_params.get_all(name))))
+
+
+def _put(name: str, value: str | Sequence[str] | None) -> None:
+    address.put(name, value or "")
+
+
+def active() -> bool:
+    """Return whether any filter is set."""
+    return period() != "all" or bool(_wanted("framework") or _wanted("model"))
+
+
+def clear() -> None:
+    for name in ("framework", "model"):
+        address.put(name)
+    address.put("since", "all")
+
+
+def link_parameters(**more: str) -> dict[str, str | list[str]]:
+    """Return the address parameters that show the measured runs on the Runs page, narrowed by `more`."""
+    found: dict[str, str | list[str]] = {name: list(_wanted(name)) for name in ("framework", "model") if _wanted(name)}
+    if period() in _SECONDS:
+        found["since"] = period()
+    return found | more

@@ -1,0 +1,199 @@
+"""The options of the next run as kept in the session: filling the widgets, and summarizing them in a line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts.run import memory_choices
+from pages.parts.shared import models
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count, lasted, money, short
+from research import plugins
+from research.errors import ConfigError
+from research.events.recipe import Budget, Recipe
+from research.plugins import Entry
+from research.workbench.estimate import Span, estimate
+from research.workbench.presets import Choices, Gap
+from research.workbench.workbench import Workbench
+
+EVERYTHING = Choices.__struct_fields__
+DRAWS_S: Final = 3.0
+"""Time after which a browser has drawn what it was sent."""
+
+
+def place(framework: str, context: str = "") -> str:
+    """Return the key prefix of an entry's options; each framework remembers its own strategy."""
+    return f"context-{framework}.{context}" if context else f"framework.{framework}"
+
+
+class Filling:
+    """Values on their way into their widgets.
+
+    The browser sends the values of all widgets with every event. An event sent before it has drawn the new values
+    carries the old ones, and looks as if the user had restored them.
+    """
+
+    def __init__(self, values: dict[str, Any], before: Filling | None) -> None:
+        self.values = values
+        state = st.session_state
+        self.old = {key: [state.get(key)] for key in values}
+        """The outdated values that the browser may still send, by widget key."""
+        if before:
+            for key in self.old.keys() & before.values.keys():
+                self.old[key] += [*before.old[key], before.values[key]]
+        self.new = [key for key, value in values.items() if key in state and value not in self.old[key]]
+        """Keys of existing widgets whose value changes."""
+        self.drawn: float | None = None
+        """Monotonic time when the page was first drawn with all of them; a click may interrupt a rerun."""
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the browser shows the values, or has had the time to.
+
+        Users edit one widget at a time, so a single old value is an edit.
+        """
+        if self.drawn is None:
+            return False
+        behind = [key for key in self.new if st.session_state.get(key) in self.old[key]]
+        return len(behind) < 2 or time.monotonic() - self.drawn > DRAWS_S
+
+
+def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
+    """Set the widgets for these parts of the choices; call it before they are drawn."""
+    models.know(*filter(None, [choices.model, *choices.roles.values()]))
+    filling = Filling(dict(_values(choices, parts)), st.session_state.get("filling"))
+    st.session_state["filling"] = filling
+    for key, value in filling.values.items():
+        st.session_state[key] = value
+
+
+def begin() -> None:
+    """Restore values that the browser has overwritten with old ones; call it before the options are drawn.
+
+    Any other value was chosen by the user meanwhile and stays.
+    """
+    filling: Filling | None = st.session_state.get("filling")
+    if filling is None:
+        return
+    if filling.arrived:
+        del st.session_state["filling"]
+        return
+    for key, value in filling.values.items():
+        if key not in st.session_state or st.session_state[key] in filling.old[key]:
+            st.session_state[key] = value
+
+
+def done() -> None:
+    """Record that all options were drawn with the new values; call it after `begin`."""
+    filling: Filling | None = st.session_state.get("filling")
+    if filling is not None and filling.drawn is None:
+        filling.drawn = time.monotonic()
+
+
+def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """Yield each widget's key and value."""
+    framework, context = choices.framework, choices.context or plugins.framework.get(choices.framework).default_context
+    if "framework" in parts:
+        yield "framework", framework
+        yield f"context-{framework}", context
+    if "options" in parts:
+        yield from _options(place(framework), "framework", plugins.framework.get(framework), choices)
+        yield from _options(place(framework, context), "context", plugins.context.get(context), choices)
+    if "model" in parts and choices.model:
+        yield "model", choices.model
+    if "roles" in parts:
+        yield from models.values(choices.roles)
+    for part in {"tools", "search", "scholar", "mcp", "folders"} & set(parts):
+        yield part, list(getattr(choices, part))
+    if "budget" in parts:
+        yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
+    for part in {"temperature", "protocol", "recall", "remember"} & set(parts):
+        yield part, getattr(choices, part)
+    if "language" in parts:
+        yield "answer-language", choices.language
+
+
+def _options(where: str, side: str, entry: Entry, choices: Choices) -> Iterator[tuple[str, Any]]:
+    for option in entry.options:
+        yield f"{where}.{option.name}", choices.options.get(f"{side}.{option.name}", option.default)
+
+
+def line(recipe: Recipe) -> str:
+    """Return the chosen options as one line of Markdown."""
+    framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
+    said = [
+        t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
+        t("{model} (offline)", model="extractive") if recipe.model == "extractive" else plain(recipe.model),
+        *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
+        t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
+    ]
+    shelves = [*recipe.search, *(folder.rpartition("/")[2] for folder in recipe.folders)]
+    if "search" in recipe.tools and shelves:
+        said.append(t("sources: {sources}", sources=plain(", ".join(shelves))))
+    if recipe.mcp:
+        said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
+    return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
+
+
+def caps(budget: Budget) -> str:
+    """Return the limits of a run as Markdown, or the words for no limit."""
+    said = limits(budget)
+    return t("at most {limits}", limits=said) if said else t("no budget")
+
+
+def limits(budget: Budget) -> str:
+    """Return the limits of a budget as Markdown; empty if there are none."""
+    said = [
+        t("{n} tokens", n=short(budget.tokens)) if budget.tokens else "",
+        plain(money(budget.usd)) if budget.usd else "",
+        _time(budget.seconds) if budget.seconds else "",
+        count(budget.tool_calls, "tool call") if budget.tool_calls else "",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]:
+    """Return the estimate for the run and its basis as Markdown; two empty strings if it is unknown."""
+    try:
+        found = estimate(recipe, question, models=bench.model)
+    except ConfigError:
+        return "", ""  # reported next to its control, and when the run is started
+    if found.usd is None:
+        cost = t("cost unknown")
+    elif found.usd.high == 0:
+        cost = t("free")
+    else:
+        low, high = money(found.usd.low), money(found.usd.high)
+        cost = plain(low if low == high else f"{low}–{high}")
+    text = t(
+        "Expected: {calls} model calls, {tokens} tokens, {cost}",
+        calls=_between(found.calls),
+        tokens=_between(found.tokens),
+        cost=cost,
+    )
+    return text, plain(found.basis)
+
+
+def gap(missing: Gap) -> str:
+    """Return what a preset cannot use here, as Markdown."""
+    values = {name: t(value) if name == "what" else plain(value) for name, value in missing.values.items()}
+    return t(missing.text, **values)
+
+
+def _between(span: Span) -> str:
+    low, high = _about(span.low), _about(span.high)
+    return low if low == high else f"{low}–{high}"
+
+
+def _about(number: float) -> str:
+    """Return an estimate with two significant digits: `820k`."""
+    return short(round(float(f"{number:.2g}"))).replace(".0", "")
+
+
+def _time(seconds: float) -> str:
+    return t("{n} min", n=f"{seconds / 60:.0f}") if seconds >= 60 and seconds % 60 == 0 else lasted(seconds)

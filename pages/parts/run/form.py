@@ -1,0 +1,219 @@
+"""The options of a run.
+
+Defaults, bounds and help come from the signatures in the plugin registry.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts.library import folders
+from pages.parts.run import cards, choices, memory_choices
+from pages.parts.shared import models
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from research import defaults, plugins
+from research.errors import REFUSED
+from research.events.recipe import LIBRARY, Budget, Recipe
+from research.plugins import Entry, Option
+from research.search.web import scholars, services
+from research.workbench.workbench import Workbench
+
+KEEP: Final = "session"
+"""Choices survive a visit to another page."""
+LANGUAGES: Final = {"auto": later("same as the question"), "en": later("English"), "zh": later("Chinese")}
+PROTOCOLS: Final = {
+    "auto": later("automatic"),
+    "native": later("provider's native calls"),
+    "tagged": later("tags in the text"),
+}
+
+
+def options(bench: Workbench) -> dict[str, Any]:
+    """Draw the options and return the arguments of `Workbench.recipe`."""
+    framework, context = cards.pair()
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        given = entry(choices.place(framework), plugins.framework.get(framework), "framework")
+        more = entry(choices.place(framework, context), plugins.context.get(context), "context")
+    with middle:
+        model, roles = models.pick(bench)
+        tools = _several(
+            "tools",
+            t("Tools"),
+            bench.tools(),
+            defaults.TOOLS,
+            t("Tools the model may call. `recall` searches memory and sends the results to the model."),
+        )
+        scholar: tuple[str, ...] = Recipe().scholar
+        if "scholar" in tools:
+            scholar = _several(
+                "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Searched over the network.")
+            )
+            if not scholar:
+                wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
+            _set_up(bench, scholar)
+        search: tuple[str, ...] = ()
+        if "search" in tools:
+            search = _several(
+                "search",
+                t("Sources"),
+                bench.sources(),
+                (LIBRARY,),
+                t("`web` uses every web service you have set up, or DuckDuckGo if none. The library needs no network."),
+            )
+            if not search:
+                wrong(t("The search tool has nothing to search: choose a source, or turn the tool off."))
+            _set_up(bench, search)
+        servers = _servers(bench)
+        chosen = folders.pick(bench) if "library" in search else ()
+    with right:
+        limits = budget()
+        memory = memory_choices.draw()
+        rest = _rest()
+    return {
+        "framework": framework,
+        "context": context,
+        "options": given | more,
+        "model": model,
+        "roles": roles,
+        "tools": tools,
+        "search": search,
+        "scholar": scholar,
+        "mcp": servers,
+        "folders": chosen,
+        "budget": limits,
+        **memory,
+        **rest,
+    }
+
+
+def wrong(text: str) -> None:
+    """Draw an error next to the control it concerns; takes Markdown."""
+    st.session_state["options-wrong"] = True
+    st.markdown(f":red[:material/error: {text}]")
+
+
+def entry(key: str, known: Entry, side: str) -> dict[str, Any]:
+    """Draw the options of a framework or strategy and return those that differ from their defaults."""
+    if known.options:
+        st.caption(t("Options of {name}", name=plain(t(known.title))))
+    drawn = {each.name: (each, option(f"{key}.{each.name}", each)) for each in known.options}
+    return {f"{side}.{name}": value for name, (each, value) in drawn.items() if value != each.default}
+
+
+def option(key: str, each: Option) -> Any:
+    """Draw the widget of one option."""
+    st.session_state.setdefault(key, each.default)
+    label = plain(t(each.name.replace("_", " ").capitalize()))
+    shared: dict[str, Any] = {"key": key, "help": plain(t(each.help)) if each.help else None, "persist_state": KEEP}
+    match each.kind:
+        case "choice":
+            return st.selectbox(label, each.choices, **shared)
+        case "bool":
+            return st.toggle(label, **shared)
+        case "str":
+            return st.text_input(label, **shared)
+        case "int" | "float":
+            kind = int if each.kind == "int" else float
+            low, high = (None if bound is None else kind(bound) for bound in (each.minimum, each.maximum))
+            st.session_state[key] = kind(each.default if st.session_state[key] is None else st.session_state[key])
+            return st.number_input(label, low, high, **shared)
+
+
+def budget(key: str = "budget") -> Budget:
+    """Draw the four limits, each empty at first."""
+
+    def cap(name: str, label: str, least: float, help_text: str) -> Any:
+        return st.number_input(
+            label,
+            min_value=least,
+            value=None,
+            key=f"{key}-{name}",
+            placeholder=t("no limit"),
+            help=help_text,
+            persist_state=KEEP,
+            format="%d" if isinstance(least, int) else "%g",
+        )
+
+    return Budget(
+        tokens=cap("tokens", t("Token limit"), 1, t("Input and output tokens of all calls.")),
+        usd=cap("usd", t("Cost limit (US dollars)"), 0.0001, t("Only applies if the model's price is known.")),
+        seconds=cap("seconds", t("Time limit (seconds)"), 0.1, t("Measured from the start of the run.")),
+        tool_calls=cap("tool_calls", t("Tool call limit"), 1, t("Counts the run and all its agents.")),
+    )
+
+
+def _rest() -> dict[str, Any]:
+    state = st.session_state
+    with st.expander(t("Language and sampling"), type="compact", icon=":material/tune:"):
+        temperature = st.number_input(
+            t("Temperature"),
+            0.0,
+            2.0,
+            None,
+            0.1,
+            key="temperature",
+            placeholder=t("provider's default"),
+            persist_state=KEEP,
+            help=t("Low values give predictable words, high values more varied ones."),
+        )
+        state.setdefault("answer-language", "auto")
+        language = st.selectbox(
+            t("Answer language"),
+            list(LANGUAGES),
+            key="answer-language",
+            persist_state=KEEP,
+            format_func=lambda each: t(LANGUAGES[each]),
+        )
+        state.setdefault("protocol", "auto")
+        protocol = st.selectbox(
+            t("Tool call format"),
+            list(PROTOCOLS),
+            key="protocol",
+            persist_state=KEEP,
+            format_func=lambda each: t(PROTOCOLS[each]),
+        )
+    return {"temperature": temperature, "language": language, "protocol": protocol}
+
+
+def _several(key: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
+    st.session_state.setdefault(key, list(default))
+    chosen = st.pills(
+        label, list(known), selection_mode="multi", key=key, persist_state=KEEP, help=help_text, wrap=True
+    )
+    return tuple(chosen)
+
+
+def _set_up(bench: Workbench, names: tuple[str, ...]) -> None:
+    """Show which setting a chosen service lacks."""
+    for name in names:
+        if name not in (LIBRARY, "web"):
+            try:
+                services([name], bench.settings)
+            except REFUSED as error:
+                wrong(plain(str(error)))
+
+
+def _servers(bench: Workbench) -> tuple[str, ...]:
+    """Draw the MCP servers of the configuration file, if there are any."""
+    try:
+        known = bench.mcp.configured()
+    except REFUSED as error:
+        st.warning(plain(str(error)), title=t("MCP servers are unavailable"))
+        return ()
+    if not known:
+        return ()
+    chosen = _several(
+        "mcp",
+        t("MCP servers"),
+        [name for name, _ in known],
+        (),
+        t("Servers in mcp.json whose tools the model may call."),
+    )
+    for name, how in known:
+        if name in chosen:
+            st.caption(f"{plain(name)}: {plain(how)}")  # show the exact command before it is started
+    return chosen

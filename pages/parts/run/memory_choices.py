@@ -1,0 +1,61 @@
+"""The memory options of a recipe: what a run recalls and what it keeps."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from research.events.recipe import Recipe
+
+OFFERED: Final = (0, 3, 5, 10)
+"""Offered numbers of entries; presets and saved runs may use others."""
+KEPT: Final = {"off": later("Nothing"), "findings": later("Findings"), "everything": later("Everything")}
+
+KEEPS: Final = {"findings": later("keeps findings"), "everything": later("keeps everything")}
+
+
+def draw() -> dict[str, Any]:
+    """Draw both options side by side and return them as arguments of `Workbench.recipe`.
+
+    All forms share the same keys.
+    """
+    state = st.session_state
+    number = state.setdefault("recall", 0)
+    policy = state.setdefault("remember", "off")  # an imported run may contain any value; the error is shown below
+    left, right = st.columns(2, gap="small")
+    with left:
+        recall = st.selectbox(
+            t("Recall from memory"),
+            sorted({*OFFERED, number}),
+            key="recall",
+            persist_state="session",
+            format_func=lambda each: t("up to {n} entries", n=each) if each else t("Off"),
+            help=t(
+                "Before its first round, the run searches memory for the question. Matching entries are sent to "
+                "the model as quotes with their sources. After that, the run may only open addresses that came "
+                "from you, a search or a page."
+            ),
+        )
+    with right:
+        remember = st.selectbox(
+            t("Keep in memory"),
+            list(dict.fromkeys([*KEPT, policy])),
+            key="remember",
+            persist_state="session",
+            format_func=lambda each: t(KEPT[each]) if each in KEPT else plain(each),
+            help=t(
+                "Saved once the run has its answer. Findings: every statement that its source supports, with the "
+                "quote. Everything: also the passages read and the report."
+            ),
+        )
+    return {"recall": recall, "remember": remember}
+
+
+def phrases(recipe: Recipe) -> list[str]:
+    """Return the memory options of a recipe as phrases; empty while both are off."""
+    found = [t("recalls up to {n} entries", n=recipe.recall)] if recipe.recall else []
+    found += [t(KEEPS[recipe.remember])] if recipe.remember in KEEPS else []
+    return found

@@ -1,0 +1,110 @@
+"""The question box: filled by links, with errors below, and the links back to it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.run import head, presets
+from pages.parts.shared import home
+from pages.parts.shared.language import t, versions
+from pages.parts.shared.safe import plain
+from research.errors import REFUSED
+from research.store import RunRow
+from research.text import clip
+from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.presets import fit, of
+from research.workbench.workbench import Workbench
+
+RECENT = 10
+"""Number of newest runs searched for active ones."""
+LINKED = ("q", "preset", "again")
+"""Address parameters that fill in the form."""
+
+
+def address() -> None:
+    """Sync the browser's address with the page's parameters, because a link from the page to itself does not."""
+    parameters = st.query_params.to_dict()
+    if st.session_state.get("address") not in (None, parameters):
+        st.query_params.from_dict(parameters)
+    st.session_state["address"] = parameters
+
+
+def example(box: str, first: str = "") -> None:
+    """Fill an empty question box with `first`, or with the example in the page's language.
+
+    Sets the box only if necessary, because setting it discards what is being typed.
+    """
+    written = st.session_state.setdefault(box, first or t(EXAMPLE_QUESTION))
+    if written != t(EXAMPLE_QUESTION) and written in versions(EXAMPLE_QUESTION):
+        st.session_state[box] = t(EXAMPLE_QUESTION)
+
+
+def way_back() -> None:
+    """Draw the button that leaves the run and empties the question box."""
+    st.session_state.pop("linked", None)  # so that the same link fills the form in again
+    st.button(t("New question"), key="new-question", icon=":material/add:", type="tertiary", on_click=_clear)
+
+
+def arrive() -> RunRow | None:
+    """Fill in what the address says, once, and return the run to be rerun.
+
+    Never starts anything.
+    """
+    linked = tuple(st.query_params.get(name) for name in LINKED)
+    question, preset, again = linked
+    row = None
+    try:
+        row = home.bench().store.run(again) if again else None
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("Run not found"))
+    if linked != st.session_state.get("linked"):
+        st.session_state["linked"] = linked
+        if row is not None:
+            st.session_state["question"], st.session_state["preset"] = row.question, None
+            found = fit(home.bench(), of(row.recipe))
+            presets.fill(found)
+        if question is not None:
+            st.session_state["question"] = question
+        if preset:
+            try:
+                presets.choose(home.bench(), preset)
+            except REFUSED as error:
+                st.error(plain(str(error)))
+    if row is not None:
+        st.caption(t("Question and options come from run {run}. Change anything you like, then start.", run=row.id))
+    return row
+
+
+def refuse(reason: str) -> None:
+    """Report why a run was not started; keep the input, and open the options if one of them is invalid."""
+    st.session_state["refused"] = reason, st.session_state["options-wrong"]
+    st.session_state["options-open"] = st.session_state["options-open"] or st.session_state["options-wrong"]
+    st.rerun()
+
+
+def refused() -> bool:
+    """Draw once why the run could not be started; return whether there was a reason."""
+    reason, marked = st.session_state.pop("refused", ("", False))
+    if reason:
+        st.error(plain(reason), title=t("The run could not be started"))
+    if marked:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(t("The problem is marked under Options. API keys are under Settings."), width="content")
+            st.page_link("pages/settings.py", label=t("Settings"), icon=":material/settings:", width="content")
+    return bool(reason)
+
+
+def at_work(bench: Workbench) -> None:
+    """Draw the note about the example, and links to the active runs."""
+    st.caption(
+        t("The example works offline. Every answer cites its sources in the CIA World Factbook or your own documents.")
+    )
+    for row in bench.store.runs(limit=RECENT):
+        if row.status == "running" and not head.is_interrupted(row):
+            label = t("Running: {question}", question=plain(clip(row.question, 100)))
+            st.page_link("pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})
+
+
+def _clear() -> None:
+    st.session_state["question"] = ""
+    st.query_params.clear()

@@ -1,0 +1,63 @@
+"""The form for one recipe of several: framework, strategy, model, and their options in an expander."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.run import form
+from pages.parts.shared import models
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from research import defaults, plugins
+from research.workbench.workbench import Workbench
+
+
+def draw(
+    bench: Workbench, key: str, framework: str, context: str, model: str, *, by_rounds: bool = False
+) -> dict[str, Any]:
+    """Draw a recipe's options and return arguments of `Workbench.recipe`.
+
+    `key` prefixes its widget keys. With `by_rounds`, only frameworks that can continue from the rounds of another one
+    are offered.
+    """
+    frameworks = {entry.id: entry for entry in plugins.framework.all() if entry.forkable or not by_rounds}
+    st.session_state.setdefault(f"{key}-framework", framework)
+    framework = st.selectbox(
+        t("Framework"),
+        list(frameworks),
+        key=f"{key}-framework",
+        persist_state="session",
+        format_func=lambda each: plain(t(frameworks[each].title)),
+    )
+    st.caption(plain(t(frameworks[framework].summary)))
+    policy = frameworks[framework]
+    contexts = {entry.id: entry for entry in plugins.context.all() if entry.id not in policy.refuses}
+    # Each framework remembers its strategy; the initial pair of a column has its own default.
+    begins = context if (framework, context) in defaults.COMPARED else policy.default_context
+    st.session_state.setdefault(f"{key}-context-{framework}", begins)
+    context = st.selectbox(
+        t("Context strategy"),
+        list(contexts),
+        key=f"{key}-context-{framework}",
+        persist_state="session",
+        format_func=lambda each: plain(t(contexts[each].title)),
+    )
+    st.caption(plain(t(contexts[context].summary)))
+    known = list(dict.fromkeys(["extractive", bench.settings.model, model, *st.session_state.get(models.KNOWN, [])]))
+    st.session_state.setdefault(f"{key}-model", model)
+    chosen = st.selectbox(
+        t("Model"),
+        known,
+        key=f"{key}-model",
+        accept_new_options=True,
+        persist_state="session",
+        help=t("`extractive`; `openai:NAME`; `anthropic:NAME`; `gguf:PATH` for a model file on this computer."),
+    )
+    options: dict[str, Any] = {}
+    if frameworks[framework].options or contexts[context].options:
+        with st.expander(t("Options"), type="compact", icon=":material/tune:"):
+            options |= form.entry(f"{key}.{framework}", frameworks[framework], "framework")
+            options |= form.entry(f"{key}.{framework}.{context}", contexts[context], "context")
+    return {"framework": framework, "context": context, "model": (chosen or "").strip() or None, "options": options}

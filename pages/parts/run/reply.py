@@ -1,0 +1,57 @@
+"""Continuing a run: replying to its question, or resuming it after a pause or an interruption."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.run import head
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain, prose
+from research.errors import REFUSED
+from research.store import RunRow
+from research.text import clip
+from research.workbench.workbench import Workbench
+
+LONGEST = 10_000
+"""Maximum characters of the agent's question."""
+
+
+def draw(bench: Workbench, row: RunRow) -> None:
+    """Draw the agent's question with a reply box, or the buttons that resume or finish a stopped run."""
+    if row.status == "waiting_input":
+        with st.container(border=True, key="reply"):
+            st.markdown(prose(clip(row.answer, LONGEST)))
+            with st.form("reply-form", border=False, clear_on_submit=True):
+                text = st.text_input(t("Your reply"), key="reply-text")
+                if st.form_submit_button(t("Reply and continue"), type="primary", icon=":material/reply:"):
+                    _go_on(bench, row.id, text)
+    elif row.status == "paused" or head.is_interrupted(row):
+        with st.container(horizontal=True):
+            if st.button(t("Resume"), key="resume", icon=":material/resume:", type="primary", shortcut="P"):
+                _go_on(bench, row.id, None)
+            if st.button(
+                t("Finish now"),
+                key="end",
+                icon=":material/stop:",
+                help=t("Writes an answer from what was found so far, then ends."),
+            ):
+                _end(bench, row.id)
+
+
+def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:
+    try:
+        bench.engine.resume(run_id, text)
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("The run could not be resumed"))
+        return
+    st.rerun()
+
+
+def _end(bench: Workbench, run_id: str) -> None:
+    try:
+        bench.engine.stop(run_id)
+        bench.engine.wait(run_id, 10)
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("The run could not be ended"))
+        return
+    st.rerun()

@@ -1,0 +1,132 @@
+"""The slider over the rounds of a run, with play, speed, round number and links: the replay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.parts.run import fork
+from pages.parts.shared.language import t
+from research.events.view import RunView
+from research.store import RunRow
+
+PLAY_S = 1.2
+"""How long each round is shown during playback."""
+SPEEDS = {"0.5×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0}
+
+
+def choose(row: RunRow, view: RunView, last: int, live: bool) -> int:
+    """Draw the replay controls and return the round to show, by default the last one.
+
+    An active run is followed while its last round is shown.
+    """
+    if last < 2:
+        return last
+    chosen, playing, linked = f"chosen-{row.id}", f"playing-{row.id}", f"linked-{row.id}"
+    from_link = st.query_params.get("round", "")
+    if st.session_state.get(linked) != from_link:  # the round comes from a link, not from the slider
+        st.session_state[chosen] = max(1, int(from_link[:9])) if from_link.isdecimal() else None
+    number = min(last, st.session_state[chosen] or last)
+    # The choice is stored outside the widgets, because the end of the slider moves with the run.
+    slider, jump = f"slider-{row.id}", f"jump-{row.id}"
+    st.session_state[slider] = st.session_state[jump] = number
+
+    def moved(widget: str) -> None:
+        to = st.session_state[widget]
+        st.session_state[chosen] = to if to is not None and to < last else None
+
+    def play() -> None:
+        st.session_state[playing] = not st.session_state.get(playing)
+        if st.session_state[playing] and number == last:
+            st.session_state[chosen] = 1
+
+    on = bool(st.session_state.get(playing)) and number < last
+    speed = 1.0
+    with st.container(key="scrubber", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            t("Pause replay") if on else t("Play"),
+            key=f"play-{row.id}",
+            on_click=play,
+            shortcut="K",
+            icon=f":material/{'pause' if on else 'play_arrow'}:",
+        )
+        _position(last, slider, jump, moved)
+        if number < last:
+            speed = _speed()
+            _back(row, chosen, live)
+        if (number < last or not live) and number <= view.forkable:
+            fork.link(t("Fork from this round …"), f"fork-{row.id}", number)
+    st.session_state[linked] = str(number) if number < last else ""
+    if number < last:
+        st.query_params["round"] = str(number)
+    else:
+        st.query_params.pop("round", None)
+    if on:
+        _play_on(number, last, chosen, playing, PLAY_S / speed)
+    return number
+
+
+def _position(last: int, slider: str, jump: str, moved: Callable[[str], None]) -> None:
+    """Draw the slider and the number, which show and change the round."""
+    st.slider(
+        t("Round"),
+        1,
+        last,
+        key=slider,
+        label_visibility="collapsed",
+        on_change=moved,
+        args=(slider,),
+        width="stretch",
+    )
+    st.number_input(
+        t("Jump to round"),
+        1,
+        last,
+        key=jump,
+        label_visibility="collapsed",
+        on_change=moved,
+        args=(jump,),
+        width=110,
+    )
+
+
+def _speed() -> float:
+    chosen = st.segmented_control(
+        t("Speed"),
+        list(SPEEDS),
+        default="1×",
+        required=True,
+        key="replay-speed",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    return SPEEDS[chosen or "1×"]
+
+
+def _back(row: RunRow, chosen: str, live: bool) -> None:
+    def back() -> None:
+        st.session_state[chosen] = None
+
+    st.button(
+        t("Back to live") if live else t("Go to the end"),
+        key=f"last-{row.id}",
+        icon=":material/last_page:",
+        on_click=back,
+    )
+
+
+def _play_on(number: int, last: int, chosen: str, playing: str, every_s: float) -> None:
+    drawn = time.monotonic()
+
+    @st.fragment(run_every=every_s)
+    def advance() -> None:
+        if time.monotonic() - drawn < every_s / 2:
+            return  # drawn with the page rather than by the timer
+        at_end = number + 1 >= last
+        st.session_state[chosen] = None if at_end else number + 1
+        st.session_state[playing] = not at_end
+        st.rerun()
+
+    advance()

@@ -1,0 +1,183 @@
+"""The rounds of a run, one line each until opened; live and replay share these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.run import details
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import ICONS, TOOLS, count, lasted
+from research.events.view import CallView, RoundView, RunView
+from research.text import clip, sentences
+from research.types import Observation
+
+PAGE = 25
+"""Maximum number of rounds drawn at once."""
+LATEST = 8
+"""Finished rounds shown above active ones, so that both are visible."""
+
+
+def follows(run: str) -> bool:
+    """Return whether the latest rounds are shown rather than an earlier page."""
+    return st.session_state.get(_place(run)) is None
+
+
+@st.fragment
+def draw(view: RunView, rounds: Sequence[RoundView], live: bool = False) -> None:
+    """Draw a page of these rounds, at first the latest.
+
+    Opening one reruns only this fragment.
+    """
+    chosen = st.session_state.get(_place(view.run))
+    end = min(len(rounds), chosen or len(rounds))
+    start = max(0, end - (LATEST if live and chosen is None else PAGE))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
+        if len(rounds) > (LATEST if live else PAGE):
+            _pages(view.run, start, end, len(rounds))
+        else:
+            st.caption(t("Rounds"))
+    for current in rounds[start:end]:
+        _step(view, current)
+
+
+def at_work(view: RunView, rounds: Sequence[RoundView], now: float) -> None:
+    """Draw the newest rounds at time `now`, in seconds since the epoch.
+
+    Kept short because every tick redraws it.
+    """
+    for current in rounds[-PAGE:]:
+        with st.expander(
+            _line(current, now),
+            expanded=not current.done,
+            type="step",
+            icon=_icon(current) if current.done else "spinner",
+            key=f"open-{view.run}-{current.agent}-{current.ask}",
+        ):
+            st.caption(_spent(current))
+            if not current.done:
+                details.unfinished(current)
+
+
+def _step(view: RunView, current: RoundView) -> None:
+    with st.expander(
+        _line(current, None),
+        type="step",
+        icon=_icon(current),
+        key=f"round-{view.run}-{current.agent}-{current.ask}",
+        on_change="rerun",
+    ) as opened:
+        # A step needs content to be openable; long content is drawn once it is open.
+        st.caption(_spent(current))
+        if opened.open:
+            details.draw(view, current)
+
+
+def _pages(run: str, start: int, end: int, total: int) -> None:
+    place = _place(run)
+
+    def turn(to: int) -> None:
+        st.session_state[place] = None if to >= total else max(PAGE, to)
+
+    st.caption(t("Rounds {first} to {last} of {total}", first=start + 1, last=end, total=total))
+    st.button(
+        t("Earlier"),
+        key="rounds-earlier",
+        icon=":material/expand_less:",
+        type="tertiary",
+        disabled=start == 0,
+        on_click=turn,
+        args=(start,),
+    )
+    st.button(
+        t("Later"),
+        key="rounds-later",
+        icon=":material/expand_more:",
+        type="tertiary",
+        disabled=end == total,
+        on_click=turn,
+        args=(end + PAGE,),
+    )
+
+
+def _place(run: str) -> str:
+    return f"rounds-until-{run}"
+
+
+def _line(current: RoundView, now: float | None) -> str:
+    """Return number, intent, calls and results of a round."""
+    who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
+    parts = [f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"]
+    parts += [_call(call, now) for call in current.calls[: details.CALLS]]
+    if left := len(current.calls) - details.CALLS:
+        parts += [t("and {calls} more", calls=count(left, "call"))] if left > 0 else []
+    if not current.calls and current.done:
+        parts.append(lasted(current.seconds))
+    return parts[0] + "".join(f"  :gray[:small[{part}]]" for part in parts[1:])
+
+
+def _intent(current: RoundView, now: float | None) -> str:
+    thinking, body = details.thought(current)
+    first = next(iter(sentences(thinking[:2_000])), "")
+    if first:
+        return first
+    if current.calls:
+        names = dict.fromkeys(call.call.name for call in current.calls)
+        return " · ".join(t(TOOLS[name]) if name in TOOLS else name for name in names)
+    if current.ask == 0:
+        return t("Before the first round")
+    if current.reply is None and now is None:
+        return t("Interrupted")
+    if current.reply is None:
+        return t("Writing") if body.strip() else t("Waiting for the model")
+    return t("Write the answer")
+
+
+def _call(call: CallView, now: float | None) -> str:
+    arguments = clip(" ".join(" ".join(str(value)[:200] for value in call.call.arguments.values()).split()), 60)
+    said = f"{plain(call.call.name)} {plain(arguments)}"
+    if call.observation is not None:
+        return f"{said} → {_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+    return f"{said} … {lasted(now - call.started)}" if now else t("{call} · not finished", call=said)
+
+
+def _came_back(seen: Observation) -> str:
+    if seen.edited:
+        return t("edited by you")
+    if seen.sources and seen.ok:
+        return count(len(seen.sources), "source")
+    said = plain(clip(" ".join(seen.text[:500].split()), 60))
+    return said if seen.ok else t("failed: {reason}", reason=said)
+
+
+def _icon(current: RoundView) -> str:
+    if any(call.observation and not call.observation.ok for call in current.calls):
+        return ":material/error:"
+    name = current.calls[0].call.name if current.calls else ""
+    return f":material/{ICONS.get(name, 'build' if name else 'edit_note')}:"
+
+
+def _spent(current: RoundView) -> str:
+    """Return the model, tokens and duration of a round."""
+    model = plain(current.model)
+    if current.usage is None:
+        return t("{model} · about {tokens} input tokens", model=model, tokens=f"{current.prompt_tokens:,}")
+    given, written = f"{current.usage.prompt_tokens:,}", f"{current.usage.completion_tokens:,}"
+    took = lasted(current.seconds)
+    if current.usage.estimated:
+        return t(
+            "{model} · about {given} input tokens, {written} output · {took}",
+            model=model,
+            given=given,
+            written=written,
+            took=took,
+        )
+    return t(
+        "{model} · {given} input tokens, {written} output · {took}",
+        model=model,
+        given=given,
+        written=written,
+        took=took,
+    )

@@ -1,0 +1,139 @@
+"""One run on a page: header, rounds and report, live or at any earlier round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.parts.run import after, agents, fork, head, lineage, recalled, reply, report, scrubber, timeline, watching
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from research.errors import ConfigError, StoreUnavailable
+from research.events.view import RunView
+from research.store import RunRow
+from research.text import clip
+from research.workbench.workbench import Workbench
+
+TICK_S = 0.4
+"""Polling interval for an active run."""
+SETTLE = 4
+"""Number of new rounds after which the whole page is redrawn, which takes longer than a tick."""
+SHOWN = 300
+"""Maximum characters of the question above the run."""
+
+
+def show(bench: Workbench, run_id: str, above: str = "") -> None:
+    """Draw the run with that id, or an error if it does not exist.
+
+    `above` is a question the page shows already.
+    """
+    try:
+        row = bench.store.run(run_id)
+    except ConfigError as error:
+        st.error(plain(str(error)), title=t("Run not found"))
+        return
+    view = watching.present(bench, row)
+    live = view.running and not bench.engine.interrupted(row)
+    head.title(row, live)
+    with st.container(key="run", gap="small"):
+        if row.question != above.strip():
+            _question(row.question)
+        top = st.container(gap="xsmall")
+        lineage.draw(bench, row, view)
+        fork.draw(bench, row, view)
+        last = max((r.number for r in view.rounds if r.agent == "main"), default=0)
+        number = scrubber.choose(row, view, last, live)
+        shown = view if number >= last else watching.past(bench, row, number)
+        agent = agents.choose(bench, row, shown)
+        rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
+        at_rest = not (live and shown is view)
+        left, right, below = _columns(finished=not live)
+        with left:
+            recalled.draw(shown)
+            timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
+            open_rounds = st.container(key="open-rounds", gap="xxsmall")
+        with right:
+            report.draw(shown, row)
+            draft = st.container(key="draft", gap="xsmall")
+        if live:
+            _follow(bench, row, view, agent, (top, open_rounds, draft), at_rest)
+            return
+        with top:
+            head.inactive(bench, view, row, number, last)
+            reply.draw(bench, row)
+        if shown is view:
+            with below:
+                after.draw(bench, row, view)
+
+
+def _question(question: str) -> None:
+    line = " ".join(question.split())
+    st.subheader(plain(clip(line, SHOWN)), anchor=False)
+    if len(line) > SHOWN:
+        with st.expander(t("Full question"), type="compact"):
+            st.text(question)
+
+
+def _columns(finished: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Return the places of rounds, report and what is below it; on narrow screens the report comes first (style.css)."""
+    with st.container(key="sides-finished" if finished else "sides-live"):
+        left, right = st.columns([5, 7], gap="large")
+    with left:
+        rounds = st.container(key="rounds", gap="xxsmall")
+    with right:
+        return rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
+
+
+def _follow(
+    bench: Workbench, row: RunRow, view: RunView, agent: str | None, places: Sequence[DeltaGenerator], past: bool
+) -> None:
+    """Update the header, the active rounds and the words being written from the store; the rest stays as drawn.
+
+    There may be no event yet: then only the row is known.
+    """
+    drawn, settled, changed = _progress(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
+    top, open_rounds, draft = places
+
+    @st.fragment(run_every=TICK_S)
+    def follow() -> None:
+        nonlocal changed
+        try:
+            watching.present(bench, row)
+            # New content is drawn here first, which is quick; the next tick redraws the page with it.
+            if changed or not view.running or bench.engine.interrupted(bench.store.run(row.id)):
+                st.rerun()
+        except ConfigError:
+            st.rerun()  # the run was deleted meanwhile
+        except StoreUnavailable:
+            return  # the next tick asks again
+        changed = _outgrown(drawn, _progress(view))
+        now = time.time()
+        with top:
+            head.live(bench, row, view, now)
+        if past:
+            return
+        with open_rounds:
+            if timeline.follows(view.run):
+                new = [r for r in view.rounds if not r.done or (r.agent, r.ask) not in settled]
+                timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
+            st.empty()  # a fragment may only write to places it wrote to on the first run
+        with draft:
+            report.draft(view)
+            st.empty()
+
+    follow()
+
+
+def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
+    """Return whether the page outside the fragment is outdated: a new report, recalled entries, too many new rounds, or
+    undone rounds.
+    """
+    return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
+
+
+def _progress(view: RunView) -> tuple[int, int, int]:
+    """Return the number of rounds, of finished rounds, and of reports including recalled entries."""
+    return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports) + (view.recalled is not None)

@@ -1,0 +1,66 @@
+"""A summary line for the listed runs: number, average rounds, tool failures, median time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.shared.language import t
+from pages.parts.shared.words import count, lasted
+from research.events.view import fold
+from research.ops.metrics import Figures, combined, figures
+from research.store import RunRow
+from research.workbench.workbench import Workbench
+
+AT_ONCE_S = 0.3
+"""Reading time per rerun, so that the page stays responsive with long runs."""
+EVERY_S = 0.5
+
+
+@st.cache_resource(show_spinner=False)
+def _known(home: str) -> dict[tuple[str, float], Figures | None]:
+    """Return the known figures by run and end time; each home folder has its own."""
+    return {}
+
+
+def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
+    """Draw the line at once if all runs were read before; otherwise it grows while they are read."""
+    ended = [row for row in rows if row.outcome and row.status != "waiting_input"]
+    if not _read(bench, ended):
+        _line(bench, rows, ended, more, 0)
+        return
+
+    @st.fragment(run_every=EVERY_S)
+    def follow() -> None:
+        rest = _read(bench, ended)
+        if not rest:
+            st.rerun()  # to stop the timer
+        _line(bench, rows, ended, more, rest)
+
+    follow()
+
+
+def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
+    """Read runs for up to `AT_ONCE_S` and return how many are left."""
+    known, begun = _known(str(bench.settings.home)), time.monotonic()
+    missing = [row for row in ended if (row.id, row.updated) not in known]
+    while missing and time.monotonic() - begun < AT_ONCE_S:
+        row = missing.pop(0)
+        known[row.id, row.updated] = figures(fold(bench.store.events(row.id)))
+    return len(missing)
+
+
+def _line(bench: Workbench, rows: Sequence[RunRow], ended: Sequence[RunRow], more: bool, rest: int) -> None:
+    known = _known(str(bench.settings.home))
+    found = combined([each for row in ended if (each := known.get((row.id, row.updated)))])
+    runs = count(len(rows), "run")
+    parts = [t("{runs} on this page", runs=runs) if more else runs]
+    if found:
+        parts.append(t("{n} rounds on average", n=f"{found.average_rounds:.1f}"))
+        parts.append(t("{share} of tool calls failed", share=f"{found.tool_failure_rate:.1%}"))
+        parts.append(t("median time {time}", time=lasted(found.seconds_p50)))
+    if rest:
+        parts.append(t("still reading {runs}", runs=count(rest, "run")))
+    st.caption(" · ".join(parts))

@@ -1,0 +1,126 @@
+"""The list of runs: a dense table, or links on a narrow screen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts.run import head
+from pages.parts.shared import address, titles
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import lasted, when
+from research.store import RunRow
+from research.text import clip
+
+SHORT, LONG, ROW_PX = 6, 14, 35
+"""Visible rows while a run is open and while none is, and the height of a row in pixels."""
+LINKS = 25
+"""Maximum number of runs listed as links."""
+FROM = {"fork": later("fork"), "follow_up": later("follow-up"), "rerun": later("rerun")}
+"""How a run derives from another."""
+
+
+def ending(row: RunRow) -> str:
+    """Return the state of the run in a few words."""
+    if row.outcome:
+        return t(titles.ENDINGS[row.outcome])
+    if row.status == "paused":
+        return t("Paused")
+    return t("Interrupted") if head.is_interrupted(row) else t("Running")
+
+
+def selected(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Return the listed runs that are ticked."""
+    chosen = st.session_state.get("runs-selected", ())
+    return [row for row in rows if row.id in chosen]
+
+
+def draw(rows: Sequence[RunRow], opened: bool) -> None:
+    """Draw the runs, newest first; clicking a cell opens a run, ticking selects it for the actions."""
+    with st.container(key="runs-wide"):
+        _table(rows, opened)
+        if not opened:  # ticking is possible only while no run is open
+            st.caption(t("Click a row to open the run. Tick several to compare, tag, export or delete them."))
+    with st.container(key="runs-narrow", gap="xxsmall"):
+        _links(rows)
+
+
+def _table(rows: Sequence[RunRow], opened: bool) -> None:
+    ids = [row.id for row in rows]
+    # A new key for new rows, because the selection stores positions, not runs.
+    key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
+    checked = [place for place, row in enumerate(rows) if row in selected(rows)]
+    columns: dict[str, list[Any]] = {
+        "Question": [("↳ " if row.origin else "") + " ".join(row.question.split()) for row in rows],
+        "Outcome": [ending(row) for row in rows],
+        "Framework": [titles.framework(row.recipe.framework) for row in rows],
+        "Context": [titles.context(row.recipe.context) for row in rows],
+        "Model": [row.recipe.model for row in rows],
+    }
+    if any(row.tags for row in rows):
+        columns["Tags"] = [", ".join(row.tags) for row in rows]
+    if any(row.origin for row in rows):
+        columns["From"] = [t(FROM[row.origin.how]) if row.origin else "" for row in rows]
+    columns["When"] = [when(row.created) for row in rows]
+    columns["Took"] = [lasted(max(0.0, row.updated - row.created)) if row.outcome else "" for row in rows]
+    headings = {
+        "Question": t("Question"),
+        "Outcome": t("Outcome"),
+        "Framework": t("Framework"),
+        "Context": t("Context"),
+        "Model": t("Model"),
+        "Tags": t("Tags"),
+        "From": t("From"),
+        "When": t("When"),
+        "Took": t("Took"),
+    }
+    wide = st.column_config.TextColumn(headings["Question"], width="large")
+    st.dataframe(
+        pd.DataFrame(columns),
+        column_config={**headings, "Question": wide},
+        hide_index=True,
+        key=key,
+        on_select=_selected,
+        selection_mode=["multi-row", "single-cell"],
+        placeholder="",
+        selection_default={"selection": {"rows": checked, "columns": [], "cells": []}},
+        height=ROW_PX * (1 + min(len(rows), SHORT if opened else LONG)) + 2,
+        alt=t("Saved runs, newest first"),
+    )
+    st.session_state["runs-listed"] = key, ids
+
+
+def _selected() -> None:
+    """Open the run whose cell was clicked, or whose box was the first to be ticked."""
+    key, ids = st.session_state["runs-listed"]
+    state = st.session_state[key]["selection"]
+    before, cell_before = st.session_state.get("runs-selected", ()), st.session_state.get("runs-cell")
+    checked = tuple(ids[place] for place in state["rows"])
+    cell = (key, *state["cells"][0]) if state["cells"] else None
+    st.session_state["runs-selected"], st.session_state["runs-cell"] = checked, cell
+    if cell is not None and cell != cell_before:
+        show(ids[cell[1]])
+    elif len(checked) == 1 and checked != before:
+        show(checked[0])
+    elif not checked and st.query_params.get("run") in before:
+        show("")
+
+
+def show(run_id: str) -> None:
+    """Open a run by writing its id into the page's URL; an empty id closes the run."""
+    address.put("round")
+    address.put("run", run_id)
+
+
+def _links(rows: Sequence[RunRow]) -> None:
+    for row in rows[:LINKS]:
+        question = plain(clip(" ".join(row.question.split()), 90))
+        label = f"{question} :small[:gray[{ending(row)} · {when(row.created)}]]"
+        address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")
+    if len(rows) > LINKS:
+        st.caption(t("The newest {n} are listed; use search to find others.", n=LINKS))

@@ -1,0 +1,98 @@
+"""Connection tests in the background; their results stay in the session."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
+
+import streamlit as st
+
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from research.errors import WorkbenchError
+from research.workbench.doctor import Check
+from research.workbench.workbench import Workbench
+
+PATIENCE_S: Final = 60.0
+"""A test that takes longer counts as failed."""
+LOOK_EVERY_S: Final = 0.5
+RESULTS: Final = (
+    later("answers"),
+    later("CPython with numpy and matplotlib, sealed: no files, network or processes"),
+)
+"""Results of the doctor that are the same everywhere, listed for the catalogue."""
+
+Work = Callable[[Workbench], Check]
+
+
+class Trial:
+    """One test in its own thread."""
+
+    def __init__(self, name: str, work: Work, bench: Workbench) -> None:
+        self._name = name
+        self._since = time.monotonic()
+        self._found: Future[Check] = Future()
+        threading.Thread(target=self._run, args=(work, bench), name=f"try-{name}", daemon=True).start()
+
+    def _run(self, work: Work, bench: Workbench) -> None:
+        try:
+            self._found.set_result(work(bench))
+        except WorkbenchError as error:
+            self._found.set_result(Check(self._name, "broken", str(error)))
+        except BaseException as error:  # noqa: BLE001 - handed to the page's thread, which raises it
+            self._found.set_exception(error)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
+
+    @property
+    def check(self) -> Check | None:
+        """The result, or None while the test is running."""
+        if self._found.done():
+            return self._found.result()
+        if self.seconds > PATIENCE_S:
+            return Check(self._name, "broken", t("No answer within {n} seconds.", n=round(PATIENCE_S)))
+        return None
+
+
+def start(bench: Workbench, name: str, work: Work) -> None:
+    """Start the test, replacing an earlier one."""
+    _all()[name] = Trial(name, work, bench)
+
+
+def forget(name: str = "") -> None:
+    """Drop the result of one test, or of all without a name."""
+    if name:
+        _all().pop(name, None)
+    else:
+        _all().clear()
+
+
+def at_work(name: str) -> bool:
+    return name in _all() and _all()[name].check is None
+
+
+def found(name: str) -> Check | None:
+    """Return the result of the last test, or None if there is none yet."""
+    return _all()[name].check if name in _all() else None
+
+
+def asking(name: str, title: str) -> None:
+    """Draw the progress of the test, and rerun the page when it ends."""
+    st.fragment(_asking, run_every=LOOK_EVERY_S)(name, title)
+
+
+def _asking(name: str, title: str) -> None:
+    if not at_work(name):
+        st.rerun()
+    waited = t("Testing {name} … {n} s", name=plain(title), n=round(_all()[name].seconds))
+    st.markdown(f":gray[:material/hourglass_top: {waited}]")
+
+
+def _all() -> dict[str, Trial]:
+    trials: dict[str, Trial] = st.session_state.setdefault("trials", {})
+    return trials

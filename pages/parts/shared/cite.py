@@ -1,0 +1,81 @@
+"""Citation marks that open the quoted passage, its title and its link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import VERDICTS
+from research.exports.csl import web
+from research.text import clip
+from research.types import Citation, Source
+from research.web.url_guard import MEMORY
+
+LIBRARY, REMEMBERED = "pages/library.py", "pages/memory.py"
+TITLE, QUOTE = 300, 1_500
+"""Maximum characters of a title, and of a quote or a reason."""
+
+
+def chip(source: Source, citation: Citation | None = None) -> None:
+    """Draw a clickable number, with the verdict and the supporting quote if it has a citation.
+
+    Sources from memory are marked.
+    """
+    label, quote = f"\\[{source.n}\\]", source.quote
+    if citation:
+        colour, icon, _ = VERDICTS[citation.status]
+        label, quote = f":{colour}[:material/{icon}:] {label}", citation.quote or source.quote
+    if source.memory:
+        label = f"{label} :material/neurology:"
+    title = plain(clip(source.title, TITLE))
+    with st.popover(label, type="tertiary", help=title):
+        st.markdown(f"**\\[{source.n}\\] {title}**")
+        quoted(clip(quote, QUOTE))
+        if citation:
+            verdict(citation)
+        link(source, quote)
+
+
+def missing(citation: Citation) -> None:
+    """Draw a citation number that no source of the run has."""
+    with st.popover(f":red[:material/link_off:] \\[{citation.n}\\]", type="tertiary"):
+        verdict(citation)
+
+
+def quoted(text: str) -> None:
+    """Draw a passage line by line."""
+    with st.container(border=True):
+        st.markdown("\n\n".join(plain(line) for line in text.splitlines() if line.strip()) or "—")
+
+
+def verdict(citation: Citation) -> None:
+    colour, icon, words = VERDICTS[citation.status]
+    st.caption(f":{colour}[:material/{icon}:] {t(words)} {plain(clip(citation.reason, QUOTE))}".strip())
+
+
+def link(source: Source, quote: str = "") -> None:
+    """Draw the link to a source: a page of this app for library documents, otherwise the web address, and its memory
+    entry.
+    """
+    if source.url.startswith("library://"):
+        parameters = {"doc": source.url, "quote": quote or source.quote}
+        st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
+    elif web(source.url):
+        st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
+    elif not source.url.startswith(MEMORY):
+        st.caption(plain(source.url))
+    if source.memory and "shared" not in st.query_params:  # the owner's memory is not shared
+        st.page_link(
+            REMEMBERED,
+            label=t("Open the memory entry"),
+            icon=":material/neurology:",
+            query_params={"entry": source.memory},
+        )
+
+
+def seen(passages: Sequence[Source]) -> Source:
+    """Return the passage that represents a source, preferring one that was read in the run to one from memory."""
+    return next((passage for passage in passages if not passage.memory), passages[0])

@@ -1,0 +1,102 @@
+"""Translation of the pages: English is in the code, Chinese in `pages/locale/zh.po`.
+
+Every visible text goes through `t("…")`. `make words` updates the catalogue (gettext, read by Babel), and a test
+fails for untranslated text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+LANGUAGES: Final = {"en": "EN", "zh": "中"}
+"""Label of each language in the switch."""
+NAMES: Final = {"en": "English", "zh": "中文"}
+"""Name of each language in itself."""
+LOCALE: Final = Path(__file__).parents[2] / "locale"
+
+
+def current() -> str:
+    """Return `en` or `zh`: the user's choice, else the link's, else the browser's."""
+    chosen = st.session_state.get("language") or st.query_params.get("lang")
+    return chosen if chosen in LANGUAGES else browsers()
+
+
+def browsers() -> str:
+    """Return the browser's language if it is supported, else `en`."""
+    browser = (st.context.locale or "").partition("-")[0].lower()
+    return browser if browser in LANGUAGES else "en"
+
+
+def t(text: str, **values: object) -> str:
+    """Return the text in the current language; `values` fill its `{named}` places.
+
+    Values are inserted as they are: escape foreign text with `safe.plain` first.
+    """
+    found = _catalogue(current()).get(text, text)
+    return found.format(**values) if values else found
+
+
+def versions(text: str) -> set[str]:
+    """Return the text in every language."""
+    return {text, *(_catalogue(each).get(text, text) for each in LANGUAGES)}
+
+
+def later(text: str) -> str:
+    """Mark a text for translation; `t` translates it where it is shown."""
+    return text
+
+
+@cache
+def _catalogue(language: str) -> Mapping[str, str]:
+    from babel.messages.pofile import read_po
+
+    path = LOCALE / f"{language}.po"
+    if not path.exists():  # English needs no catalogue
+        return {}
+    with path.open("rb") as file:
+        return {str(each.id): str(each.string) for each in read_po(file, locale=language) if each.id and each.string}
+
+
+def switch() -> None:
+    """Draw the language switch at the top of every page; the choice is kept in the address for links and reloads."""
+    shown = current()
+    if st.query_params.get("lang") == shown:  # the next page has another address, so remember the link's choice
+        st.session_state["language"] = shown
+    # The key contains the language, so that a reload keeps the choice.
+    st.segmented_control(
+        t("Language"),
+        list(LANGUAGES),
+        format_func=LANGUAGES.__getitem__,
+        default=shown,
+        required=True,
+        key=f"language-switch-{shown}",
+        on_change=_switched,
+        args=(f"language-switch-{shown}",),
+        label_visibility="collapsed",
+    )
+    if shown != browsers():
+        st.query_params["lang"] = shown
+
+
+def choice() -> None:
+    """Draw the same choice on the Settings page, with full names."""
+    shown = current()
+    st.radio(
+        t("Language"),
+        list(NAMES),
+        list(NAMES).index(shown),
+        format_func=NAMES.__getitem__,
+        key=f"language-choice-{shown}",
+        on_change=_switched,
+        args=(f"language-choice-{shown}",),
+    )
+
+
+def _switched(key: str) -> None:
+    st.session_state["language"] = st.session_state[key]
+    st.query_params.pop("lang", None)

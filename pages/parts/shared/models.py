@@ -1,0 +1,120 @@
+"""Choosing and testing the model, and a different model per role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from research.errors import REFUSED
+from research.events.recipe import ROLES
+from research.workbench import doctor
+from research.workbench.workbench import Workbench
+
+KNOWN: Final = "known-models"
+"""Session key of the model names reported by servers or filled in by presets."""
+PURPOSES: Final = "purposes"
+"""Session key of single purposes that an earlier run used its own model for."""
+
+_WORDS: Final = {
+    "planner": later("Writes plans and outlines."),
+    "researcher": later("Reasons and calls tools."),
+    "summariser": later("Condenses history and merges findings into the report."),
+    "writer": later("Writes the answer, and a report's introduction and conclusion."),
+    "critic": later("Evaluates drafts and reflects on them."),
+    "judge": later("Checks the citations of the finished report; without a judge, fixed rules do."),
+}
+_NAMES: Final = {
+    "planner": later("Planner"),
+    "researcher": later("Researcher"),
+    "summariser": later("Summarizer"),
+    "writer": later("Writer"),
+    "critic": later("Critic"),
+    "judge": later("Judge"),
+}
+
+
+def know(*names: str) -> None:
+    """Add names to the list of known models."""
+    st.session_state[KNOWN] = list(dict.fromkeys([*st.session_state.get(KNOWN, []), *names]))
+
+
+def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the session values of the role widgets, with None for roles that are not named."""
+    purposes = [name for name in roles if name not in ROLES]
+    yield PURPOSES, purposes
+    yield from ((f"role-{name}", roles.get(name)) for name in [*ROLES, *purposes])
+
+
+def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
+    """Draw the model selectors; return the model (None for the default) and the models by role."""
+    known = list(dict.fromkeys(["extractive", bench.settings.model, *st.session_state.get(KNOWN, [])]))
+    st.session_state.setdefault("model", bench.settings.model)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        model = st.selectbox(
+            t("Model"),
+            known,
+            key="model",
+            accept_new_options=True,
+            persist_state="session",
+            help=t(
+                "`extractive`; `openai:NAME` for OpenAI or any compatible server (OPENAI_BASE_URL); "
+                "`anthropic:NAME`; `gguf:PATH` for a model file on this computer. Type a name, or test a "
+                "connection to fill the list."
+            ),
+        )
+        tried = st.button(
+            t("Test"), key="test-model", icon=":material/cable:", help=t("Test the connection to this model.")
+        )
+    if tried:
+        _try(bench, model or bench.settings.model)
+    if model == "extractive":
+        st.caption(
+            t("`extractive` works offline. It is not a language model: it finds sentences, calculates and quotes.")
+        )
+    elif not tried:
+        _check(bench, (model or "").strip() or bench.settings.model)
+    roles = {}
+    with st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
+        st.caption(t("Leave empty to use the model above. A cheap summarizer with a strong writer is a common choice."))
+        for role in [*ROLES, *st.session_state.get(PURPOSES, [])]:
+            words = _WORDS.get(role)
+            chosen = st.selectbox(
+                t(_NAMES[role]) if role in _NAMES else plain(role),
+                known,
+                index=None,
+                key=f"role-{role}",
+                accept_new_options=True,
+                placeholder=t("rules only") if role == "judge" else t("the model above"),
+                help=t(words) if words else None,
+                persist_state="session",
+            )
+            if chosen and chosen.strip():
+                roles[role] = chosen.strip()
+                _check(bench, chosen.strip())
+    return (model or "").strip() or None, roles
+
+
+def _check(bench: Workbench, name: str) -> None:
+    """Show what a model lacks, next to its selector; contacts no server."""
+    try:
+        bench.model(name)
+    except REFUSED as error:
+        st.session_state["options-wrong"] = True
+        st.markdown(f":red[:material/error: {plain(str(error))}]")
+
+
+def _try(bench: Workbench, name: str) -> None:
+    """Test a model: list the models of its server, and request one short reply."""
+    with st.spinner(t("Testing {name} …", name=plain(name))):
+        found = doctor.connect(bench, name.strip(), ask=True)
+    if found.models:
+        kind = name.partition(":")[0]
+        st.session_state[KNOWN] = [f"{kind}:{each}" for each in found.models]
+    if found.state == "ok":
+        st.success(plain(found.text))
+    else:
+        st.error(plain(found.text), title=t("The connection failed"))

@@ -1,0 +1,104 @@
+"""Numbers, dates and names as every page shows them."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pages.parts.shared.language import current, later, t
+
+if TYPE_CHECKING:
+    from research.workbench.estimate import Span
+
+VERDICTS = {
+    "supported": ("green", "check", later("Supported: the quote contains the figures and most of the words.")),
+    "partial": ("orange", "rule", later("Partly supported: the quote contains some of it.")),
+    "unsupported": ("red", "close", later("Not supported: the quote does not say this.")),
+    "dead": ("red", "link_off", later("Points to no source: this run has no source with this number.")),
+}
+"""Colour, Material symbol and sentence for each verdict on a citation."""
+
+VERDICT_NAMES = {
+    "supported": later("supported"),
+    "partial": later("partly supported"),
+    "unsupported": later("not supported"),
+    "dead": later("point to no source"),
+}
+"""Title of each verdict."""
+
+TOOLS = {
+    "search": later("Search"),
+    "visit": later("Read a page"),
+    "python": later("Calculate"),
+    "scholar": later("Search for papers"),
+    "recall": later("Search memory"),
+}
+"""Title of each tool, for rounds in which the model gave no reason."""
+
+ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school", "recall": "neurology"}
+"""Material symbol of each tool."""
+
+
+def clock(seconds: float) -> str:
+    """Return `00:12`, `1:02:03`."""
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
+
+
+def lasted(seconds: float) -> str:
+    """Return `0.4 s`, `12 s`, `3 min 20 s`."""
+    if seconds < 10:
+        return t("{n} s", n=f"{seconds:.1f}")
+    if seconds < 100:
+        return t("{n} s", n=f"{seconds:.0f}")
+    return t("{minutes} min {n} s", minutes=f"{seconds // 60:.0f}", n=f"{seconds % 60:.0f}")
+
+
+def short(count: int) -> str:
+    """Return `812`, `3.1k`, `2.4M`."""
+    if count < 1_000:
+        return str(count)
+    return f"{count / 1_000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
+
+
+def between(spans: Sequence[Span]) -> str:
+    """Return the sum of several estimates: `3.1k–2.4M`."""
+    low, high = short(round(sum(span.low for span in spans))), short(round(sum(span.high for span in spans)))
+    return low if low == high else f"{low}–{high}"
+
+
+def money(usd: float | None) -> str:
+    """Return `$0.00`, `$0.0031`, `unknown`; not yet escaped for Markdown."""
+    if usd is None:
+        return t("unknown")
+    return f"${usd:.2f}" if usd == 0 or usd >= 0.01 else f"${usd:.4f}"
+
+
+def count(number: int, what: str) -> str:
+    """Return `1 source`, `1,204 sources`; translated nouns contain the measure word: `3 个来源`."""
+    if current() != "en":
+        return f"{number:,} {t(what)}"
+    many = "es" if what.endswith("s") else "s"
+    return f"{number:,} {what}" + ("" if number == 1 else many)
+
+
+def when(seconds: float) -> str:
+    """Return the local time to the minute."""
+    from babel.dates import format_datetime
+
+    local = datetime.datetime.fromtimestamp(seconds)
+    return format_datetime(local, "d MMM y, HH:mm" if current() == "en" else "y年M月d日 HH:mm", locale=current())
+
+
+def unique_labels(options: Sequence[str], name: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function that gives each option a unique label, because Streamlit distinguishes options by label alone."""
+    names: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    for each in options:
+        words = name(each)
+        used[words] += 1
+        names[each] = words if used[words] == 1 else f"{words} ({used[words]})"
+    return names.__getitem__

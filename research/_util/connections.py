@@ -1,0 +1,106 @@
+"""HTTP connections to model services, shared by all runs of a process and reused between requests."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
+from socket import SHUT_RDWR
+from ssl import SSLContext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2
+
+END_S = 0.25
+"""Seconds to wait for the end of the stream after a complete reply."""
+
+
+@cache
+def ssl_context() -> SSLContext:
+    """Return the SSL context with the trusted certificates, which take long to read."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+@lru_cache(maxsize=64)
+def client(url: str, headers: tuple[tuple[str, str], ...], timeout_s: float) -> httpx2.Client:
+    """Return the HTTP client for one service and key.  Safe for threads.
+
+    It opens a connection for each concurrent request: budgets and worker settings limit those, not a hidden queue here.
+    """
+    import httpx2
+
+    return httpx2.Client(
+        base_url=url,
+        headers=dict(headers),
+        timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10)),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30),
+        verify=ssl_context(),
+    )
+
+
+def read_to_end(response: httpx2.Response, rest: Iterator[object]) -> bool:
+    """Read the rest of a complete reply, so that its connection can be reused.
+
+    Returns False when the server did not end the stream within `END_S`; the connection is then closed.
+    """
+    import httpx2
+
+    # The reply is complete, so an error here only costs the connection.
+    with _DEADLINES.watching(response) as late, suppress(httpx2.RequestError):
+        deque(rest, 0)
+    return not late.is_set()
+
+
+class _Deadlines:
+    """Shuts down the sockets of replies that do not end, which is the only way to wake up their readers.
+
+    One thread serves all readers, and exists only while there are any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # By reader, not by connection: the next reader may already use the connection of the last one.
+        self._read: dict[threading.Event, tuple[float, httpx2.Response]] = {}
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watching(self, response: httpx2.Response) -> Iterator[threading.Event]:
+        """Shut down the response's connection if the block takes too long; the yielded event tells whether it did."""
+        late = threading.Event()
+        with self._lock:
+            if self._thread is None:
+                thread = threading.Thread(target=self._watch, name="replies-that-end", daemon=True)
+                thread.start()  # it waits for the lock, then finds this reader
+                self._thread = thread
+            self._read[late] = time.monotonic() + END_S, response
+        try:
+            yield late
+        finally:
+            with self._lock:
+                del self._read[late]
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(END_S / 2)
+            with self._lock:
+                if not self._read:
+                    self._thread = None
+                    return
+                now = time.monotonic()
+                for late, (until, response) in self._read.items():
+                    # A closed response was read to its end, and another one may use its connection by now.
+                    if now > until and not late.is_set() and not response.is_closed:
+                        late.set()
+                        connection = response.extensions["network_stream"].get_extra_info("socket")
+                        # Closing a socket does not wake up its reader; shutting it down does.
+                        with suppress(OSError):  # the server has closed it already
+                            connection.shutdown(SHUT_RDWR)
+
+
+_DEADLINES = _Deadlines()

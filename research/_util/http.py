@@ -1,0 +1,54 @@
+"""Checks of urls and keys for HTTP services, and the reading of Retry-After."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+@cache
+def base_url(text: str, setting: str) -> httpx2.URL:
+    """Parse a base url.  Raises `ConfigError`, which names the setting."""
+    import httpx2
+
+    shown = text.rpartition("@")[2].partition("?")[0]  # without a password or key
+    accepted = "accepted: http://HOST[:PORT][/PATH] or https://…, without user, query and fragment"
+    try:
+        url = httpx2.URL(text.rstrip("/"))
+        url.host.encode("idna")  # the look-up does this, too, and raises an obscure error
+    except (httpx2.InvalidURL, UnicodeError):
+        raise ConfigError(
+            f"{setting} {shown!r} is not a url; {accepted}"
+        ) from None  # its message may contain a password
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
+        raise ConfigError(f"{setting} {shown!r} cannot be used; {accepted}")
+    return url
+
+
+def check_key(key: str, setting: str) -> None:
+    """Raise `ConfigError`, which names the setting, for a key that an HTTP header cannot contain."""
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigError(f"{setting} contains white space or a character outside ASCII: copy it again")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait, from a number or date in Retry-After; None if absent or invalid.  Callers cap it."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            # Use the server's clock if it sends the time, because ours may be wrong.
+            now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+            seconds = (parsedate_to_datetime(value) - now).total_seconds()
+        except (ValueError, TypeError, OverflowError):  # not a date, or one without a time zone
+            return None
+    return seconds if seconds >= 0 else None

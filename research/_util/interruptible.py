@@ -1,0 +1,62 @@
+"""Iteration that can be given up while the next item is still awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextvars import copy_context
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from research._util import threads
+
+T = TypeVar("T")
+CHECK_EVERY_S: Final = 0.2
+"""Longest wait between two calls of `check`."""
+
+
+class _End(Struct, frozen=True):
+    """The iterator has no more items, or has raised an error."""
+
+    error: Exception | None = None
+
+
+def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
+    """Yield the items of an iterator that another thread drives; `check` raises to give up while none comes.
+
+    A thread cannot be killed: after giving up, it drives the iterator to its next item and then closes it.
+    """
+    inbox: SimpleQueue[T | _End] = SimpleQueue()
+    given_up = Event()
+    threads.start(partial(copy_context().run, _drive, items, inbox, given_up))
+    try:
+        while True:
+            try:
+                item = inbox.get(timeout=CHECK_EVERY_S)
+            except Empty:
+                check()
+                continue
+            if isinstance(item, _End):
+                if item.error is not None:
+                    raise item.error
+                return
+            yield item
+    finally:
+        given_up.set()
+
+
+def _drive(items: Iterator[T], inbox: SimpleQueue[T | _End], given_up: Event) -> None:
+    try:
+        for item in items:
+            if given_up.is_set():
+                break
+            inbox.put(item)
+        if isinstance(items, Generator):
+            items.close()
+    except Exception as error:  # noqa: BLE001 - raised in the thread that iterates
+        inbox.put(_End(error))
+    else:
+        inbox.put(_End())

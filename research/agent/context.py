@@ -1,0 +1,129 @@
+"""`RunContext`: what a run shares with its children, and how each of them notices a stop or a pause."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from research.agent.budget import Meter
+from research.agent.journal import Journal
+from research.agent.toolbox import Toolbox
+from research.citations import Ledger
+from research.errors import RunPaused, Stopped
+from research.events.events import Base, Event
+from research.types import Embedder, Model, Observation, ToolCall
+from research.web.url_guard import UrlGuard
+
+if TYPE_CHECKING:
+    from research.memory.memory import Memory
+    from research.memory.recalling import SourceCheck
+
+T = TypeVar("T")
+Steps = Generator[Event, None, T]
+"""A generator that yields events and returns a T."""
+
+MAIN = "main"
+"""The agent that answers the user; its children are `main/…`."""
+WAKE_EVERY_S = 0.25
+"""How often a waiting run checks for a pause."""
+
+
+class RunContext:
+    """Models, tools, budget, journal and sources of a run: one for the main agent and all its children."""
+
+    def __init__(
+        self,
+        models: Callable[[str], Model],
+        tools: Toolbox,
+        *,
+        meter: Meter,
+        journal: Journal | None = None,
+        stop: threading.Event | None = None,
+        notices: Sequence[str] = (),
+        embedder: Callable[[], Embedder] | None = None,
+        memory: Callable[[], Memory] | None = None,
+        still_says: SourceCheck = lambda entry: True,
+        rate_limit: Callable[[str], float] = lambda model: 0.0,
+    ) -> None:
+        self.models = models
+        """Returns the model of a name such as `extractive` or `openai:NAME`."""
+        self.tools = tools
+        self.meter = meter
+        self.journal = journal or Journal()
+        self.stop = stop or threading.Event()
+        """Set from outside to stop the run within one call in flight."""
+        self.pause = threading.Event()
+        """Set from outside to pause the run after the call in flight."""
+        self.notices = notices
+        """Warnings for the user before the first round, such as a tool that is withheld."""
+        self.ledger = Ledger(self.journal.sources)
+        self.guard = UrlGuard(self.journal.observations)
+        """Decides which URLs may be visited once the run has seen private data."""
+        self.embedder = embedder
+        """Returns the encoder that helps to check citations."""
+        self.memory = memory
+        """Returns the user's memory."""
+        self.still_says = still_says
+        """Whether the source of a memory entry still contains its quote."""
+        self.recalled = self.journal.recalled
+        """What the memory returned before the first round; None if it was not searched."""
+        self.user_texts: list[str] = []
+        """The question and the user's replies."""
+        self.rate_limit = rate_limit
+        """Reserves a request to a model; returns the seconds to wait for it."""
+        self.warned_of_rate_limit = False
+        """Whether a warning said that requests wait for the rate limit."""
+        self.warned_parameters: set[tuple[str, str]] = set()
+        """(model, parameter) pairs for which a warning said that the model does not accept the parameter."""
+        self.tool_calls: list[tuple[ToolCall, Observation]] = []
+        """Every tool call with its result, listed in the report of a run that saw no source."""
+        self.computed: list[str] = []
+        """What the python tool printed: numbers that an answer may state without a source."""
+        self._replay()
+
+    def _replay(self) -> None:
+        """Count what the journal contains: time and tokens spent, adopted rounds, earlier findings."""
+        self.meter.seconds_before = self.journal.seconds
+        for usage in self.journal.spent:
+            self.meter.spend(usage)
+        self.computed += self.journal.earlier.computed if self.journal.earlier else ()
+        for each in self.journal.adopted:
+            self.meter.spend_tool_calls(len(each.observations))
+            by_id = {seen.call_id: seen for seen in each.observations}
+            self.tool_calls += [(call, by_id[call.id]) for call in each.reply.calls]
+            self.computed += [
+                seen.text for seen in each.observations if seen.name == "python" and seen.ok and not seen.edited
+            ]
+            if each.reply.answer:  # a question to the user; the hint is the user's reply
+                self.add_user_text(each.hint)
+
+    def add_user_text(self, text: str) -> None:
+        """Record what the user wrote; URLs in it may be visited."""
+        self.user_texts.append(text)
+        self.guard.allow_from_user(text)
+
+    def mark(self, event: Base) -> Steps[None]:
+        """Emit an event that is neither a reply nor an observation, unless the journal already contains it."""
+        if not self.journal.take_mark(event):
+            yield event  # type: ignore[misc]
+
+    def check_stop(self) -> None:
+        """Raise `Stopped` when the user stopped the run."""
+        if self.stop.is_set():
+            raise Stopped("stopped by the user")
+
+    def check_pause(self) -> None:
+        """Raise `RunPaused` or `Stopped` before new work begins; calls in flight finish, or they would be paid for twice."""
+        self.check_stop()
+        if self.pause.is_set():
+            raise RunPaused
+
+    def wait(self, seconds: float) -> None:
+        """Wait that long.  Raises `Stopped` or `RunPaused` as soon as the run is stopped or paused."""
+        until = time.monotonic() + seconds
+        while (remaining := until - time.monotonic()) > 0 and not self.pause.is_set():
+            if self.stop.wait(min(remaining, WAKE_EVERY_S)):
+                break
+        self.check_pause()

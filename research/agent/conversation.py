@@ -1,0 +1,162 @@
+"""`Conversation`: one agent's transcript as messages, in the format of its protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from research import plugins
+from research.agent import prompts, protocols, recall
+from research.agent.context import RunContext
+from research.agent.follow_up import PROMPT_ROOM, earlier_findings
+from research.agent.protocols.tagged import write_call
+from research.citations import cited
+from research.errors import LimitReached
+from research.events.recipe import Recipe
+from research.events.transcript import Interaction, Transcript
+from research.models import tokens
+from research.text import clip, language_of
+from research.types import Message, ToolCall, ToolSpec, Windowed
+
+
+class Conversation:
+    """One agent's question and transcript, and how they become messages; context strategies read it."""
+
+    def __init__(
+        self, question: str, recipe: Recipe, context: RunContext, agent: str, prompt: str, tools: Sequence[ToolSpec]
+    ) -> None:
+        self.recipe = recipe
+        self.context = context
+        self.agent = agent
+        self.language = recipe.language if recipe.language != "auto" else language_of(question)
+        self.protocol = protocols.choose(recipe.protocol, context.models(recipe.model))
+        self._prompt = prompt or plugins.framework.get(recipe.framework).prompt
+        self._question = question
+        self._tools = (*context.tools.specs, *tools)
+        self._transcript = Transcript(question)
+        self._tokens = tokens.Counter()
+        self._bound = 0
+        """Largest prompt that the context strategy allows, in tokens; 0: it sets no limit."""
+        self._rounds_shown: set[int] = set()
+        """Rounds whose observations the last composed conversation contains."""
+        self._dropped = 0
+        """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
+        self._windows: dict[str, int] = {}
+
+    @property
+    def question(self) -> str:
+        return self._question
+
+    @property
+    def transcript(self) -> Transcript:
+        """The agent's rounds so far."""
+        return self._transcript
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that the agent may call: the recipe's, and those that the framework adds."""
+        return self._tools
+
+    def head(self, bound: int = 0) -> list[Message]:
+        """Return the system prompt, and the question with earlier findings; every strategy's messages begin with them.
+
+        `bound` is the largest prompt that the strategy allows, in tokens.
+        """
+        self._rounds_shown.clear()
+        self._bound = bound or self._bound
+        listing = self.protocol.instructions(self.tools, self.language)
+        system = prompts.system(self._prompt, self.protocol.name, self.language, tools=listing)
+        if self.transcript.reflections:
+            notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
+            system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
+        return [Message("system", system), Message("user", self._with_findings(self.question))]
+
+    def _with_findings(self, question: str) -> str:
+        """Return the question with as much as fits of what the memory and, in a follow-up, earlier runs found."""
+        earlier, recalled = self.context.journal.earlier, self.context.recalled
+        parts = [question]
+        window = self._window(self.recipe.model)
+        if earlier:
+            room = min(PROMPT_ROOM, window // 2) if window else PROMPT_ROOM
+            parts.append(earlier_findings(earlier, self.language, room))
+        if recalled and (quotation := recall.quoted(recalled, self.language, window // 4 if window else PROMPT_ROOM)):
+            parts.append(quotation)
+        return "\n\n".join(parts)
+
+    def brief(self, prompt: str, **values: str) -> list[Message]:
+        """Return a separate conversation: the prompt `NAME` as system, and `NAME_task` with its slots filled as user."""
+        if "question" in values:
+            values["question"] = self._with_findings(values["question"])
+        return [
+            Message("system", prompts.text(prompt, self.language, date=prompts.today())),
+            Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
+        ]
+
+    def _window(self, model: str, *, composed: bool = True) -> int:
+        """Return the largest prompt for that model, in tokens; 0: unknown.
+
+        `composed`: the strategy's bound applies too.
+        """
+        if model not in self._windows:
+            opened = self.context.models(model)
+            self._windows[model] = opened.window if isinstance(opened, Windowed) else 0
+        bounds = (self._bound if composed else 0, self._windows[model])
+        return min(filter(None, bounds), default=0)
+
+    def turns(self, first: int = 0) -> list[Message]:
+        """Return the messages of the rounds from index `first`."""
+        rounds = range(first, self.transcript.length)
+        return [message for index in rounds for message in self.protocol.turn(self.round(index))]
+
+    def round(self, index: int) -> Interaction:
+        """Return a round; observations that no longer fit into the model's context are replaced by a placeholder."""
+        interaction = self.transcript.interactions[index]
+        if index >= self._dropped:
+            self._rounds_shown.add(index)
+            return interaction
+        short = tuple(msgspec.structs.replace(seen, text="(dropped: no room)") for seen in interaction.observations)
+        return msgspec.structs.replace(interaction, observations=short)
+
+    def _drop_older_half(self) -> int:
+        """Drop the observations of the older half of the rounds that still have them; return how many rounds lack them.
+
+        Raises `LimitReached` when every round lacks them already.
+        """
+        remaining = self.transcript.length - self._dropped
+        if remaining == 0:
+            raise LimitReached("tokens")
+        self._dropped += (remaining + 1) // 2
+        return self._dropped
+
+    def written(self, words: str, calls: Sequence[ToolCall]) -> str:
+        """Return the text of a reply that makes these calls: tagged calls are part of the text, native calls are not."""
+        tags = [write_call(call.name, **call.arguments) for call in calls] if self.protocol.name == "tagged" else []
+        return "\n".join(filter(None, [words, *tags]))
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the size of a prompt for the recipe's model, in tokens."""
+        return self._tokens(messages, self.recipe.model)
+
+    def known(self) -> str:
+        """Return the answer when no model can be asked: the report so far, or quotes of the sources seen."""
+        report = self.transcript.report
+        firsts = {source.n: source for source in reversed(self.context.ledger.sources)}
+        if cited(report) or not firsts:
+            return report or prompts.text("nothing", self.language)
+        lines = [
+            f"- {source.title}: {clip(source.quote.splitlines()[0], 200)} [{n}]"
+            for n, source in sorted(firsts.items())[:10]
+            if source.quote
+        ]
+        return "\n\n".join(filter(None, [report, prompts.text("known", self.language), "\n".join(lines)]))
+
+
+def as_text(messages: Sequence[Message]) -> str:
+    """Return a conversation as plain text, for a prompt that quotes it."""
+    lines = []
+    for message in messages:
+        calls = "\n".join(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.calls)
+        lines.append(f"[{message.role}] " + "\n".join(filter(None, [message.content, calls])))
+    return "\n\n".join(lines)

@@ -1,0 +1,152 @@
+"""`Journal`: continues a run from its events, so that no recorded request or tool call is made again.
+
+The generator of a resumed run starts from the top; each `ask` and each tool call looks here first.  Both are identified
+by agent and count, which are the same every time because a framework's behaviour depends only on the replies it gets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from research.agent.fork import interactions, translated
+from research.events.events import (
+    Asked,
+    Base,
+    ChildFinished,
+    ChildStarted,
+    Concluding,
+    Earlier,
+    Event,
+    Recalled,
+    Rejected,
+    Remembered,
+    Replied,
+    ReportUpdated,
+    Resumed,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    UserReplied,
+    WaitingForUser,
+    Warned,
+)
+from research.events.transcript import Interaction, Transcript
+from research.events.view import Worktime
+from research.types import Observation, Source, Usage
+
+_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser, Remembered)
+
+
+class Journal:
+    """The part of a run that is already recorded."""
+
+    def __init__(self, events: Iterable[Event] = (), earlier: Earlier | None = None) -> None:
+        self.next_seq = 0
+        self.earlier = earlier
+        """What a follow-up starts with."""
+        self.adopted: tuple[Interaction, ...] = ()
+        """Rounds of the main agent that were made under another recipe."""
+        self.recalled: Observation | None = None
+        """What the memory returned before the first round."""
+        self.report = ""
+        """The evolving report after the adopted rounds."""
+        self.asks = 0
+        """Requests of the main agent in the adopted rounds; the run continues their numbering."""
+        self.spent: list[Usage] = []
+        """Usage of rejected replies and of adopted rounds, which no recorded reply accounts for."""
+        self._time = Worktime()
+        self._replies: dict[tuple[str, int], Replied] = {}
+        self._observations: dict[str, Observation] = {}
+        self._started: set[str] = set()
+        self._user: dict[str, list[str]] = {}
+        self._marks: Counter[tuple[str, str]] = Counter()
+        so_far: list[Event] = []
+        for event in events:
+            self.next_seq = event.seq + 1
+            self._time.apply(event)
+            so_far.append(event)
+            match event:
+                case Replied():
+                    self._replies[event.agent, event.ask] = event
+                case Rejected():
+                    self.spent.append(event.usage)
+                case ToolStarted():
+                    self._started.add(event.call.id)
+                case UserReplied():
+                    self._user.setdefault(event.agent, []).append(event.text)
+                case ToolFinished():
+                    self._observations[event.observation.call_id] = event.observation
+                case Recalled():
+                    self.recalled = event.observation
+                case Resumed(adopts=True):
+                    self._adopt(so_far)
+                case _:
+                    if isinstance(event, RunStarted):
+                        self.earlier = event.earlier
+                    if isinstance(event, _MARKS):
+                        self._marks[event.agent, type(event).__name__] += 1
+
+    def _adopt(self, events: list[Event]) -> None:
+        """Turn the events so far into adopted rounds; the framework does not repeat them, so their replies are dropped."""
+        self.adopted = interactions(events)
+        reports = (e.report for e in reversed(events) if isinstance(e, ReportUpdated) and e.agent == "main")
+        self.report = next(reports, "")
+        self.asks = max((e.ask for e in events if isinstance(e, Asked) and e.agent == "main"), default=0)
+        self.spent += [each.usage for each in self._replies.values()]
+        self._replies.clear()
+        self._user.clear()
+        self._marks = Counter({("main", RunStarted.__name__): 1})
+
+    def adopted_transcript(self, question: str, protocol: str) -> Transcript:
+        """Return the transcript of the adopted rounds, as a model under this protocol would have written them."""
+        rounds = tuple(translated(each, protocol) for each in self.adopted)
+        return Transcript(question, rounds, self.report, len(rounds) - 1 if self.report else 0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of work, without pauses."""
+        return self._time.seconds
+
+    def reply(self, agent: str, ask: int) -> Replied | None:
+        """Return the recorded reply to this agent's n-th request."""
+        return self._replies.get((agent, ask))
+
+    @property
+    def replied(self) -> list[Replied]:
+        """All recorded replies in order."""
+        return list(self._replies.values())
+
+    def observation(self, call_id: str) -> Observation | None:
+        return self._observations.get(call_id)
+
+    @property
+    def observations(self) -> list[Observation]:
+        """All recorded observations in order, after the sources that a follow-up started with."""
+        # "earlier" is not a search tool, so the URL guard does not treat addresses in private findings as known.
+        seen = [*([self.recalled] if self.recalled else []), *self._observations.values()]
+        if self.earlier is None:
+            return seen
+        return [Observation("", "earlier", "", sources=self.earlier.sources, private=self.earlier.private), *seen]
+
+    def started(self, call_id: str) -> bool:
+        """Whether the start of the call is recorded; it may have been interrupted before its result."""
+        return call_id in self._started
+
+    def user_reply(self, agent: str) -> str | None:
+        """Return the user's next reply to this agent; each is returned once, in order."""
+        replies = self._user.get(agent)
+        return replies.pop(0) if replies else None
+
+    def take_mark(self, mark: Base) -> bool:
+        """Return whether such an event is recorded; each recorded event counts once."""
+        key = (mark.agent, type(mark).__name__)
+        if self._marks[key] == 0:
+            return False
+        self._marks[key] -= 1
+        return True
+
+    @property
+    def sources(self) -> list[Source]:
+        """All recorded sources; new ones are numbered after them."""
+        return [source for seen in self.observations for source in seen.sources]

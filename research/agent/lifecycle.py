@@ -1,0 +1,159 @@
+"""Driving a run to its one terminal event, and checking its answer."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from research.agent import prompts
+from research.agent.context import Steps
+from research.agent.recall import keep, recall
+from research.agent.run import Run
+from research.citations import check, cited, clean, uncited
+from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
+from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
+from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
+from research.events.view import fold
+from research.text import clip
+from research.types import Answer, Citation, Outcome, Status, ToolCall
+
+TRIED = 20
+"""Most calls that the report of a run without sources lists."""
+
+
+def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:
+    """Drive a run to its one terminal event, or to a pause; yield its events with run, seq and time filled in.
+
+    `saved` returns all events of the run that have been saved.
+    """
+    seq = run.context.journal.next_seq
+    for event in _events(run):
+        before = _learn(run, run_id, saved, event) if isinstance(event, RunFinished) else ()
+        for each in (*before, event):
+            yield msgspec.structs.replace(each, run=run_id, seq=seq, time=time.time())
+            seq += 1
+
+
+def _learn(run: Run, run_id: str, saved: Callable[[], Iterable[Event]], finished: RunFinished) -> Iterator[Event]:
+    """Add the run's findings to the memory, if its recipe says so."""
+    if run.recipe.remember == "off":
+        return
+    try:
+        last = msgspec.structs.replace(finished, run=run_id, time=time.time())
+        yield from keep(run.recipe, run.context, fold([*saved(), last]))
+    except Exception as error:  # noqa: BLE001 - a failure to learn from the answer must not lose the answer
+        yield Warned(kind="memory", text=f"Nothing was kept in the memory: {type(error).__name__}: {error}")
+
+
+def _events(run: Run) -> Iterator[Event]:
+    yield from run.context.mark(
+        RunStarted(question=run.question, recipe=run.recipe, earlier=run.context.journal.earlier)
+    )
+    for text in run.context.notices:
+        yield from run.context.mark(Warned(kind="tool", text=text))
+    try:
+        yield from recall(run.question, run.recipe, run.context)
+        answer = yield from run.work()
+    except (NeedsInput, RunPaused) as pause:
+        if not run.context.stop.is_set():  # only the first branch's error arrives; another may have been stopped
+            if isinstance(pause, RunPaused):
+                yield Paused(reason=pause.reason)
+            return
+        answer = Answer(run.known(), "stopped")
+    except Stopped:
+        answer = Answer(run.known(), "stopped")
+    except (ConfigError, ProviderError) as error:
+        yield RunFailed(error=str(error), traceback="")
+        answer = Answer(f"{error}\n\n{run.known()}", "failed")
+    except Exception as error:  # noqa: BLE001 - any other error ends the run as failed, with its traceback recorded
+        yield RunFailed(error=f"{type(error).__name__}: {error}", traceback=traceback.format_exc())
+        answer = Answer(run.known(), "failed")
+    try:
+        finished = yield from _finish(run, answer)
+    except RunPaused as pause:
+        yield Paused(reason=pause.reason)
+        return
+    except Exception as error:  # noqa: BLE001 - a failed check must not lose the answer
+        yield RunFailed(error=f"the report could not be checked: {error}", traceback=traceback.format_exc())
+        report = answer.report or answer.text
+        finished = RunFinished(
+            status="failed", outcome="failed", answer=answer.text, report=report, seconds=run.context.meter.seconds
+        )
+    yield finished
+
+
+def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
+    """Check the answer; one that cites no source the run saw is labelled as such."""
+    sources, user_text = run.context.ledger.sources, "\n".join(run.context.user_texts)
+    outcome = answer.outcome
+    text, removed = clean(answer.text, sources, user_text)
+    report, more = clean(answer.report, sources, user_text)
+    removed = tuple(dict.fromkeys([*removed, *more]))
+    if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(report or text)):
+        if not sources:
+            tried = run.context.tool_calls
+            outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
+            text, report = _report_without_sources(run, outcome, text), ""
+        else:
+            outcome = "no_evidence" if outcome == "answered" else outcome
+            text = prompts.text("uncited", run.language) + "\n\n" + text
+    embedder = run.context.embedder() if run.context.embedder and sources else None
+    citations = check(report or text, sources, run.context.computed, embedder)
+    if outcome not in ("stopped", "failed"):
+        citations = yield from _judge(run, citations)
+    statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
+    return RunFinished(
+        status=statuses.get(outcome, "completed"),
+        outcome=outcome,
+        answer=text,
+        report=report or text,
+        citations=citations,
+        uncited=uncited(report or text, run.question, run.context.computed) if sources else (),
+        removed=removed,
+        seconds=run.context.meter.seconds,
+    )
+
+
+def _judge(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ...]]:
+    """Let the recipe's judge, if it names one, decide doubtful citations; if the judge fails they stay as they are."""
+    batch = doubtful(citations)
+    if not batch or not {"judge", "verify"} & run.recipe.roles.keys():
+        return citations
+    try:
+        messages = judge_messages(batch, run.context.ledger.sources)
+        reply = yield from run.ask("verify", messages=messages, tools=(), schema=JUDGE_SCHEMA)
+    except (LimitReached, ProviderError, Stopped):
+        return citations
+    except RunPaused as pause:
+        if pause.reason:  # the judge is unreachable; after a user's pause, the resumed run asks it instead
+            return citations
+        raise
+    verdicts = dict(zip(batch, judged(reply.answer, batch), strict=True))
+    return tuple(verdicts.get(each, each) for each in citations)
+
+
+def _report_without_sources(run: Run, outcome: Outcome, words: str) -> str:
+    """Return the report of a run that saw no source: the calls it tried, and the model's words as a quotation."""
+    language = run.language
+    parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
+    # Each line once, since a model may repeat the same call many times.
+    lines = dict.fromkeys(f"- {_code(call)}: {_one_line(seen.text)}" for call, seen in run.context.tool_calls)
+    if lines:
+        parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
+    if outcome != "tool_errors" and words.strip():
+        quoted = "\n".join(f"> {line}" for line in words.strip().splitlines())
+        parts.append(prompts.text("own_words", language) + "\n\n" + quoted)
+    return "\n\n".join(parts)
+
+
+def _code(call: ToolCall) -> str:
+    """Return a call as one line of inline code, its own backticks replaced."""
+    arguments = ", ".join(str(value) for value in call.arguments.values())
+    return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
+
+
+def _one_line(text: str) -> str:
+    return clip(" ".join(text.split()) or "nothing", 200)

@@ -1,0 +1,237 @@
+"""Asking the model: streams the reply, retries provider errors, parses the reply, and asks again if that fails."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from research._util.interruptible import interruptible
+from research.agent.context import RunContext, Steps
+from research.agent.protocols.protocol import CallProtocol
+from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
+from research.events.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
+from research.events.recipe import Recipe
+from research.models import tokens
+from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
+
+Reads = Callable[[Reply], object]
+"""Checks a reply; to reject it, raises `FormatError`, and the model is shown the message and asked again."""
+
+TRIES = 3
+"""Times a request is sent before a retryable provider error pauses the run."""
+REASKS = 3
+"""Times the model is asked again after a reply that cannot be parsed."""
+WARN_FROM_S = 1.0
+"""A longer wait for the rate limit causes a warning, once per run."""
+STREAM_EVERY_S = 0.05
+"""Deltas are collected this long into one event."""
+
+
+class Prompt(Struct, frozen=True):
+    """The messages of a request, and the figures that its `Asked` event records."""
+
+    messages: tuple[Message, ...]
+    rounds: int
+    """Rounds so far."""
+    rounds_shown: int = 0
+    """Rounds whose observations the messages contain."""
+    window: int = 0
+    """Largest prompt, in tokens; 0: unknown."""
+
+
+Shorten = Callable[[], Steps[Prompt]]
+"""Composes the prompt again with less in it.  Raises `LimitReached` when nothing is left to drop."""
+
+
+class ModelCalls:
+    """The requests of one agent to its models."""
+
+    def __init__(
+        self, agent: str, recipe: Recipe, context: RunContext, protocol: CallProtocol, count: tokens.Counter
+    ) -> None:
+        self.agent = agent
+        self.recipe = recipe
+        self.context = context
+        self.protocol = protocol
+        self.sent: tuple[Message, ...] = ()
+        """The messages of the last request; an `Asked` event contains only those that differ."""
+        self.prompt_tokens = 0
+        """Estimated size of the last request."""
+        self.count = count
+        self.asks = 0
+        """Number of the last request."""
+
+    def next_recorded(self) -> Reply | None:
+        """Count another request; return the reply that the journal contains for it, if any."""
+        self.asks += 1
+        recorded = self.context.journal.reply(self.agent, self.asks)
+        if recorded is None:
+            return None
+        self.context.meter.spend(recorded.usage)
+        return recorded.reply
+
+    def request(
+        self,
+        messages: tuple[Message, ...],
+        purpose: str,
+        offered: Sequence[ToolSpec],
+        *,
+        must_call: bool,
+        schema: dict[str, Any] | None,
+    ) -> Request:
+        """Return a request with the recipe's temperature, and the tools as the protocol offers them."""
+        return Request(
+            messages,
+            self.protocol.offer(offered),
+            purpose,
+            self.agent,
+            self.protocol.stop,
+            self.recipe.temperature,
+            must_call=must_call and self.protocol.name == "native",
+            schema=schema,
+        )
+
+    def converse(
+        self,
+        prompt: Prompt,
+        request: Request,
+        offered: Sequence[ToolSpec],
+        reads: Reads | None,
+        shorten: Shorten | None,
+    ) -> Steps[Reply]:
+        """Call the model and parse its reply; ask again while that fails.  Rejected replies are events, not history.
+
+        `shorten` is called when the prompt is too long for the model; None: the caller gave the messages.
+        """
+        ask = self.asks  # composing a shorter prompt may make requests of its own
+        model = self.context.models(self.recipe.model_for(request.purpose))
+        messages = prompt.messages
+        for _attempt in range(REASKS + 1):
+            self.context.check_pause()
+            request = msgspec.structs.replace(request, messages=messages)
+            yield self._asked(prompt, request, ask, model, offered)
+            started = time.monotonic()
+            try:
+                completion = yield from self._call(model, request, ask)
+            except ProviderError as error:
+                if not error.context_overflow or shorten is None:
+                    raise
+                prompt = yield from shorten()
+                messages = prompt.messages
+                continue
+            yield from self._warn_of_rejected_parameters(model)
+            usage = self._usage(model, completion)
+            self.context.meter.spend(usage)
+            try:
+                reply = self._read(completion, ask, offered)
+                if reads is not None:
+                    reads(reply)
+            except FormatError as error:
+                yield Rejected(agent=self.agent, ask=ask, text=completion.text, problem=str(error), usage=usage)
+                rejected = [Message("assistant", completion.text)] if completion.text.strip() else []
+                messages = (*prompt.messages, *rejected, Message("user", str(error)))
+                continue
+            seconds = time.monotonic() - started
+            yield Replied(agent=self.agent, ask=ask, purpose=request.purpose, reply=reply, usage=usage, seconds=seconds)
+            return reply
+        raise LimitReached("failed")
+
+    def _asked(self, prompt: Prompt, request: Request, ask: int, model: Model, offered: Sequence[ToolSpec]) -> Asked:
+        keep = tokens.common_prefix(self.sent, request.messages)
+        self.sent, self.prompt_tokens = request.messages, self.count(request.messages, model.name)
+        return Asked(
+            agent=self.agent,
+            ask=ask,
+            round=prompt.rounds + 1,
+            purpose=request.purpose,
+            model=model.name,
+            keep=keep,
+            messages=request.messages[keep:],
+            tools=tuple(tool.name for tool in offered),
+            prompt_tokens=self.prompt_tokens,
+            rounds_shown=prompt.rounds_shown,
+            rounds_so_far=prompt.rounds,
+            window=prompt.window,
+        )
+
+    def _usage(self, model: Model, completion: Completion) -> Usage:
+        """Return the usage that the service reports, or an estimate; with its cost if the price is known."""
+        usage = completion.usage or Usage(
+            self.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
+        )
+        if usage.cost_usd is None and isinstance(model, Priced):
+            usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
+        return usage
+
+    def _warn_of_rejected_parameters(self, model: Model) -> Steps[None]:
+        """Warn once of each parameter the service does not accept, such as a temperature that was never sent."""
+        for name in model.left_out if isinstance(model, Yielding) else ():
+            if (model.name, name) not in self.context.warned_parameters:
+                self.context.warned_parameters.add((model.name, name))
+                text = f"{model.name} does not accept {name}."
+                yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+
+    def _read(self, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:
+        prefix = re.sub(r"[^A-Za-z0-9]+", "-", self.agent)
+        return self.protocol.read(completion, lambda index: f"{prefix}-{ask}-{index + 1}", tools)
+
+    def _call(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
+        for attempt in range(1, TRIES + 1):
+            yield from self._await_rate_limit(request.purpose)
+            try:
+                return (yield from self._stream(model, request, ask))
+            except ProviderError as error:
+                if not error.retryable:
+                    raise
+                if attempt == TRIES:  # a pause loses nothing, and the framework cannot continue without a reply
+                    raise RunPaused(str(error)) from error
+                backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
+                wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
+                yield Withdrawn(agent=self.agent, ask=ask, error=str(error), wait_s=wait_s)
+                self.context.wait(wait_s)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _await_rate_limit(self, purpose: str) -> Steps[None]:
+        """Wait until the administrator's rate limit admits another request."""
+        name = self.recipe.model_for(purpose)
+        while (wait_s := self._rate_limit(name)) is None:  # the store that counts requests is unavailable
+            self.context.wait(WARN_FROM_S)
+        if wait_s > WARN_FROM_S and not self.context.warned_of_rate_limit:
+            self.context.warned_of_rate_limit = True
+            text = f"Requests to {name.partition(':')[0]} are limited here: each waits for its turn."
+            yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+        if wait_s > 0:
+            self.context.wait(wait_s)
+
+    def _rate_limit(self, name: str) -> float | None:
+        try:
+            return self.context.rate_limit(name)
+        except StoreUnavailable:
+            return None
+
+    def _stream(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
+        deltas: list[Delta] = []
+        last = time.monotonic()
+        for piece in interruptible(model.stream(request), self.context.check_stop):
+            self.context.check_stop()
+            if isinstance(piece, Completion):
+                yield from self._flush(deltas, ask)
+                return piece
+            if deltas and deltas[0].kind != piece.kind:
+                yield from self._flush(deltas, ask)
+            deltas.append(piece)
+            if time.monotonic() - last >= STREAM_EVERY_S:
+                yield from self._flush(deltas, ask)
+                last = time.monotonic()
+        raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
+
+    def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
+        if deltas:
+            yield Streamed(agent=self.agent, ask=ask, text="".join(d.text for d in deltas), kind=deltas[0].kind)
+            deltas.clear()

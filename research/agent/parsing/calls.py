@@ -1,0 +1,145 @@
+"""One call as a model wrote it: a name and arguments that may run, or the reason why they may not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from research.agent.parsing.arguments import ArgumentError, checked
+from research.agent.parsing.reading import FoundCall
+from research.agent.parsing.relaxed import Malformed, decode_all
+from research.text import clip
+from research.types import CallError, ToolSpec
+
+FINAL = "final_answer"
+"""The tool that ends a run; a call to it is the answer, even if it was not offered."""
+
+_FINAL = ToolSpec(
+    FINAL, "answer", {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+)
+_SHAPE = 'A call is one JSON object {"name": …, "arguments": {…}}.'
+_BESIDE = frozenset({"name", "arguments", "id", "type"})
+_NESTED = 3
+"""How often arguments may be nested as JSON inside a JSON string."""
+
+Tools = Mapping[str, ToolSpec] | None
+"""The tools offered, by name; None to read calls without checking them."""
+
+
+class BadCall(ValueError):
+    """A call that must not run."""
+
+    def __init__(self, code: str, message: str, name: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.name = name
+
+
+def offered(tools: Sequence[ToolSpec]) -> Mapping[str, ToolSpec]:
+    return {tool.name: tool for tool in tools}
+
+
+def from_object(value: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
+    """Return the name and the arguments of `{"name", "arguments"}`.  Raises `BadCall`."""
+    if not isinstance(value, dict):
+        raise BadCall("bad_json", f"{_SHAPE} It was: {clip(str(value), 100)}")
+    beside = sorted(str(key) for key in value if key not in _BESIDE)
+    if "name" in value and "arguments" not in value and beside:
+        raise BadCall("missing_arg", f'{_SHAPE} Put {clip(", ".join(beside), 100)} into "arguments".')
+    return from_parts(value.get("name"), value.get("arguments"), tools)
+
+
+def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
+    """Return the trimmed name and the checked arguments, which may be an object, JSON text or None.  Raises `BadCall`."""
+    if not isinstance(name, str) or not name.strip():
+        raise BadCall("missing_name", f"The call names no tool. {_SHAPE}")
+    name = name.strip()
+    if tools is not None and name not in tools and name != FINAL:
+        known = ", ".join(tools) or "none"
+        raise BadCall("unknown_tool", f"There is no tool {clip(name, 80)!r}. The tools are: {known}.", clip(name, 80))
+    try:
+        given = _object(arguments, name)
+        if name == FINAL:
+            return name, _final(given, (tools or {}).get(FINAL, _FINAL))
+        return name, given if tools is None else checked(given, tools[name])
+    except Malformed as error:
+        raise BadCall(error.code, f"{name}: the arguments cannot be read: {error}", name) from error
+    except ArgumentError as error:
+        raise BadCall(error.code, str(error), name) from error
+
+
+def _object(arguments: Any, name: str) -> dict[str, Any]:
+    for _ in range(_NESTED):
+        if not isinstance(arguments, str):
+            break
+        text = arguments.strip()
+        if name == FINAL and text and text[0] not in "{[\"'`~｛［“":
+            return {"answer": text}  # plain text is safe as an answer, since no tool runs on it
+        arguments = decode_all(text) if text else None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise Malformed("bad_args", "they must be one JSON object", 0)
+    return arguments
+
+
+def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
+    answer = given.get("answer")
+    # Of any length, since an answer is not sent to a tool.
+    return {"answer": answer} if isinstance(answer, str) else checked(given, spec)
+
+
+class Found:
+    """The calls of one reply in order, valid and invalid, or its answer, whichever comes first.
+
+    An answer after a call is ignored because it was written without the result; a call after an answer never runs.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self.calls: list[FoundCall] = []
+        self.errors: list[CallError] = []
+        self.answer: str | None = None
+        """None until there is one; it may be blank."""
+
+    def __len__(self) -> int:
+        return len(self.calls) + len(self.errors)
+
+    def say(self, text: str) -> None:
+        """Set the answer; the last of several counts."""
+        if not len(self):
+            self.answer = text
+
+    def call(self, name: Any, arguments: Any) -> None:
+        self._add(lambda: from_parts(name, arguments, self._tools))
+
+    def call_object(self, value: Any) -> None:
+        self._add(lambda: from_object(value, self._tools))
+
+    def bad(self, code: str, message: str, name: str = "") -> None:
+        if self.answer is None:
+            self.errors.append(CallError(len(self), code, message, name))
+
+    def distrust(self, *, all_of_them: bool = False) -> None:
+        """Mark the calls after the first invalid one, or all, as invalid: they may be text inside a broken call."""
+        if not self.errors and not all_of_them:
+            return
+        first = self.errors[0].index if self.errors else 0
+        doubtful = [call for call in self.calls if call.index >= first]
+        self.calls = [call for call in self.calls if call.index < first]
+        why = "It could not be told apart from the broken call before it."
+        self.errors += [CallError(call.index, "bad_json", why, call.name) for call in doubtful]
+        self.errors.sort(key=lambda error: error.index)
+
+    def _add(self, read: Any) -> None:
+        if self.answer is not None:
+            return
+        try:
+            name, arguments = read()
+        except BadCall as error:
+            self.bad(error.code, str(error), error.name)
+            return
+        if name != FINAL:
+            self.calls.append(FoundCall(len(self), name, arguments))
+        elif not len(self):
+            self.answer = str(arguments["answer"])

@@ -1,0 +1,92 @@
+"""`Reading`: what the parser returns for every format, with the helpers that all formats use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from research.types import CallError
+
+Kind = Literal["tool_calls", "answer", "plan", "format_error"]
+
+CUT = ("length", "max_tokens", "content_filter")
+"""Finish reasons of an incomplete reply."""
+
+_CONTROLS = dict.fromkeys(c for c in range(32) if c not in (9, 10))
+
+
+class FoundCall(Struct, frozen=True):
+    """A call that may run: its tool is offered, and its arguments match the schema."""
+
+    index: int
+    """Position among all calls of the reply, including invalid ones."""
+    name: str
+    arguments: dict[str, Any]
+
+
+class PlanStep(Struct, frozen=True):
+    """One line of a ReWOO plan: `#E2 = llm[Summarise #E1]`."""
+
+    id: str
+    tool: str
+    input: str
+    deps: tuple[str, ...] = ()
+    """Ids of earlier steps whose evidence the input names."""
+    why: str = ""
+    """The text after `Plan:`."""
+
+
+class Reading(Struct, frozen=True):
+    """A parsed reply."""
+
+    kind: Kind
+    calls: tuple[FoundCall, ...] = ()
+    errors: tuple[CallError, ...] = ()
+    """The calls that cannot run, each with the reason."""
+    text: str = ""
+    """The answer."""
+    steps: tuple[PlanStep, ...] = ()
+    report: str = ""
+    thinking: str = ""
+    said: str = ""
+    """The reply up to where the model began to invent observations."""
+    words: str = ""
+    """The text outside reasoning: the answer of a model that was told to use no tags."""
+    code: str = ""
+    """The kind of a format error, in one word."""
+    message: str = ""
+    """The message of a format error, for the model."""
+
+
+def plain(text: str) -> str:
+    """Return the text stripped, and without control characters that a terminal would interpret."""
+    return text.translate(_CONTROLS).strip()
+
+
+_CLOSE = r"<\s{0,3}/\s{0,3}report\s{0,3}>"
+_REPORT = re.compile(rf"<\s{{0,3}}report\b[^<>]{{0,200}}>.*?{_CLOSE}", re.I | re.S)
+
+
+def outside_report(reading: Reading) -> str:
+    """Return the text outside reasoning and report: in a reply without an answer tag, the answer."""
+    if not reading.report:
+        return reading.words
+    # Before the last closing tag every opening tag has a match, which keeps the search linear.
+    end = max((match.end() for match in re.finditer(_CLOSE, reading.words, re.I)), default=0)
+    return (_REPORT.sub("", reading.words[:end]) + reading.words[end:]).strip()
+
+
+MESSAGES = {
+    "empty": "The reply was empty. Call a tool or give the answer.",
+    "truncated": "The reply was cut off at the length limit. Be shorter.",
+    "refused": "The reply was withheld by the provider's content filter.",
+    "unclosed_tag": "A tag was opened and never closed. Close every tag that you open.",
+    "no_action": "The reply held neither a tool call nor an answer. Write exactly one of them.",
+}
+
+
+def format_error(code: str, message: str = "", **seen: Any) -> Reading:
+    """Return a reading that says why the reply cannot be used."""
+    return Reading("format_error", code=code, message=message or MESSAGES[code], **seen)

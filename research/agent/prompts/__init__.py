@@ -1,0 +1,67 @@
+"""Prompts that every run uses, one file per name and language (`NAME.en.md`); a recipe records a hash of all prompts.
+
+A framework's own prompts are in `prompts/` beside its file.  May import `plugins`, `types` and `errors`."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+from research import plugins
+from research.errors import ConfigError
+from research.types import ProtocolName
+
+_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "frameworks" / "prompts")
+_TAG = re.compile(
+    r"<(?=\s{0,3}/?\s{0,3}(?:earlier|recalled|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|"
+    r"action|answer)\b)",
+    re.I,
+)
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def text(name: str, language: str, **values: str) -> str:
+    """Return the prompt with its `{{slots}}` filled; braces inside a value are not slots."""
+    return _SLOT.sub(lambda match: values[match.group(1)], _read(name, language))
+
+
+def system(name: str, protocol: ProtocolName, language: str, *, tools: str) -> str:
+    """Return a framework's system prompt: role and rules, the date, and how to call tools under the protocol."""
+    calling = text(f"calling_{protocol}", language, tools=tools)
+    return text(name, language, date=today(), calling=calling)
+
+
+def quoted(tag: str, text: str) -> str:
+    """Return the text between two tags, escaped so that it cannot close them or imitate another tag of ours."""
+    return f"<{tag}>\n{escape(text)}\n</{tag}>"
+
+
+def escape(text: str) -> str:
+    """Escape our tags inside foreign text, so that a web page cannot close its own quotation."""
+    return _TAG.sub("&lt;", text)
+
+
+def today() -> str:
+    """Return the date as prompts state it."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+@cache
+def digest() -> str:
+    """Return twelve hex digits that change when any prompt does."""
+    files = sorted((path for folder in _FOLDERS for path in folder.glob("*.md")), key=lambda path: path.name)
+    content = b"".join(path.read_bytes() for path in files)
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+@cache
+def _read(name: str, language: str) -> str:
+    file = f"{name}.{language}.md"
+    folders = [*_FOLDERS, *(each.folder / "prompts" for each in plugins.framework.loaded())]
+    found = next((folder / file for folder in folders if (folder / file).is_file()), None)
+    if found is None:
+        raise ConfigError(f"no prompt {file!r}; a framework's own prompts are files in prompts/ beside its file")
+    return found.read_text(encoding="utf-8").strip()

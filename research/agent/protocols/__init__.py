@@ -1,0 +1,28 @@
+"""How tool calls travel between the workbench and a model: as the provider's own structures, or as tags in plain text.
+
+Frameworks and context strategies need not know which.  May import `agent.parsing`, `agent.prompts`, `events`."""
+
+from __future__ import annotations
+
+from research.agent.protocols.protocol import CallProtocol
+from research.errors import ConfigError
+from research.types import Model, ProtocolName
+
+
+def choose(name: str, model: Model) -> CallProtocol:
+    """Return the protocol that a recipe names; `auto` is native if the model supports it.  Raises `ConfigError`."""
+    native = model.native if name == "auto" else name == "native"
+    if native and not model.native:
+        raise ConfigError(f"model {model.name!r} has no native tool calls; accepted protocols: auto, tagged")
+    return create("native" if native else "tagged")
+
+
+def create(name: ProtocolName) -> CallProtocol:
+    """Return the protocol of that name."""
+    if name == "native":
+        from research.agent.protocols.native import Native
+
+        return Native()
+    from research.agent.protocols.tagged import Tagged
+
+    return Tagged()

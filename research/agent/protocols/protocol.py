@@ -1,0 +1,64 @@
+"""`CallProtocol`: how calls travel between the workbench and a model; and conversion of a parsed reply to a `Reply`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from research.agent.parsing import Reading
+from research.agent.parsing.reading import outside_report
+from research.errors import FormatError
+from research.events.transcript import Interaction
+from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
+
+NewId = Callable[[int], str]
+"""Returns the id of the i-th call of a reply, unique within the run."""
+
+
+class CallProtocol(Protocol):
+    """One way for calls to travel."""
+
+    @property
+    def name(self) -> ProtocolName: ...
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Strings at which the model should stop writing."""
+
+    def instructions(self, tools: Sequence[ToolSpec], language: str) -> str:
+        """Return what the system prompt says about the tools; empty if they are part of the request."""
+
+    def offer(self, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+        """Return the tools that are part of the request."""
+
+    def turn(self, interaction: Interaction) -> list[Message]:
+        """Return one round as messages: the reply, then its observations."""
+
+    def read(self, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
+        """Parse a reply; `tools` are those that were offered.
+
+        Raises `FormatError` if it contains neither an answer nor a call that can run.
+        """
+
+
+def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
+    """Return the parser's reading as a reply.  Raises `FormatError` if the model has to be asked again."""
+    answer = reading.text
+    if reading.kind == "format_error":
+        if reading.errors and not tools:
+            raise FormatError("No tool can be called any more. Give the answer from what is known.")
+        answer = outside_report(reading)  # without tools, plain text is the answer
+        if reading.code != "no_action" or tools or not answer:
+            raise FormatError(reading.message)
+    return Reply(
+        text=reading.said,
+        thinking=reading.thinking or completion.reasoning,
+        calls=tuple(ToolCall(new_id(call.index), call.name, call.arguments) for call in reading.calls),
+        answer=answer,
+        report=reading.report,
+        reasoning=completion.reasoning,
+        blocks=completion.blocks,
+        errors=tuple(msgspec.structs.replace(error, id=new_id(error.index)) for error in reading.errors),
+    )

@@ -1,0 +1,116 @@
+"""Running a reply's tool calls: each gets exactly one observation, in order, and loops of actions are detected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+from research import citations
+from research.agent import prompts
+from research.agent.context import RunContext, Steps
+from research.agent.toolbox import Local
+from research.errors import LimitReached
+from research.events.events import ToolFinished, ToolStarted, Warned
+from research.types import Observation, Reply, ToolCall
+
+CYCLES = (1, 2, 3)
+"""Lengths of the sequences of actions that count as a loop when repeated three times in a row."""
+
+
+class ToolCalls:
+    """The tool calls of one agent."""
+
+    def __init__(self, agent: str, language: str, context: RunContext) -> None:
+        self.agent = agent
+        self.language = language
+        self.context = context
+        self._actions: list[str] = []
+        self._hinted = False
+
+    def use(
+        self, reply: Reply, local: Mapping[str, Local]
+    ) -> Steps[tuple[tuple[Observation, ...], str, LimitReached | None]]:
+        """Run the calls of a reply; return its observations, a hint for the model, and the limit that was reached.
+
+        A call that cannot run fails with the reason; when a limit is reached, all calls do.
+        """
+        hint, reached = "", None
+        observations: list[Observation] = []
+        try:
+            hint = yield from self.watch_for_loops(reply.calls)
+            observations += yield from self.observe(reply.calls, local)
+        except LimitReached as limit:
+            reached = limit
+            for call in reply.calls:
+                why = f"(not run: the limit of {limit.limit} is reached)"
+                observations.append((yield from self.refuse(call.id, call.name, why)))
+        for error in reply.errors:
+            yield from self.context.mark(Warned(agent=self.agent, kind="tool", text=error.message))
+            observations.insert(error.index, (yield from self.refuse(error.id, error.name, error.message)))
+        return tuple(observations), hint, reached
+
+    def observe(self, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
+        """Run the calls in parallel; return one observation for each, in order.  Raises `LimitReached`."""
+        context, journal = self.context, self.context.journal
+        fresh = [call for call in calls if journal.observation(call.id) is None]
+        if fresh:
+            context.check_pause()
+        if fresh or not all(journal.started(call.id) for call in calls):  # new calls, or calls refused before
+            context.meter.admit()
+        context.meter.spend_tool_calls(len(calls))
+        observations: list[Observation] = []
+        with ExitStack() as stack:
+            pending = {
+                call.id: stack.enter_context(context.tools.begin(call, local.get(call.name), context.guard.check))
+                for call in fresh
+            }
+            for call in fresh:
+                if not journal.started(call.id):
+                    yield ToolStarted(agent=self.agent, call=call)
+            for call in calls:
+                seen = journal.observation(call.id)
+                if seen is None:
+                    result = pending[call.id].result()
+                    # Results are read in the order of the calls, so that sources get the same numbers every time.
+                    sources = tuple(context.ledger.add(passage) for passage in result.passages)
+                    seen = Observation(
+                        call.id,
+                        call.name,
+                        citations.tool_result_text(result.text, sources) or "(nothing)",
+                        result.ok,
+                        sources,
+                        result.seconds,
+                        result.cached,
+                        result.private,
+                        result.images,
+                    )
+                    context.guard.observe(seen)
+                    yield ToolFinished(agent=self.agent, observation=seen)
+                observations.append(seen)
+                if call.name not in local:
+                    context.tool_calls.append((call, seen))
+                if seen.name == "python" and seen.ok:
+                    context.computed.append(seen.text)
+        context.check_stop()
+        return tuple(observations)
+
+    def refuse(self, call_id: str, name: str, why: str) -> Steps[Observation]:
+        """Return the failed observation of a call that does not run."""
+        seen = Observation(call_id, name, why, ok=False)
+        if self.context.journal.observation(call_id) is None:
+            yield ToolFinished(agent=self.agent, observation=seen)
+        return seen
+
+    def watch_for_loops(self, calls: Sequence[ToolCall]) -> Steps[str]:
+        """Return a hint the first time actions repeat themselves; raise `LimitReached` the second time."""
+        self._actions.append(json.dumps([[c.name, c.arguments] for c in calls], sort_keys=True))
+        done = self._actions
+        if not any(len(done) >= 3 * n and done[-n:] == done[-2 * n : -n] == done[-3 * n : -2 * n] for n in CYCLES):
+            return ""
+        if self._hinted:
+            raise LimitReached("loop")
+        self._hinted = True
+        hint = prompts.text("loop", self.language)
+        yield from self.context.mark(Warned(agent=self.agent, kind="loop", text=hint))
+        return hint

@@ -1,0 +1,173 @@
+"""`compare`: research one question with several recipes at once, or put saved runs side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from research.cli.common import EXIT_STATUS, open_home, prepare_library, writable
+from research.cli.parser import Commands
+from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, chosen
+from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    from research.compare import Step
+    from research.events.recipe import Recipe
+    from research.events.view import RunView
+    from research.store.saved import Comparison
+    from research.workbench.workbench import Workbench
+
+POLL_S = 0.1
+"""How long to wait for a run before reading its new events."""
+_WORST_FIRST = (1, 4, 3, 0)
+"""Exit statuses: failed, stopped, waits for input, completed."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add(
+        "compare", "research one question with several recipes at once, or put saved runs side by side", run
+    )
+    command.add_argument("question", nargs="?", help="the question for every recipe")
+    command.add_argument(
+        "--recipe",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK/CONTEXT[/MODEL]",
+        help="2 to 4 of them, e.g. react/full",
+    )
+    command.add_argument(
+        "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
+    )
+    command.add_argument("--export", metavar="FILE.md", help="write the comparison to this file")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_recipe_options(command)
+    add_memory_options(command)
+    add_folder_option(command)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; the exit status is that of the run that ended worst."""
+    from research.compare import MOST, compare_saved
+    from research.compare import compare as start
+    from research.engine.engine import checked_question
+    from research.events.view import fold
+
+    if bool(arguments.runs) == bool(arguments.recipe) or bool(arguments.runs) == (arguments.question is not None):
+        raise ConfigError(
+            f"give a question and 2 to {MOST} times --recipe FRAMEWORK/CONTEXT, or --runs with saved runs"
+        )
+    export = writable(arguments.export) if arguments.export else None
+    bench = open_home(arguments)
+    if arguments.runs:
+        comparison = compare_saved(bench, arguments.runs)
+        views = [fold(bench.store.events(run_id)) for run_id in comparison.runs]
+    else:
+        question = checked_question(arguments.question)
+        recipes = [_recipe(bench, text, arguments) for text in arguments.recipe]
+        prepare_library(bench, arguments.folder)
+        comparison = start(bench, question, recipes)
+        print(f"comparison {comparison.id}: runs {' '.join(comparison.runs)}", file=sys.stderr, flush=True)
+        views = _watch(bench, comparison.runs)
+    if export is not None:
+        from research.exports.comparison import markdown
+
+        export.write_text(markdown(comparison, views, bench.saved.opinions(comparison.id)), encoding="utf-8")
+    if arguments.json:
+        print(json.dumps(_as_dict(comparison, views), ensure_ascii=False))
+    else:
+        _print(comparison, views)
+    return min((EXIT_STATUS.get(view.status, 0) for view in views), key=_WORST_FIRST.index)
+
+
+def _recipe(bench: Workbench, text: str, arguments: argparse.Namespace) -> Recipe:
+    """Parse `FRAMEWORK`, `FRAMEWORK/CONTEXT` or `FRAMEWORK/CONTEXT/MODEL`; the model's name may contain slashes."""
+    framework, context, model = (*text.split("/", 2), "", "")[:3]
+    options = chosen(arguments)
+    if model:
+        options["model"] = model
+    memory = {"recall": arguments.recall, "remember": arguments.remember}
+    try:
+        return bench.recipe(framework=framework, context=context or None, folders=arguments.folder, **memory, **options)
+    except ConfigError as error:
+        raise ConfigError(f"--recipe {text}: {error}") from error
+
+
+def _watch(bench: Workbench, runs: Sequence[str]) -> list[RunView]:
+    """Wait until all runs have ended, with a line on stderr for each event of any of them, and return their views."""
+    from research.events.view import RunView
+    from research.exports import progress
+
+    _stop_on_interrupt(bench, runs)
+    views = [RunView() for _ in runs]
+    working = True
+    while working:
+        # Checked before the events are read, so that the last ones are not missed.
+        working = not all(bench.engine.wait(run_id, POLL_S) for run_id in runs)
+        for number, (run_id, view) in enumerate(zip(runs, views, strict=True), 1):
+            for event in bench.store.events(run_id, view.seq):
+                view.apply(event)
+                for line in progress.lines(event):
+                    recipe = f"{view.recipe.framework}/{view.recipe.context}"
+                    print(f"[{number} {recipe}] {line}", file=sys.stderr, flush=True)
+    return views
+
+
+def _stop_on_interrupt(bench: Workbench, runs: Sequence[str]) -> None:
+    """Make Ctrl-C ask all runs to stop, so that each ends with a readable report; a second one ends the process."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for run_id in runs:
+            with suppress(ConfigError):  # it has ended already
+                bench.engine.stop(run_id)
+
+    signal.signal(signal.SIGINT, stop)
+
+
+def _as_dict(comparison: Comparison, views: Sequence[RunView]) -> dict[str, Any]:
+    """Return what `--json` prints: `runs` as `show --json`, `table` with one object per run.
+
+    Keys are added over time, never renamed.
+    """
+    import msgspec
+
+    from research.compare import align, differences, figures, sources
+    from research.exports.json import as_dict
+
+    return {
+        "comparison": comparison.id,
+        "question": comparison.question,
+        "comparable": not differences(views),
+        "differences": list(differences(views)),
+        "runs": [as_dict(view) for view in views],
+        "table": [msgspec.to_builtins(figures(view)) for view in views],
+        "sources": [msgspec.to_builtins(page) for page in sources(views)],
+        "steps": [[step and _step_as_dict(step) for step in row] for row in align(views)],
+    }
+
+
+def _step_as_dict(step: Step) -> dict[str, Any]:
+    return {
+        "agent": step.round.agent,
+        "round": step.round.number,
+        "purpose": step.round.purpose,
+        "tool": step.tool,
+        "asked": step.asked,
+    }
+
+
+def _print(comparison: Comparison, views: Sequence[RunView]) -> None:
+    from research.compare import differences
+    from research.exports import progress
+
+    for number, view in enumerate(views, 1):
+        print(f"--- {number}  {view.recipe.label}  ({view.run})\n\n{progress.summary(view)}\n")
+    for each in differences(views):
+        print(f"The runs differ in {each}: compare with care.")
+    print(f"Comparison {comparison.id}")

@@ -1,0 +1,38 @@
+"""`export`: write a saved run to a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from research.cli.common import load_run, writable
+from research.cli.parser import Commands
+from research.errors import ConfigError
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add("export", "write a run to a file", run)
+    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    command.add_argument("--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "csl", "json", "jsonl"])
+    command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the run in the chosen format."""
+    from research.events.view import fold
+    from research.exports import FORMATS
+
+    kind = FORMATS[arguments.format]
+    target = writable(arguments.output) if arguments.output else None
+    if target is None and kind.binary and sys.stdout.isatty():
+        raise ConfigError(f"a terminal cannot show {kind.title}: name a file, e.g. -o report.{kind.suffix}")
+    _, events = load_run(arguments)
+    content = kind.make(fold(events), events)
+    if target is not None:
+        target.write_bytes(content)
+    elif kind.binary:
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content.decode())
+    return 0

@@ -1,0 +1,81 @@
+"""`library`: the documents that the search tool looks through."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from research.cli.common import open_home, prepare_library
+from research.cli.parser import Commands, positive_int
+
+if TYPE_CHECKING:
+    from research.search.library.library import Library
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its actions."""
+    actions = Commands.actions_of(commands.add("library", "the documents that `search` looks through", None))
+    command = actions.add("add", "index a folder of md, txt, html, pdf and docx files", add_folder)
+    command.add_argument("folder", help="its files are read again when they change")
+    command = actions.add("search", "search all collections", search)
+    command.add_argument("query")
+    command.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N; default: 10")
+    actions.add("list", "list the collections", list_collections)
+    command = actions.add("remove", "remove a folder from the library; its files are not touched", remove)
+    command.add_argument("collection", help="a name that `library list` prints")
+    command = actions.add("prepare", "index the World Factbook, once", prepare)
+    command.add_argument(
+        "--vectors", action="store_true", help="compute the vectors now; the app does so in the background"
+    )
+
+
+def add_folder(arguments: argparse.Namespace) -> int:
+    """Index a folder."""
+    from research.exports import progress
+
+    library = open_home(arguments).library
+    with progress.bar(sys.stderr) as report:
+        result = library.add_folder(Path(arguments.folder).expanduser().resolve(), report)
+    print(f"{result.indexed} indexed, {result.unchanged} unchanged, {result.removed} removed")
+    for path, reason in result.unreadable:
+        print(f"not read: {path}: {reason}")
+    return 0
+
+
+def search(arguments: argparse.Namespace) -> int:
+    """Print the best passages for a query."""
+    bench = open_home(arguments)
+    prepare_library(bench, ())
+    for passage in bench.library.search(arguments.query, arguments.limit):
+        print(f"{passage.title}\n  {passage.url}\n  {passage.quote}\n")
+    return 0
+
+
+def list_collections(arguments: argparse.Namespace) -> int:
+    """Print one line for each collection."""
+    _print_collections(open_home(arguments).library)
+    return 0
+
+
+def remove(arguments: argparse.Namespace) -> int:
+    """Remove a collection."""
+    open_home(arguments).library.remove(arguments.collection)
+    return 0
+
+
+def prepare(arguments: argparse.Namespace) -> int:
+    """Index the World Factbook unless it is indexed already."""
+    from research.exports import progress
+
+    bench = open_home(arguments)
+    with progress.bar(sys.stderr) as report:
+        bench.prepare((), report, vectors=arguments.vectors)
+    _print_collections(bench.library)
+    return 0
+
+
+def _print_collections(library: Library) -> None:
+    for info in library.collections():
+        print(f"{info.name}: {info.documents:,} documents, {info.passages:,} passages, {info.vectors:,} vectors")

@@ -1,0 +1,82 @@
+"""The entry of the command line: `python -m research` and the console script `research-workbench`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from research.cli import (
+    app,
+    compare,
+    doctor,
+    evaluate,
+    export,
+    fork,
+    import_runs,
+    library,
+    mcp,
+    memory,
+    migrate,
+    parse,
+    replay,
+    resume,
+    run,
+    runs,
+    show,
+    stop,
+    worker,
+)
+from research.cli.parser import Commands, Parser
+from research.errors import WorkbenchError
+
+SCRIPT = "research-workbench"
+"""The console script of the installed package."""
+COMMANDS = (
+    run,
+    compare,
+    evaluate,
+    app,
+    runs,
+    show,
+    replay,
+    export,
+    import_runs,
+    stop,
+    resume,
+    fork,
+    library,
+    memory,
+    parse,
+    mcp,
+    worker,
+    migrate,
+    doctor,
+)
+"""The modules with a function `add(commands)`, in the order of `--help`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 2 for a wrong call or setting, otherwise the command's own."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        status: int = arguments.run_command(arguments)
+        return status
+    except WorkbenchError as error:
+        print(f"research: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has closed the pipe (`| head`); without this, Python fails when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> Parser:
+    """Build the parser of all commands."""
+    name = SCRIPT if Path(sys.argv[0]).stem == SCRIPT else "python -m research"
+    parser = Parser(prog=name, description="Ask questions that take many searches to answer.")
+    commands = Commands(parser)
+    for module in COMMANDS:
+        module.add(commands)
+    return parser

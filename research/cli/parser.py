@@ -1,0 +1,87 @@
+"""How commands declare themselves: the parser, its subcommands, and the types of numbers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeAlias
+
+from research import defaults, plugins
+
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+"""Runs a command with its arguments and returns the exit status."""
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Writes the names of the plug-ins where a help text says `{frameworks}`, `{contexts}` …, and only when it is read."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        for registry in plugins.KINDS.values():
+            mark = f"{{{registry.group.rpartition('.')[2]}}}"
+            if mark in text:
+                text = text.replace(mark, ", ".join(defaults.ordered(registry.names())))
+        return text
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports a usage error in one line on stderr and exits with status 2."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"formatter_class": HelpFormatter, **settings})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"research: {message}; see `{self.prog} --help`\n")
+
+
+class Commands:
+    """The commands of the program, or the actions of one command (`actions_of`)."""
+
+    def __init__(self, parser: argparse.ArgumentParser, metavar: str = "COMMAND", required: bool = True) -> None:
+        self._parsers = parser.add_subparsers(required=required, metavar=metavar, parser_class=Parser)
+        self._home_help = "folder where everything is kept (WORKBENCH_HOME)"
+        self._home_default: str | None = None
+
+    @classmethod
+    def actions_of(cls, command: argparse.ArgumentParser, required: bool = True) -> Commands:
+        """Give a command its own subcommands, such as `list` in `memory list`."""
+        actions = cls(command, "ACTION", required)
+        actions._home_help = argparse.SUPPRESS
+        # A default would overwrite a `--home` that was given before the action.
+        actions._home_default = argparse.SUPPRESS
+        return actions
+
+    def add(self, name: str, summary: str, run: Run | None) -> argparse.ArgumentParser:
+        """Declare a command that calls `run`; `None` leaves that to its actions."""
+        command: argparse.ArgumentParser = self._parsers.add_parser(name, help=summary, description=summary)
+        if run is not None:
+            command.set_defaults(run_command=run)
+        command.add_argument("--home", metavar="DIR", default=self._home_default, help=self._home_help)
+        return command
+
+
+def positive_int(text: str) -> int:
+    """Parse a whole number above 0."""
+    return int(_above_zero(text, int))
+
+
+def positive_float(text: str) -> float:
+    """Parse a number above 0."""
+    return _above_zero(text, float)
+
+
+def _above_zero(text: str, kind: type[int] | type[float]) -> float:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = kind(0)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
+
+
+def count_or_zero(text: str) -> int:
+    """Parse a whole number that may be 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 for none, got {text!r}")
+    return int(text)

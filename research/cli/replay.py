@@ -1,0 +1,30 @@
+"""`replay`: print the progress of a saved run, round by round."""
+
+from __future__ import annotations
+
+import argparse
+
+from research.cli.common import load_run
+from research.cli.parser import Commands, positive_int
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add("replay", "play a saved run again, round by round", run)
+    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    command.add_argument("--to", type=positive_int, metavar="ROUND", help="stop after this round")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the lines that appeared while the run was active, and its answer if the replay reaches the end."""
+    from research.events.view import first_rounds, fold
+    from research.exports import progress
+
+    _, events = load_run(arguments)
+    played = first_rounds(events, arguments.to) if arguments.to else events
+    for event in played:
+        for line in progress.lines(event):
+            print(line)
+    if len(played) == len(events):
+        print(progress.summary(fold(played)))
+    return 0

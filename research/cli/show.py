@@ -1,0 +1,35 @@
+"""`show`: print a saved run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from research.cli.common import load_run, print_run
+from research.cli.parser import Commands
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add("show", "show a saved run", run)
+    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--events", action="store_true", help="with --json: include the events")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the run."""
+    from research.compare import lineage
+    from research.events.view import fold
+    from research.exports.json import as_dict
+
+    bench, events = load_run(arguments)
+    view = fold(events)
+    if arguments.json:
+        shown = as_dict(view, events if arguments.events else None) | lineage(
+            bench.store, bench.store.run(arguments.run)
+        )
+        print(json.dumps(shown, ensure_ascii=False))
+        return 0
+    print_run(view, as_json=False)
+    return 0

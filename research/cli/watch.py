@@ -1,0 +1,34 @@
+"""Driving one run from the command line: progress on stderr, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from research.engine.engine import RunHandle
+    from research.events.view import RunView
+    from research.workbench.workbench import Workbench
+
+
+def watch(bench: Workbench, handle: RunHandle, view: RunView) -> RunView:
+    """Work on the run until it ends or pauses, print its progress on stderr, and return `view` with its events."""
+    from research.exports import progress
+
+    _stop_on_interrupt(bench, handle.run_id)
+    for event in handle.events():
+        view.apply(event)
+        for line in progress.lines(event):
+            print(line, file=sys.stderr, flush=True)
+    return view
+
+
+def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
+    """Make Ctrl-C ask the run to stop, so that it ends with a readable report; a second one ends the process."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        bench.engine.stop(run_id)
+
+    signal.signal(signal.SIGINT, stop)

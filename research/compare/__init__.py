@@ -1,0 +1,45 @@
+"""Runs side by side: their numbers, aligned steps, common sources, and the lineage of forks.
+
+May import agent, events, search, store and workbench."""
+
+from __future__ import annotations
+
+from research.compare.forks import CommonRounds, Inherited, common_rounds, compare_with_origin, inherited, lineage
+from research.compare.numbers import (
+    Difference,
+    Figures,
+    Page,
+    Request,
+    costs,
+    differences,
+    figures,
+    requests,
+    sources,
+)
+from research.compare.starting import MOST, compare, compare_saved
+from research.compare.steps import Row, Step, align, steps
+
+__all__ = [
+    "MOST",
+    "CommonRounds",
+    "Difference",
+    "Figures",
+    "Inherited",
+    "Page",
+    "Request",
+    "Row",
+    "Step",
+    "align",
+    "common_rounds",
+    "compare",
+    "compare_saved",
+    "compare_with_origin",
+    "costs",
+    "differences",
+    "figures",
+    "inherited",
+    "lineage",
+    "requests",
+    "sources",
+    "steps",
+]

@@ -1,0 +1,336 @@
+"""The settings of the workbench, and the only code that reads them from the environment and from files.
+
+Sources by precedence: the environment, `.env`, `.streamlit/secrets.toml`, `settings.toml` in the home folder.  Keys are
+`SecretStr`; only the code that creates a client reads their value.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from research.errors import ConfigError
+
+SECRETS_FILE = Path(".streamlit/secrets.toml")
+SAVED_FILE: Final = "settings.toml"
+"""The file in the home folder that `research.config.saved_settings` writes."""
+OUTSIDE: Final = frozenset(
+    {
+        "home",
+        "user",
+        "allow_users",
+        "allow_folders",
+        "allow_hosts",
+        "lock_settings",
+        "database_url",
+        "engine",
+        "runs_at_once",
+        "runs_per_user",
+        "rate_limits",
+        "logs",
+        "log_level",
+    }
+)
+"""Fields that only the administrator sets, and that `settings.toml` may not contain."""
+USER: Final = re.compile("[0-9a-f]{16}")
+"""A user's key; see `research.config.users`."""
+
+Origin = Literal["argument", "environment", ".env", "secrets.toml", "saved", "default"]
+"""The source of a value, by precedence."""
+
+
+def default_home() -> Path:
+    """Return the platform's folder for user data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("research-workbench", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """All settings.  `load` creates them, and records the source of each value."""
+
+    # hide_input_in_errors, because an invalid value may be a key.
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", hide_input_in_errors=True, env_ignore_empty=True)
+
+    home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
+    """The folder of all data; for a user with a key, `users/KEY` below `root`."""
+    user: str = Field("", validation_alias="WORKBENCH_USER")
+    """The key of the user, 16 hex digits, see `research.config.users`; "" without login."""
+    allow_users: str = Field("", validation_alias="WORKBENCH_ALLOW_USERS")
+    """Verified e-mail addresses or domains that may log in, separated by commas, e.g. `alice@example.org,@example.org`;
+    "" allows everyone whom the login provider accepts."""
+    allow_folders: str = Field("", validation_alias="WORKBENCH_ALLOW_FOLDERS")
+    """Local folders that users may add to their libraries, separated by commas; ignored without login."""
+    database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
+    """A Postgres database for runs and memory, `postgresql://…`; without it they are files in the home folder."""
+    engine: Literal["here", "workers"] = Field("here", validation_alias="WORKBENCH_ENGINE")
+    """Which process drives runs: the one that starts them, or a `python -m research worker`."""
+    runs_at_once: int = Field(16, ge=1, validation_alias="WORKBENCH_RUNS_AT_ONCE")
+    """The most runs that all workers together drive at once."""
+    runs_per_user: int = Field(4, ge=1, validation_alias="WORKBENCH_RUNS_PER_USER")
+    """The most runs of one user that they drive at once."""
+    rate_limits: str = Field("", validation_alias="WORKBENCH_RATE_LIMITS")
+    """Requests per minute to each kind of model, by all processes together, e.g. `openai=60,anthropic=30`."""
+    logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
+    """The format of the log on standard error."""
+    log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")
+    lock_settings: bool = Field(False, validation_alias="WORKBENCH_LOCK_SETTINGS")
+    """Whether the settings page is read-only, for a server with several users."""
+    model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")
+    """The default model of new runs."""
+    embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
+    """`universal`, or `sentence-transformers:MODEL`."""
+    allow_hosts: str = Field("", validation_alias="WORKBENCH_ALLOW_HOSTS")
+    """Private hosts that `visit` may open, separated by commas, e.g. `wiki.internal`."""
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    openai_send_reasoning: bool = Field(False, validation_alias="OPENAI_SEND_REASONING")
+    """Whether past reasoning is sent back; DeepSeek's thinking mode requires it, its older models reject it."""
+
+    anthropic_api_key: SecretStr | None = Field(None, validation_alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str | None = Field(None, validation_alias="ANTHROPIC_BASE_URL")
+    searxng_url: str | None = Field(None, validation_alias="SEARXNG_URL")
+    """A SearXNG instance that answers in JSON, e.g. `http://localhost:8888`."""
+    tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    tavily_url: str = Field("https://api.tavily.com", validation_alias="TAVILY_URL")
+    brave_api_key: SecretStr | None = Field(None, validation_alias="BRAVE_API_KEY")
+    brave_url: str = Field("https://api.search.brave.com", validation_alias="BRAVE_URL")
+    serper_api_key: SecretStr | None = Field(None, validation_alias="SERPER_API_KEY")
+    serper_url: str = Field("https://google.serper.dev", validation_alias="SERPER_URL")
+    semantic_scholar_api_key: SecretStr | None = Field(None, validation_alias="SEMANTIC_SCHOLAR_API_KEY")
+    semantic_scholar_url: str = Field("https://api.semanticscholar.org", validation_alias="SEMANTIC_SCHOLAR_URL")
+    openalex_api_key: SecretStr | None = Field(None, validation_alias="OPENALEX_API_KEY")
+    openalex_url: str = Field("https://api.openalex.org", validation_alias="OPENALEX_URL")
+    arxiv_url: str = Field("https://export.arxiv.org", validation_alias="ARXIV_URL")
+    reader: Literal["direct", "jina"] = Field("direct", validation_alias="WORKBENCH_READER")
+    """How `visit` reads web pages: directly, or through Jina Reader, which then receives the url."""
+    jina_api_key: SecretStr | None = Field(None, validation_alias="JINA_API_KEY")
+    jina_url: str = Field("https://r.jina.ai", validation_alias="JINA_URL")
+    gguf_context: int = Field(8192, ge=512, validation_alias="WORKBENCH_GGUF_CONTEXT")
+    """Context window of `gguf:` models in tokens; smaller if the model was trained on a smaller one."""
+    python_tool: Literal["auto", "cpython", "monty"] = Field("auto", validation_alias="WORKBENCH_PYTHON")
+    """The sandbox for a model's Python code: sealed CPython (Linux) or Monty; `auto` takes the first that is safe here."""
+    memory_capacity: int = Field(1_000, ge=1, le=1_000_000, validation_alias="WORKBENCH_MEMORY_CAPACITY")
+    """The most memory entries; the oldest one that is not pinned is removed for a new one."""
+    search_cache_s: float = Field(86_400, ge=0, validation_alias="WORKBENCH_SEARCH_CACHE_S")
+    """Seconds for which results of web and scholar services are cached; 0 disables the cache."""
+
+    _root: Path = PrivateAttr()
+    _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
+    _withheld: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().resolve()
+
+    @field_validator("user")
+    @classmethod
+    def _key(cls, value: str) -> str:
+        if value and not USER.fullmatch(value):
+            raise ValueError("a user key consists of 16 lowercase hex digits")
+        return value
+
+    @model_validator(mode="after")
+    def _at_home(self) -> Self:
+        self._root = self.home
+        if self.user:
+            self.home = self.root / "users" / self.user
+        return self
+
+    @property
+    def root(self) -> Path:
+        """Return the home folder common to all users, which is that of the user ""."""
+        return self._root
+
+    @property
+    def schema(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
+        """Return the Postgres schema with the data of this user."""
+        return f"u_{self.user}" if self.user else "workbench"
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """Return the hosts in `allow_hosts`."""
+        return tuple(host.strip() for host in self.allow_hosts.split(",") if host.strip())
+
+    def origin(self, field: str) -> Origin:
+        """Return the source of a field's value."""
+        return self._origins.get(field, "default")
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """Return the saved fields that are ignored, so that no key is sent to a wrong address; see `_mismatched`."""
+        return self._withheld
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)  # `load` reads the other sources itself, to record the origin of each value
+
+
+def variable(field: str) -> str:
+    """Return the environment variable of a field, e.g. `OPENAI_API_KEY`; "" for an unknown field."""
+    known = Settings.model_fields.get(field)
+    return str(known.validation_alias) if known else ""
+
+
+FIELDS: Final[Mapping[str, str]] = {variable(field): field for field in Settings.model_fields}
+"""Each field by its environment variable."""
+ADDRESSES: Final[Mapping[str, str]] = {
+    key: next(url for url in (f"{service}_base_url", f"{service}_url") if url in Settings.model_fields)
+    for key in Settings.model_fields
+    if (service := key.removesuffix("_api_key")) != key
+}
+"""By the field of a key, the field of the address that the key is sent to."""
+
+
+def environment() -> Mapping[str, str]:
+    """Return the variables that `mcp.json` may refer to: those of the process, and those of `.env`."""
+    from dotenv import dotenv_values
+
+    file = Settings.model_config.get("env_file")
+    in_file = dotenv_values(str(file)) if file else {}
+    return {**{name: value for name, value in in_file.items() if value is not None}, **os.environ}
+
+
+def load(**overrides: Any) -> Settings:
+    """Load the settings; overrides take precedence.  Raises `ConfigError`, which names the setting."""
+    found: dict[Origin, dict[str, Any]] = {
+        "argument": {
+            str(Settings.model_fields[field].validation_alias): value
+            for field, value in overrides.items()
+            if value is not None
+        },
+        "environment": EnvSettingsSource(Settings)(),
+        ".env": DotEnvSettingsSource(Settings)(),
+        "secrets.toml": _secrets(),
+    }
+    values, origins = _merge(found)
+    try:
+        place = ("WORKBENCH_HOME", "WORKBENCH_USER")
+        entries = read_saved(Settings(**{name: values[name] for name in place if name in values}).home)
+        found["saved"] = {
+            name: entry["key"] if isinstance(entry, Mapping) else entry for name, entry in entries.items()
+        }
+        values, origins = _merge(found)
+        withheld = {FIELDS[name] for name in _mismatched(values, origins, entries)}
+        values, origins = _merge(
+            {**found, "saved": {n: v for n, v in found["saved"].items() if FIELDS[n] not in withheld}}
+        )
+        settings = Settings(**values)
+        settings.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # 0700, because runs and documents are private
+        if settings.user:
+            for folder in (settings.home.parent, settings.home):
+                folder.mkdir(mode=0o700, exist_ok=True)
+    except ValidationError as error:
+        details = error.errors()[0]
+        name = ".".join(map(str, details["loc"]))
+        raise ConfigError(f"setting {name}{_source(origins.get(name))}: {details['msg']}") from error
+    except OSError as error:
+        raise ConfigError(f"WORKBENCH_HOME {error.filename}: {error.strerror}; set a writable folder") from error
+    if not os.access(settings.home, os.W_OK):
+        raise ConfigError(f"WORKBENCH_HOME {settings.home}: not writable; set a writable folder")
+    settings._origins = {FIELDS[name]: origin for name, origin in origins.items()}
+    settings._withheld = frozenset(withheld)
+    return settings
+
+
+def reloaded(settings: Settings, *, user: str | None = None) -> Settings:
+    """Return the settings from the same sources, read again; `user`: those of another user.  Raises `ConfigError`."""
+    given = {field: getattr(settings, field) for field, each in settings._origins.items() if each == "argument"}
+    if "home" in given:
+        given["home"] = settings.root
+    return load(**given | ({} if user is None else {"user": user}))
+
+
+def read_saved(home: Path) -> dict[str, Any]:
+    """Return the values in `settings.toml` by variable; an API key's value is `{key, for}`.  Raises `ConfigError`."""
+    path = home / SAVED_FILE
+    repair = "repair it, or delete it and enter the settings again"
+    try:
+        with path.open("rb") as file:
+            entries = tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):  # `load` raises for a home that cannot be created
+        return {}
+    except OSError as error:
+        raise ConfigError(f"the settings file {path} cannot be read ({error.strerror}); {repair}") from error
+    except ValueError as error:  # from TOML or UTF-8; both messages give a position, but no value
+        raise ConfigError(f"the settings file {path} is damaged ({error}); {repair}") from error
+    for name, entry in entries.items():
+        if FIELDS.get(name, "home") in OUTSIDE:
+            raise ConfigError(f"the settings file {path} contains {name}, which cannot be saved there; {repair}")
+        key = FIELDS[name] in ADDRESSES
+        if isinstance(entry, dict) and not (key and isinstance(entry.get("key"), str) and set(entry) <= {"key", "for"}):
+            raise ConfigError(f'the settings file {path}: {name} is not written as NAME = "value"; {repair}')
+    return entries
+
+
+def host_of(url: str | None) -> str:
+    """Return scheme, host and port of the address that a key is for; "" for the service's own address."""
+    if not url:
+        return ""
+    parts = urlsplit(url.strip().lower())
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _secrets() -> dict[str, Any]:
+    try:
+        return {
+            name: value for name, value in TomlConfigSettingsSource(Settings, SECRETS_FILE)().items() if name in FIELDS
+        }
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{SECRETS_FILE} is damaged ({error}); repair or delete it") from error
+
+
+def _merge(found: Mapping[Origin, Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Origin]]:
+    """Return, by variable, each value from the first source that has it, and the name of that source."""
+    values: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
+    for origin, source in found.items():
+        for name in source.keys() & FIELDS.keys() - values.keys():
+            values[name], origins[name] = source[name], origin
+    # Streamlit copies secrets.toml into the environment, which would hide the source.
+    for name, value in found.get("secrets.toml", {}).items():
+        if origins[name] == "environment" and values[name] == str(value):
+            origins[name] = "secrets.toml"
+    return values, origins
+
+
+def _mismatched(values: Mapping[str, Any], origins: Mapping[str, Origin], entries: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the saved variables to ignore.
+
+    Anyone who can open the settings page can enter an address, and must not receive a key that they do not know.  So a saved
+    key is used only for the address it was entered for, and a saved address only with a saved key.
+    """
+    for key, url in ((variable(key), variable(url)) for key, url in ADDRESSES.items()):
+        if origins.get(url) == "saved" and values.get(key) and origins.get(key) != "saved":
+            yield url
+        elif origins.get(key) == "saved" and isinstance(entries[key], dict) and "for" in entries[key]:
+            goes_to = values.get(url, Settings.model_fields[FIELDS[url]].default)
+            if host_of(goes_to) != entries[key]["for"]:
+                yield key
+
+
+def _source(origin: Origin | None) -> str:
+    return {"saved": f" in {SAVED_FILE} of the home folder", ".env": " in .env"}.get(origin or "", "")

@@ -1,0 +1,361 @@
+"""Start, continue, fork, pause and stop runs, independently of the page or command that asked for it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from research.agent.context import RunContext
+from research.agent.follow_up import findings_of
+from research.agent.fork import UNEDITED, fork_of
+from research.agent.journal import Journal
+from research.agent.run import Run
+from research.engine.driver import WATCH_EVERY_S, Driver, Observer
+from research.engine.reclaim import Queue, Reclaimer
+from research.errors import ConfigError, StoreUnavailable
+from research.events.events import (
+    Earlier,
+    Event,
+    Resumed,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    UserReplied,
+    WaitingForUser,
+)
+from research.events.recipe import Recipe
+from research.events.view import fold
+from research.store import Origin, RunRow, Store
+
+ENDED = ("completed", "stopped", "failed")
+"""Statuses of runs that can never get another event."""
+
+ContextFor = Callable[[Recipe, Journal, threading.Event], RunContext]
+"""Builds the models and tools of a recipe; raises `ConfigError` for what is missing."""
+
+_log = logging.getLogger(__name__)
+
+
+class RunHandle:
+    """A run that was started or continued: its id, and its events."""
+
+    def __init__(self, run_id: str, events: Iterator[Event]) -> None:
+        self.run_id = run_id
+        self._events = events
+
+    def events(self) -> Iterator[Event]:
+        """Return the iterator over the run's events; the same one each time.
+
+        With `here=True`, iterating drives the run in the caller's thread: nothing happens before, and each event is saved
+        before it is yielded.  Otherwise the run goes on by itself, and this yields its saved events as they appear, from
+        the first one, until it ends, pauses or asks the user.
+        """
+        return self._events
+
+
+class ThreadEngine:
+    """Drives runs in threads of this process or, with a queue, hands them to workers.
+
+    `start`, `follow_up`, `rerun`, `fork` and `resume` return as soon as the run exists and is on its way.  With `here=True`
+    they hand the run to no thread and no queue: the caller drives it by iterating over `RunHandle.events`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        context_for: ContextFor,
+        queue: Queue | None = None,
+        *,
+        user: str = "",
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._store = store
+        self._context_for = context_for
+        self._queue = queue
+        self._driver = Driver(store, user=user, observers=observers)
+        self._reclaimer = Reclaimer(store, self._driver, queue, self.drive)
+
+    # -- new runs ---------------------------------------------------------------------------------------------------
+
+    def start(self, question: str, recipe: Recipe, run_id: str | None = None, *, here: bool = False) -> RunHandle:
+        """Start a run.  Raises `ConfigError` for every error that can be found before the first round."""
+        return self._begin(question, recipe, run_id, here=here)
+
+    def follow_up(
+        self, run_id: str, question: str, recipe: Recipe | None = None, new_id: str | None = None, *, here: bool = False
+    ) -> RunHandle:
+        """Start a run that knows the question, the report and the numbered sources of an ended one.
+
+        `recipe` None: the recipe of the ended run.  Raises `ConfigError` while that run has not ended.
+        """
+        row = self._store.run(run_id)
+        if row.status not in ENDED:
+            raise ConfigError(
+                f"run {row.id} has not ended ({row.status}); a follow-up needs one that is {', '.join(ENDED)}: "
+                "wait for its end, or stop it"
+            )
+        events = self._store.events(row.id)
+        earlier = findings_of(fold(events), events)
+        return self._begin(question, recipe or row.recipe, new_id, Origin(row.id, "follow_up"), earlier, here=here)
+
+    def rerun(self, run_id: str, recipe: Recipe) -> RunHandle:
+        """Start the same question with another recipe; a follow-up gets the same earlier findings again."""
+        row = self._store.run(run_id)
+        earlier = next((e.earlier for e in self._store.events(row.id) if isinstance(e, RunStarted)), None)
+        return self._begin(row.question, recipe, None, Origin(row.id, "rerun"), earlier)
+
+    def fork(
+        self,
+        run_id: str,
+        round: int,
+        *,
+        recipe: Recipe | None = None,
+        question: str | None = None,
+        edits: Mapping[str, str] = UNEDITED,
+        here: bool = False,
+    ) -> RunHandle:
+        """Start a run that shares the first `round` rounds of the main agent with another run.
+
+        With the same recipe, none of these rounds is requested again.  With another recipe or question, or with `edits`,
+        they become what happened so far.  `edits` maps the id of a call to the text that replaces its observation, and
+        `report` to the text that replaces the evolving report.  Raises `ConfigError` for a round that does not exist or is
+        not complete, for an edit that no prompt would show, and for a framework that cannot continue these rounds; use
+        `rerun` then.
+        """
+        row = self._store.run(run_id)
+        recipe, question = recipe or row.recipe, question or row.question
+        inherited = fork_of(row, self._store.events(row.id), round, recipe, question, edits)
+        new = new_id()
+        events = [msgspec.structs.replace(event, run=new, seq=seq) for seq, event in enumerate(inherited)]
+        return self._create(new, question, recipe, events, Origin(row.id, "fork", round), here)
+
+    def _begin(
+        self,
+        question: str,
+        recipe: Recipe,
+        run_id: str | None,
+        origin: Origin | None = None,
+        earlier: Earlier | None = None,
+        *,
+        here: bool = False,
+    ) -> RunHandle:
+        run_id, question = run_id or new_id(), checked_question(question)
+        started = RunStarted(run=run_id, seq=0, time=time.time(), question=question, recipe=recipe, earlier=earlier)
+        return self._create(run_id, question, recipe, [started], origin, here)
+
+    def _create(
+        self, run_id: str, question: str, recipe: Recipe, events: list[Event], origin: Origin | None, here: bool
+    ) -> RunHandle:
+        run = self._run(question, recipe, Journal(events))
+        queued = not here and self._queue is not None
+        # Saved before anything happens, so that any process can continue the run from here.
+        self._store.create(run_id, run.question, recipe, origin=origin, queued=queued, events=events)
+        self._driver.log(events[-1:])
+        return self._handle(run_id, _chain(events, self._driver.drive(run, run_id)), here)
+
+    def _run(self, question: str, recipe: Recipe, journal: Journal) -> Run:
+        """Build the run before anything is saved: a missing model or folder raises, and no run exists."""
+        return Run(checked_question(question), recipe, self._context_for(recipe, journal, threading.Event()))
+
+    def _handle(self, run_id: str, steps: Iterator[Event], here: bool) -> RunHandle:
+        """Return the run for the caller to drive, or hand it to the queue or to a thread."""
+        if here:
+            return RunHandle(run_id, steps)
+        if self._queue is not None:
+            self._queue.put(run_id)
+        else:
+            self._driver.start(run_id, partial(self._driver.exhaust, run_id, steps))
+        return RunHandle(run_id, self._saved(run_id))
+
+    def _saved(self, run_id: str) -> Iterator[Event]:
+        seq, over = -1, False
+        while not over:
+            over = self.wait(run_id, WATCH_EVERY_S)
+            for event in self._store.events(run_id, seq):
+                seq = event.seq
+                yield event
+
+    # -- existing runs ------------------------------------------------------------------------------------------------
+
+    def resume(self, run_id: str, reply: str | None = None, *, here: bool = False) -> RunHandle:
+        """Continue a run from its journal; `reply` answers its open question.
+
+        Raises `ConfigError` for a run that has ended or is running, and when `reply` is missing or not expected.
+        """
+        row, events = _load(self._store, run_id)
+        queue = None if here else self._queue
+        if queue is not None and row.status == "queued":
+            queue.put(row.id)
+            return RunHandle(row.id, self._saved(row.id))
+        waits, text = row.status == "waiting_input", (reply or "").strip()
+        if waits and not text:
+            raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
+        if text and not waits:
+            raise ConfigError(f"run {row.id} does not wait for a reply: it is {row.status}")
+        if row.status in ENDED:
+            raise ConfigError(f"run {row.id} cannot be resumed: {row.status}")
+        if row.status == "running" and self._driver.at_work(row):
+            raise ConfigError(f"run {row.id} cannot be resumed: it is already running")
+        steps = self._continue(row, events, text)
+        if queue is not None:
+            self._store.set_queued(row.id)
+        return self._handle(row.id, steps, here)
+
+    def stop(self, run_id: str) -> None:
+        """Ask a run to stop, and end it in the background if no process drives it; an ended run stays as it is."""
+        row, events = _load(self._store, run_id)
+        if row.status in ENDED:
+            return
+        self._store.request(row.id, "stop")
+        active = self._driver.active(row.id)
+        if active is not None:
+            active.stop.set()
+        elif not self._driver.beats(row):
+            try:
+                steps = self._continue(row, events, stop=True)
+                self._driver.start(row.id, partial(self._driver.exhaust, row.id, steps))
+            except ConfigError:
+                if len(self._store.events(row.id)) == len(events):
+                    raise
+                # Another process has resumed the run meanwhile, and that withdrew the request.
+                self._store.request(row.id, "stop")
+
+    def pause(self, run_id: str) -> None:
+        """Ask a run to pause; it does so after the call in flight.  Raises `ConfigError` when it is not running."""
+        row = self._store.run(run_id)
+        if row.status != "running":
+            raise ConfigError(
+                f"run {row.id} is not running: {row.outcome or row.status}; only an active run can be paused"
+            )
+        active = self._driver.active(row.id)
+        if active is None and not self._driver.beats(row):
+            raise ConfigError(f"run {row.id} was interrupted and is not running: resume or stop it")
+        self._store.request(row.id, "pause")
+        if active is not None:
+            active.pause.set()
+
+    def wait(self, run_id: str, timeout_s: float | None = None) -> bool:
+        """Wait until a run of this engine has ended or paused; return False if it has not within the time."""
+        thread = self._driver.thread(run_id)
+        if thread is not None:
+            thread.join(timeout_s)
+            return not thread.is_alive()
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while self._queue is not None and self._store.run(run_id).status in ("queued", "running"):
+            if until is not None and time.monotonic() > until:
+                return False
+            time.sleep(WATCH_EVERY_S)
+        return True
+
+    def blocked(self, run_id: str) -> str:
+        """Return why the events of a run of this process cannot be saved at the moment; empty when they can."""
+        return self._driver.blocked(run_id)
+
+    def _continue(
+        self, row: RunRow, events: list[Event], reply: str = "", *, stop: bool = False, by_itself: bool = False
+    ) -> Iterator[Event]:
+        """Continue a run that no process drives, and return its steps; with `stop`, only end it.
+
+        Raises `ConfigError` if another process has already continued it.
+        """
+        new = [_resumption(row.id, events, reply, by_itself)] if events else []
+        self._store.heartbeat([row.id])  # its model may take a while to load
+        run = self._run(row.question, row.recipe, Journal([*events, *new]))
+        if stop:
+            run.context.stop.set()
+        self._store.heartbeat([row.id])  # a run marked as running needs a recent heartbeat from the start
+        if not new:
+            self._store.clear_requests(row.id)
+        self._store.append(new)
+        self._driver.log(new)
+        return _chain(new, self._driver.drive(run, row.id))
+
+    # -- runs whose process has died ----------------------------------------------------------------------------------
+
+    def reclaim_in_background(self) -> None:
+        """Reclaim lost runs from now on; with a queue, the workers do so instead."""
+        self._reclaimer.watch()
+
+    def reclaim_lost(self) -> list[str]:
+        """Continue each lost run and return their ids."""
+        return self._reclaimer.reclaim_lost()
+
+    def interrupted(self, row: RunRow) -> bool:
+        """Return whether no process drives a run marked as running, and none will reclaim it."""
+        return self._reclaimer.interrupted(row)
+
+    def close(self) -> None:
+        """Stop looking for lost runs; active runs continue."""
+        self._reclaimer.close()
+
+    def drive(self, run_id: str) -> None:
+        """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running."""
+        try:
+            row, events = _load(self._store, run_id)
+            if row.status not in ("queued", "running") or self._driver.at_work(row):
+                return
+            try:
+                steps = self._continue(row, events, by_itself=row.status == "running")
+            except ConfigError as error:  # e.g. its model is not installed here
+                steps = self._driver.finish(events, _failure(row, events, str(error)))
+        except StoreUnavailable as error:  # it is found again when the store is back
+            _log.warning("run %s cannot be reclaimed: %s", run_id, error)
+            return
+        self._driver.exhaust(row.id, steps)
+
+
+def _load(store: Store, run_id: str) -> tuple[RunRow, list[Event]]:
+    """Return a run and its events.
+
+    The row is read last: if another process continues the run meanwhile, either the row shows it or our next event collides
+    with one of that process.
+    """
+    row = store.run(run_id)
+    events = store.events(row.id)
+    return store.run(row.id), events
+
+
+def _resumption(run_id: str, events: list[Event], reply: str, by_itself: bool) -> Event:
+    """Return the event with which a run continues after these events."""
+    seq, now = events[-1].seq + 1, time.time()
+    if not reply:
+        return Resumed(run=run_id, seq=seq, time=now, by_itself=by_itself)
+    agent = next(event.agent for event in reversed(events) if isinstance(event, WaitingForUser))
+    return UserReplied(run=run_id, seq=seq, time=now, agent=agent, text=reply)
+
+
+def _failure(row: RunRow, events: list[Event], error: str) -> list[Event]:
+    """Return the last events of a run that cannot be continued."""
+    seq, now, answer = (events[-1].seq + 1 if events else 0), time.time(), fold(events).answer
+    failed = RunFailed(run=row.id, seq=seq, time=now, error=error, traceback="")
+    finished = RunFinished(
+        run=row.id, seq=seq + 1, time=now, status="failed", outcome="failed", answer=answer or error, report=answer
+    )
+    return [failed, finished]
+
+
+def _chain(saved: Sequence[Event], coming: Iterator[Event]) -> Iterator[Event]:
+    """Yield the saved events, then those to come."""
+    yield from saved
+    yield from coming
+
+
+def new_id() -> str:
+    """Return an id that sorts by time and can be read aloud, e.g. `261121-142530-9f3a04c7`; unique within a second."""
+    return time.strftime("%y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(4)
+
+
+def checked_question(question: str) -> str:
+    """Return the question without surrounding space.  Raises `ConfigError` for an empty or very long one."""
+    question = question.strip()
+    if not question:
+        raise ConfigError('the question is empty; ask something, e.g. "What is the population of Japan?"')
+    if len(question) > 20_000:
+        raise ConfigError(f"the question has {len(question):,} characters; at most 20,000 are accepted")
+    return question

@@ -1,0 +1,176 @@
+"""The plan of an evaluation: what to run, how it is stored, and how much of it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research._util import decoding
+from research.errors import ConfigError
+from research.evaluation.corpus import Corpus
+from research.evaluation.judging import checked_judge, price
+from research.evaluation.questions import Question
+from research.evaluation.recipes import Candidate
+from research.evaluation.records import Mark, Records, Row
+from research.store import KeyValue
+from research.types import Usage
+from research.workbench.workbench import Workbench
+
+
+class Plan(Struct, frozen=True):
+    """What an evaluation runs, and within which limits."""
+
+    name: str
+    questions: tuple[Question, ...]
+    candidates: tuple[Candidate, ...]
+    corpus: Corpus = Corpus()
+    concurrency: int = 2
+    """Maximum number of runs at once."""
+    max_usd: float | None = None
+    """Cap on the cost of the whole evaluation.  A run starts only if its expected cost fits under it: its budget or,
+    without one, the cost of the most expensive row so far."""
+    judge: str = ""
+    """Model that judges the reports, against the question's reference or else the first recipe's report."""
+    fresh: bool = False
+    """Delete existing rows of these questions first; their runs stay."""
+
+
+class Evaluation(Struct, frozen=True):
+    """The results of an evaluation so far."""
+
+    name: str
+    rows: dict[str, list[Row]]
+    """Measured rows by the candidate's name, in the order of the questions."""
+    left: int
+    """Rows not measured or not judged yet, because the evaluation was stopped, reached its cap, or a run is paused."""
+    known: int
+    """Rows that existed before."""
+    spent_usd: float | None
+    """Cost of all rows together; None if any price is unknown."""
+    reason: str = ""
+    """Why a run is paused, such as an unavailable service; no run starts after it."""
+
+
+class Saved(Struct, frozen=True):
+    """A stored evaluation."""
+
+    plan: Plan
+    created: float
+    """Seconds since the epoch."""
+
+
+R = TypeVar("R", Row, Mark)
+
+
+def check(bench: Workbench, plan: Plan) -> None:
+    """Raise `ConfigError` if a plan cannot be carried out.  Changes nothing."""
+    Records(bench.store, plan.name)
+    names = [each.name for each in plan.candidates]
+    if len({each.key for each in plan.candidates}) < len(names) or not names:
+        raise ConfigError(f"recipes {', '.join(names) or 'none'}: give at least one, and each only once")
+    if len({each.recipe.budget for each in plan.candidates}) > 1:
+        raise ConfigError("the recipes of an evaluation share one budget; give all of them the same")
+    if plan.judge:
+        checked_judge(plan.judge, bench.model(plan.judge))
+    if plan.max_usd is None:
+        return
+    models = [plan.judge] if plan.judge else []
+    models += [name for each in plan.candidates for name in (each.recipe.model, *each.recipe.roles.values())]
+    for name in dict.fromkeys(models):
+        if price(bench.model(name), Usage(1_000, 1_000)) is None:
+            raise ConfigError(f"the price of {name} is unknown, so the cost cannot be capped; leave out the cap")
+
+
+def stored_plans(keeper: KeyValue) -> list[Saved]:
+    """Return all stored evaluations, newest first."""
+    found = [decoding.decode(body, Saved) for body in keeper.values("evaluation")]
+    return sorted(found, key=lambda each: -each.created)
+
+
+def stored_plan(records: Records) -> Saved | None:
+    """Return the stored evaluation of these records, if there is one."""
+    body = records.plan()
+    return None if body is None else decoding.decode(body, Saved)
+
+
+def store_plan(records: Records, plan: Plan) -> Plan:
+    """Merge a plan with the stored one, store the result, and return its plan."""
+    saved = merge(plan, stored_plan(records))
+    records.keep_plan(msgspec.json.encode(saved))
+    return saved.plan
+
+
+def merge(plan: Plan, before: Saved | None) -> Saved:
+    """Add the recipes of an earlier plan with the same setup, so that a matrix can grow recipe by recipe."""
+    plan = replace(plan, fresh=False)
+    if before is None:
+        return Saved(plan, time.time())
+    keys, names = ({getattr(each, part) for each in plan.candidates} for part in ("key", "name"))
+    others = tuple(
+        replace(each, name=f"{each.name} {each.key}") if each.name in names else each
+        for each in before.plan.candidates
+        if each.key not in keys
+    )
+    if others and same_setup(before.plan, plan):
+        plan = replace(plan, candidates=(*plan.candidates, *others))
+    return Saved(plan, before.created)
+
+
+def same_setup(one: Plan, other: Plan) -> bool:
+    """Return whether two plans ask the same questions over the same documents with the same budget."""
+    first, second = ({each.recipe.budget for each in plan.candidates} for plan in (one, other))
+    return (one.questions, one.corpus, first) == (other.questions, other.corpus, second)
+
+
+def results(plan: Plan, rows: Collection[Row], known: int = 0, reason: str = "") -> Evaluation:
+    """Return the results of an evaluation from its rows, without running anything."""
+    measured = _measured(rows)
+    digests = [question.digest for question in plan.questions]
+    done = {
+        each.name: [row for digest in digests if (row := measured.get((key, digest)))]
+        for each in plan.candidates
+        for key in [each.key]
+    }
+    costs = [cost for row in measured.values() for cost in (row.cost_usd, row.judge_usd)]
+    spent = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return Evaluation(plan.name, done, count_left(plan, rows), known, spent, reason)
+
+
+def count_left(plan: Plan, rows: Collection[R]) -> int:
+    """Return the number of rows that still have to be measured, or to be judged."""
+    measured, digests = _measured(rows), [question.digest for question in plan.questions]
+    keys = [each.key for each in plan.candidates]
+    return sum((key, digest) not in measured for key in keys for digest in digests) + len(unjudged(plan, rows))
+
+
+def unjudged(plan: Plan, rows: Collection[R]) -> list[tuple[Question, Candidate]]:
+    """Return the measured pairs whose reports the plan's judge still has to judge.
+
+    The first recipe's report is left out if the question has no reference to compare it with.
+    """
+    if not plan.judge:
+        return []
+    measured, first = _measured(rows), plan.candidates[0].key
+    recipes = [(each, each.key) for each in plan.candidates]
+    asked = [(question, question.digest) for question in plan.questions]
+    return [
+        (question, each)
+        for question, digest in asked
+        for each, key in recipes
+        if (row := measured.get((key, digest)))
+        and row.judge != plan.judge
+        and (question.reference or (key != first and (first, digest) in measured))
+    ]
+
+
+def _measured(rows: Collection[R]) -> dict[tuple[str, str], R]:
+    """Return the measured rows by recipe key and question digest.
+
+    Callers compute each `Candidate.key` once, because it hashes the whole recipe: too slow for thousands of rows.
+    """
+    return {(row.recipe, row.asked): row for row in rows if row.done}

@@ -1,0 +1,285 @@
+"""The events of a run: a run is an append-only list of them, and everything else is a fold of that list.
+
+An event is a small frozen value with its run, its number in the run (`seq`, from 0, without gaps), the wall-clock time,
+and the path of the agent that caused it (`main`, `main/researcher-2`).  Frameworks leave run, seq and time empty;
+`lifecycle.execute` fills them in.  Events are ordered by `seq`, never by time, because clocks can be set back.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from research.errors import ConfigError
+from research.events.recipe import Recipe
+from research.types import (
+    Citation,
+    Message,
+    Observation,
+    Outcome,
+    Reply,
+    Source,
+    Status,
+    ToolCall,
+    Usage,
+)
+
+
+class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=True):
+    """The fields of every event."""
+
+    run: str = ""
+    seq: int = -1
+    time: float = 0.0
+    """Seconds since the epoch."""
+    agent: str = "main"
+
+
+class Exchange(Struct, frozen=True):
+    """An earlier question and its report."""
+
+    question: str
+    report: str
+
+
+class Earlier(Struct, frozen=True, omit_defaults=True):
+    """What a follow-up inherits from earlier runs; it does not read those runs themselves."""
+
+    exchanges: tuple[Exchange, ...]
+    """Oldest first."""
+    sources: tuple[Source, ...] = ()
+    """Passages that were seen, with their numbers; new sources get higher ones."""
+    computed: tuple[str, ...] = ()
+    """Outputs of the python tool."""
+    private: bool = False
+    """Whether private content was seen, so that the follow-up may not open arbitrary urls from its start."""
+
+
+class RunStarted(Base, frozen=True):
+    question: str
+    recipe: Recipe
+    earlier: Earlier | None = None
+    """Set for a follow-up."""
+
+
+class Asked(Base, frozen=True):
+    """A request is sent to a model.
+
+    The messages sent are the first `keep` messages of this agent's previous request, then `messages`.  Storing this
+    difference makes the log grow linearly with the rounds, not quadratically.
+    """
+
+    ask: int
+    """Number of this request among the agent's requests, from 1."""
+    round: int
+    purpose: str
+    model: str
+    keep: int = 0
+    messages: tuple[Message, ...] = ()
+    tools: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    """An estimate; `Replied` has the provider's count."""
+    rounds_shown: int = 0
+    """Rounds of this agent whose observations are in the prompt."""
+    rounds_so_far: int = 0
+    """Rounds it has completed; those not shown were dropped or summarised."""
+    window: int = 0
+    """Largest prompt that the strategy or the model allows, in tokens; 0 if unknown."""
+
+
+class Streamed(Base, frozen=True):
+    """A piece of the reply that the model is writing."""
+
+    ask: int
+    text: str
+    kind: Literal["text", "reasoning"] = "text"
+
+
+class Withdrawn(Base, frozen=True):
+    """A request failed and is retried; what it has streamed is discarded."""
+
+    ask: int
+    error: str
+    wait_s: float
+
+
+class Rejected(Base, frozen=True):
+    """A complete reply could not be parsed; the model gets the problem and is asked again."""
+
+    ask: int
+    text: str
+    problem: str
+    usage: Usage
+
+
+class Replied(Base, frozen=True):
+    ask: int
+    purpose: str
+    reply: Reply
+    usage: Usage
+    seconds: float
+
+
+class ToolStarted(Base, frozen=True):
+    call: ToolCall
+
+
+class ToolFinished(Base, frozen=True):
+    observation: Observation
+
+
+class Edited(ToolFinished, frozen=True):
+    """The user replaced a tool's result before a fork; the view shows this one instead."""
+
+    was: str
+    """The tool's original result."""
+
+
+class Warned(Base, frozen=True):
+    """The workbench intervened, e.g. it broke a loop, dropped an observation or trimmed the context."""
+
+    kind: Literal["loop", "budget", "context", "tool", "model", "memory"]
+    text: str
+
+
+class Recalled(Base, frozen=True):
+    """The memory was searched before the first round; the result is part of every prompt, next to the question."""
+
+    query: str
+    observation: Observation
+    """When not ok, its text says why the memory could not be searched."""
+
+
+class Remembered(Base, frozen=True):
+    """Findings of the run were saved in the memory."""
+
+    added: tuple[str, ...] = ()
+    """Ids of new entries."""
+    known: tuple[str, ...] = ()
+    """Ids of existing entries that say the same."""
+
+
+class ReportUpdated(Base, frozen=True):
+    """The evolving report after a round."""
+
+    report: str
+
+
+class ReportEdited(ReportUpdated, frozen=True):
+    """The user replaced the evolving report before a fork; the view shows this one instead."""
+
+    was: str
+    """The agent's report; empty when there was none."""
+
+
+class Concluding(Base, frozen=True):
+    """A limit ended the loop; one request without tools asks for the best answer so far."""
+
+    reason: Outcome
+
+
+class ChildStarted(Base, frozen=True):
+    """A sub-agent starts; `agent` is its own path."""
+
+    question: str
+    recipe: str
+
+
+class ChildFinished(Base, frozen=True):
+    outcome: Outcome
+    answer: str
+
+
+class WaitingForUser(Base, frozen=True):
+    """The agent asks the user a question; the run waits for `UserReplied`."""
+
+    prompt: str
+
+
+class UserReplied(Base, frozen=True):
+    text: str
+
+
+class Paused(Base, frozen=True):
+    """The run pauses until `Resumed`; no request or call is in flight."""
+
+    reason: str = ""
+    """Why the run cannot continue, e.g. a service is down; empty when the user paused it."""
+
+
+class Resumed(Base, frozen=True):
+    """The run continues: after a pause, after its process died, or as a fork that starts here."""
+
+    by_itself: bool = False
+    """Whether the run was reclaimed after its process died, rather than resumed by a user."""
+    adopts: bool = False
+    """Whether the rounds before this event were made with another recipe or edited: then they are only transcript, and
+    their requests are not replayed."""
+
+
+class RunFailed(Base, frozen=True):
+    """An unexpected error ended the run.  Always followed by `RunFinished`."""
+
+    error: str
+    traceback: str
+
+
+class RunFinished(Base, frozen=True):
+    """The last event of every run that has ended."""
+
+    status: Status
+    outcome: Outcome
+    answer: str
+    report: str
+    citations: tuple[Citation, ...] = ()
+    uncited: tuple[str, ...] = ()
+    """Sentences that state a fact without a citation."""
+    removed: tuple[str, ...] = ()
+    """Urls that the model wrote without having seen them, and that were removed from its text."""
+    seconds: float = 0.0
+
+
+Event = (
+    RunStarted
+    | Asked
+    | Streamed
+    | Withdrawn
+    | Rejected
+    | Replied
+    | ToolStarted
+    | ToolFinished
+    | Edited
+    | Warned
+    | Recalled
+    | Remembered
+    | ReportUpdated
+    | ReportEdited
+    | Concluding
+    | ChildStarted
+    | ChildFinished
+    | WaitingForUser
+    | UserReplied
+    | Paused
+    | Resumed
+    | RunFailed
+    | RunFinished
+)
+"""Every kind of event there is."""
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(event: Event) -> bytes:
+    """Return the event as one line of JSON."""
+    return _encoder.encode(event)
+
+
+def decode(line: bytes | str) -> Event:
+    """Parse an event and check it against the schema.  Raises `ConfigError`."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"not an event of a run: {error}") from error

@@ -1,0 +1,108 @@
+"""The recipe of a run: all its choices, frozen, hashable and shown in full."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from research import defaults, plugins
+
+ROLES = ("planner", "researcher", "summariser", "writer", "critic", "judge")
+"""Parts of the work that a model may be chosen for.  A `judge` checks the citations of the finished report; without one
+only rules check them."""
+PURPOSES: Mapping[str, str] = {"act": "researcher", "conclude": "writer", "verify": "judge"}
+"""Purposes of the requests that every framework makes, each with its role; see `plugins.Framework.purposes` for others."""
+LIBRARY = "library"
+"""The source that is the sample library and the recipe's folders."""
+FOLDERS = "folders"
+"""The source that is a recipe's folders alone: the corpus of an evaluation."""
+
+
+def roles_by_purpose(framework: str = "", context: str = "") -> dict[str, str]:
+    """Return each purpose with its role; where two plug-ins disagree, the recipe's own framework and strategy win."""
+    entries: list[plugins.Framework | plugins.ContextStrategy] = [*plugins.framework.all(), *plugins.context.all()]
+    entries.sort(key=lambda entry: entry.id in (framework, context))
+    return dict(PURPOSES) | {purpose: role for entry in entries for purpose, role in entry.purposes.items()}
+
+
+REMEMBER = ("off", "findings", "everything")
+"""The parts of a run that memory saves; `findings` are supported statements, `everything` adds passages and report."""
+RECALL_MOST = 20
+"""The most memory entries that a recipe can recall."""
+
+
+class Budget(Struct, frozen=True, omit_defaults=True):
+    """Caps that a run and all its children share.  None means no cap.
+
+    >>> research.run("How many people live in Japan?", budget=research.Budget(tokens=50_000, seconds=60))
+    """
+
+    tokens: int | None = None
+    """Prompt and completion tokens together."""
+    usd: float | None = None
+    """Cost in US dollars; calls of unknown price are not counted, and the run warns about them."""
+    seconds: float | None = None
+    """Seconds of work; pauses do not count."""
+    tool_calls: int | None = None
+
+
+class Recipe(Struct, frozen=True, omit_defaults=True):
+    """Everything that is chosen for a run.  A comparison asks one question with several recipes.
+
+    `Workbench.recipe` makes one after checking every name and option:
+
+    >>> Workbench().recipe(model="extractive", options={"framework.rounds": 5}).context
+    'full'
+    """
+
+    framework: str = defaults.FRAMEWORK
+    framework_options: dict[str, Any] = {}
+    context: str = defaults.CONTEXT
+    context_options: dict[str, Any] = {}
+    model: str = "extractive"
+    roles: dict[str, str] = {}
+    """Another model for a role or a single purpose, e.g. `{"summariser": "openai:gpt-5-nano"}` (see `ROLES`)."""
+    protocol: str = "auto"
+    """`native`, `tagged`, or `auto`: native if the model supports it."""
+    tools: tuple[str, ...] = ("search", "visit", "python")
+    search: tuple[str, ...] = (LIBRARY,)
+    folders: tuple[str, ...] = ()
+    """The user's own document folders, absolute paths, searched as part of the library."""
+    scholar: tuple[str, ...] = ("openalex", "arxiv", "semantic_scholar")
+    """Services that the `scholar` tool searches."""
+    mcp: tuple[str, ...] = ()
+    """Names of the MCP servers in the configuration file whose tools are offered."""
+    recall: int = 0
+    """Number of memory entries quoted before the first round; at most `RECALL_MOST`."""
+    remember: str = "off"
+    """What is saved in the memory at the end of the run: one of `REMEMBER`."""
+    budget: Budget = Budget()
+    temperature: float | None = None
+    """Sampling temperature; None uses the provider's default."""
+    language: str = "auto"
+    """`en`, `zh`, or `auto`: the language of the question."""
+    prompts: str = ""
+    """Hash of the prompt files that the run was started with."""
+
+    @property
+    def hash(self) -> str:
+        """Return twelve hex digits that differ between different recipes."""
+        # List every field, because msgspec omits a default only if it is the identical object.
+        fields = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}
+        return hashlib.sha256(msgspec.json.encode(fields, order="deterministic")).hexdigest()[:12]
+
+    def model_for(self, purpose: str) -> str:
+        """Name of the model that is asked for this purpose."""
+        if not self.roles:
+            return self.model
+        role = roles_by_purpose(self.framework, self.context).get(purpose, "")
+        return self.roles.get(purpose) or self.roles.get(role) or self.model
+
+    @property
+    def label(self) -> str:
+        """Return framework, context strategy and model as one line."""
+        return f"{self.framework} / {self.context} / {self.model}"

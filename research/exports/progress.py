@@ -1,0 +1,148 @@
+"""The lines that the command line prints during a run, and its summary at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from research.events import events as e
+from research.events.view import RunView
+from research.text import clip
+from research.types import Observation, Source
+from research.web.url_guard import MEMORY
+
+Report = Callable[[int, int, str], None]
+"""Called with (done, total, what is counted)."""
+
+OUTCOMES = {
+    "answered": "Answered",
+    "rounds": "The limit of rounds was reached; best answer from what is known",
+    "tokens": "The token budget is spent; best answer from what is known",
+    "cost": "The cost budget is spent; best answer from what is known",
+    "time": "The time is up; best answer from what is known",
+    "tool_errors": "The tools failed",
+    "loop": "The agent repeated itself and was stopped; best answer from what is known",
+    "no_evidence": "No evidence found",
+    "needs_input": "A question to you is open",
+    "stopped": "Stopped; what was found so far",
+    "failed": "Failed",
+}
+"""The outcome of a run, in words."""
+
+
+def lines(event: e.Event) -> Iterator[str]:
+    """Yield the lines for an event; most events have one, some have none."""
+    where = "" if event.agent == "main" else f"{event.agent}: "
+    match event:
+        case e.Asked(round=number, purpose=purpose):
+            yield f"{where}round {number} · {purpose}"
+        case e.Replied(reply=reply) if reply.thinking:
+            yield f"  {where}{clip(' '.join(reply.thinking.split()), 200)}"
+        case e.ToolStarted(call=call):
+            values = ", ".join(f"{value}" for value in call.arguments.values())
+            yield f"  {where}{call.name} {clip(' '.join(values.split()), 160)}"
+        case e.Edited(observation=seen):
+            yield f"    {where}→ edited by the user: {clip(' '.join(seen.text.split()), 160)}"
+        case e.ReportEdited(report=report):
+            yield f"  {where}report edited by the user: {clip(' '.join(report.split()), 160)}"
+        case e.ToolFinished(observation=seen):
+            state = "" if seen.ok else "failed: "
+            first = f"{len(seen.sources)} sources" if seen.sources else clip(" ".join(seen.text.split()), 160)
+            yield f"    {where}→ {state}{first} ({seen.seconds:.1f} s)"
+        case e.Withdrawn(error=error, wait_s=wait_s):
+            yield f"  {where}{error}; trying again in {wait_s:.0f} s"
+        case e.Rejected(problem=problem):
+            yield f"  {where}reply refused: {problem}"
+        case e.Warned(text=text):
+            yield f"  {where}{text}"
+        case e.Recalled(observation=seen):
+            yield recalled(seen)
+        case e.Remembered():
+            yield remembered(event, "entry", "entries")
+        case e.Concluding(reason=reason):
+            yield f"  {where}concluding: {reason}"
+        case e.WaitingForUser(prompt=prompt):
+            yield f"  {where}asks: {prompt}"
+        case e.Paused(reason=reason):
+            yield f"  {where}paused" + (f": {reason}" if reason else "")
+        case e.Resumed():
+            yield f"  {where}goes on"
+        case e.RunFailed(error=error):
+            yield f"  {error}"
+        case _:
+            pass
+
+
+def summary(view: RunView) -> str:
+    """Return the report, its references, and what the run cost."""
+    references = [_reference(source) for source in view.cited_sources]
+    cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
+    about = "about " if view.estimated else ""
+    end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
+    spent = (
+        f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
+        f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
+    )
+    memory = [recalled(view.recalled)] if view.recalled else []
+    if view.remembered:
+        nouns = ("finding", "findings") if view.recipe.remember == "findings" else ("entry", "entries")
+        memory.append(remembered(view.remembered, *nouns))
+    parts = (view.report.strip(), "\n".join(references), checked(view), "\n".join(memory), spent)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _reference(source: Source) -> str:
+    if source.url.startswith(MEMORY):
+        return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
+    return f"[{source.n}] {source.title} <{source.url}>{' (from memory)' if source.memory else ''}"
+
+
+def recalled(seen: Observation) -> str:
+    """Return one line on what the memory gave before the first round."""
+    if not seen.ok:
+        return f"Nothing was recalled from memory: {clip(' '.join(seen.text.split()), 300)}"
+    if not seen.private:
+        return "Recalled nothing from memory"
+    number = len(entries(seen))
+    if not number:
+        return "Recalled from memory what can be read and not cited"
+    return f"Recalled {number} {'entry' if number == 1 else 'entries'} from memory"
+
+
+def entries(seen: Observation) -> tuple[str, ...]:
+    """Return the ids of the memory entries in an observation."""
+    return tuple(dict.fromkeys(source.memory for source in seen.sources if source.memory))
+
+
+def remembered(event: e.Remembered, one: str, many: str) -> str:
+    """Return one line on what the memory stored of a run; `one` and `many` name an entry."""
+    number, known = len(event.added), len(event.known)
+    what = f"{number} new {one if number == 1 else many}" if number else "nothing new"
+    return f"Kept {what}{f' ({known} known)' if known else ''}"
+
+
+def checked(view: RunView) -> str:
+    """Return one line on the check of the report against its sources; empty if nothing was checked."""
+    found = Counter(each.status for each in view.citations)
+    parts = [f"{found[status]} {status}" for status in ("supported", "partial", "unsupported", "dead") if found[status]]
+    if view.uncited:
+        parts.append(f"sentences without a source: {len(view.uncited)}")
+    if view.removed:
+        parts.append(f"addresses taken out, because no source had shown them: {', '.join(view.removed)}")
+    return "Checked: " + " · ".join(parts) if parts else ""
+
+
+@contextmanager
+def bar(stream: TextIO) -> Iterator[Report]:
+    """Yield a function that reports progress: a counter on a terminal, elsewhere a line per stage."""
+
+    def report(done: int, total: int, what: str) -> None:
+        if stream.isatty():
+            stream.write(f"\r{what}: {done:,} of {total:,}" + ("\n" if done >= total else ""))
+        elif done in (0, total):
+            stream.write(f"{what}: {total:,}\n")
+        stream.flush()
+
+    yield report

@@ -1,0 +1,54 @@
+"""Decide whether two entries say the same, so that the memory keeps only one of them."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from research.citations import check
+from research.memory import Entry
+from research.text import sentences
+from research.types import Source
+
+MIN_COSINE = 0.9
+"""Two texts with a lower cosine are never compared."""
+_MAX_SENTENCES = 4
+"""Longer texts are duplicates only when their words are equal."""
+_WORD = re.compile(r"\w+")
+_FINAL_MARKS = re.compile(r"[\s.!?。！？；;]+$")
+
+
+def is_duplicate(one: Entry, other: Entry) -> bool:
+    """Return whether two entries of the same kind and source have the same words, or each supports the other.
+
+    A high cosine is not enough: "grew in 2023" and "grew in 2024", or "A exceeds B" and "B exceeds A", have one above
+    0.95.  So the citation check compares short texts in both directions: it knows figures, names, negations and
+    direction.
+    """
+    if (one.kind, one.url) != (other.kind, other.url):
+        return False
+    if _words(one.text) == _words(other.text):
+        return True
+    lines = sentences(one.text), sentences(other.text)
+    return (
+        len(lines[0]) == len(lines[1]) <= _MAX_SENTENCES
+        and _supported(lines[0], other.text)
+        and _supported(lines[1], one.text)
+    )
+
+
+def merged(earlier: Entry, later: Entry) -> Entry:
+    """Return the earlier of two duplicates with the tags of both, pinned if either is."""
+    tags = tuple(dict.fromkeys((*earlier.tags, *later.tags)))
+    return msgspec.structs.replace(earlier, tags=tags, pinned=earlier.pinned or later.pinned)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _supported(claims: list[str], quote: str) -> bool:
+    cited = "\n\n".join(f"{_FINAL_MARKS.sub('', claim)} [1]." for claim in claims)
+    found = check(cited, [Source(1, "", "", quote)])
+    return len(found) == len(claims) and all(citation.status == "supported" for citation in found)

@@ -1,0 +1,70 @@
+"""Assemble a completion from the fragments of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from research.text import clip
+from research.types import Completion, RawCall, ToolCall, Usage
+
+_CUT = {"length", "content_filter"}
+"""Finish reasons after which the last call may be incomplete."""
+
+
+class Call(Struct):
+    """A tool call while its fragments arrive."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+def completion(
+    text: str,
+    calls: Sequence[Call],
+    reasoning: str,
+    reason: str,
+    usage: Usage | None,
+    *,
+    position: int,
+    blocks: tuple[dict[str, Any], ...] = (),
+) -> Completion:
+    """Build the completion of a reply that has ended.
+
+    `raw_calls` contains every call as received, for the parser.  Calls whose arguments are not a JSON object are omitted
+    from `calls`, and `finish_reason` becomes `bad_tool_call:NAME: WHY`; after `length` and `content_filter` they are
+    omitted silently.  `position` is the number of preceding messages; it makes ids for calls without one.
+    """
+    ids = [call.id or f"call_{position}_{i}" for i, call in enumerate(calls)]
+    good, bad = [], []
+    for call_id, call in zip(ids, calls, strict=True):
+        if reason in _CUT and not call.arguments:
+            continue  # the reply was cut off before the arguments
+        try:
+            good.append(ToolCall(call_id, call.name, _arguments(call)))
+        except ValueError as error:
+            bad.append(f"{call.name}: {error}")
+    if bad and reason not in _CUT:
+        reason = "bad_tool_call:" + "; ".join(bad)
+    raw = tuple(RawCall(call_id, call.name, call.arguments) for call_id, call in zip(ids, calls, strict=True))
+    return Completion(text, tuple(good), reasoning, reason, usage, raw, blocks)
+
+
+def _arguments(call: Call) -> dict[str, Any]:
+    """Parse the arguments of a complete call.  Raises `ValueError` with a reason that the model can act on."""
+    text = call.arguments
+    if not call.name:
+        raise ValueError(f"the call names no tool: {clip(text, 200)}")
+    if not text.strip():
+        return {}  # some servers send an empty text for no arguments
+    try:
+        arguments = msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the arguments are not JSON ({error}): {clip(text, 200)}") from error
+    if not isinstance(arguments, dict):
+        raise ValueError(f"the arguments are not a JSON object: {clip(text, 200)}")
+    return arguments

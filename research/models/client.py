@@ -1,0 +1,73 @@
+"""The base of the clients of model services: send, drop rejected parameters and retry, and look up the price."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from research.models import sse
+from research.types import Completion, Delta, Request, Usage
+
+
+class ServedModel(ABC):
+    """One model of one server.
+
+    Safe to share between threads.  Closing the iterator that `stream` returns closes the connection.
+    """
+
+    def __init__(self, name: str, model: str, server: sse.Server, *, native: bool) -> None:
+        """`name` is the name in a recipe, `model` the server's name."""
+        self.name = name
+        self.native = native
+        self._model = model
+        self._server = server
+        self._rejected: set[str] = set()
+        """Parameters that this model has rejected."""
+
+    def stream(self, request: Request) -> Iterator[Delta | Completion]:
+        """Yield deltas, then one `Completion` (see `assembly.completion`).
+
+        Raises `ProviderError`, also for a reply that ends early: it never yields a partial `Completion`.
+        """
+        while True:
+            body = self._body(request)
+            try:
+                return (yield from self._stream(body, position=len(request.messages)))
+            except sse.RequestRejected as rejection:
+                if not self._adapt(rejection, body):
+                    raise
+
+    def price(self, usage: Usage) -> float | None:
+        """Return the price of a call with this usage in US dollars; None if it is unknown."""
+        from research.models.prices import cost_usd
+
+        return cost_usd(self._server.url, self._model, usage)
+
+    @cached_property
+    def window(self) -> int:
+        """Size of the context window in tokens, from the price table; 0 if unknown."""
+        from research.models.prices import window
+
+        return window(self._server.url, self._model)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters that the service has rejected so far, sorted."""
+        return tuple(sorted(self._rejected))
+
+    @abstractmethod
+    def _body(self, request: Request) -> dict[str, Any]:
+        """Return the body to send, without the rejected parameters."""
+
+    @abstractmethod
+    def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
+        """Send one request and stream its reply.  Raises `sse.RequestRejected`, or another `ProviderError`."""
+
+    @abstractmethod
+    def _adapt(self, rejection: sse.RequestRejected, body: dict[str, Any]) -> bool:
+        """Record what was rejected; return whether a new body of the same request differs and may be accepted.
+
+        A rejected parameter is never sent again, so the retries end.
+        """

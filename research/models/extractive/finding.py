@@ -1,0 +1,167 @@
+"""Find one fact in the evidence, or the next step towards it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from research.models.extractive.covering import tokens_of
+from research.models.extractive.evidence import SEARCHES, Evidence, Fact
+from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
+from research.models.extractive.patterns import IN_PARTS
+from research.models.extractive.question import Question, Target
+from research.models.extractive.verdict import Action, Computation, Finding
+from research.text import tokens
+
+PAGES = 3
+"""Pages about a thing to read for one fact before it counts as missing."""
+
+
+class Finder:
+    """Looks up single facts.  Collects in `actions` the steps still needed, in `missing` what cannot be found."""
+
+    def __init__(self, evidence: Evidence, question: Question, beside: frozenset[str], *, acting: bool) -> None:
+        """`beside` are words next to a measure that may or may not be a part of it.
+
+        With `acting` False no further step can be taken: `actions` stays empty.
+        """
+        self.evidence = evidence
+        self.question = question
+        self.beside = beside
+        self.acting = acting
+        self.pages = PAGES * (1 + evidence.lessons)
+        self.actions: list[Action] = []
+        self.missing: list[str] = []
+
+    def knows(self, name: str) -> bool:
+        """Return whether there is a fitting fact about the subject with exactly this name, not one with a similar name."""
+        subject = self.evidence.subject_called(name)
+        wanted = [*self.question.targets, *filter(None, [self.question.relation])]
+        about = [fact for fact in self.evidence.facts if subject and fact.subject == subject]
+        return any(fit(fact, target) >= MATCH for fact in about for target in wanted)
+
+    def resolve(self, name: str) -> tuple[str, Target | None] | None:
+        """Return the subject that a name refers to, and a target whose value in that subject contains the name.
+
+        The target is None if the subject itself has the name.  Returns None after adding a step, or if the name cannot be
+        resolved.
+        """
+        subject = self.evidence.subject_named(name)
+        if subject:
+            return subject, None
+        for fact in self.evidence.facts:
+            # Reference works list demonyms, abbreviations and former names.
+            if fact.label.startswith(NAMING) and has_words_of(fact.value, name) and len(tokens(fact.value)) <= 12:
+                return fact.subject, None
+        for target in self.question.targets:
+            for fact in self.evidence.facts:
+                if fit(fact, Target(target.label)) >= MATCH and target.label and has_words_of(fact.value, name):
+                    return fact.subject, target
+        queries = [f"{usual_name(name)} {target.label}" for target in self.question.targets if target.label]
+        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual_name(name)]
+        for query in queries:
+            if self.search(query, f"Find out what {name} is or belongs to."):
+                return None
+        page = next(
+            (
+                fact
+                for s in self.evidence.steps
+                if str(s.arguments.get("query")) in queries
+                for fact in s.results
+                if has_words_of(fact.line, name) and fact.url not in self.evidence.visited
+            ),
+            None,
+        )
+        if page and len(self.question.targets) > 1:
+            self.act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
+        return None
+
+    def find_named(
+        self, name: str, target: Target, year: int | None = None, *, numeric: bool = False
+    ) -> Finding | None:
+        subject = self.evidence.subject_named(name)
+        if subject:
+            return self.find(subject, target, year, numeric=numeric)
+        if not self.search(f"{name} {target.text}", f"Look for {target.text} of {name}."):
+            self.missing.append(f"{name}: {target.text}")
+        return None
+
+    def find(self, subject: str, target: Target, year: int | None = None, *, numeric: bool = False) -> Finding | None:
+        """Return the best line about the subject; else add the next step towards it, or note that it is missing."""
+        fitting = [
+            (score, fact)
+            for fact in self.evidence.facts
+            if fact.subject == subject and (score := self._score(fact, target, year, numeric)) >= MATCH
+        ]
+        best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)), default=(0, None))[1]
+        if best and not (self.acting and best in self.evidence.remembered and self._half(best, year)):
+            return Finding(subject, target, best)
+        goal = " ".join([target.text, *([str(year)] if year else [])])
+        query = as_query(f"{subject} {goal}")
+        if self.search(query, f"Look for {goal} of {subject}."):
+            return None
+        # Read the pages about the subject in the order found, those of this query first.
+        searches = sorted(
+            (step for step in self.evidence.steps if step.name in SEARCHES),
+            key=lambda step: step.arguments.get("query") != query,
+        )
+        urls = dict.fromkeys(fact.url for step in searches for fact in step.results if fact.subject == subject)
+        read = {str(s.arguments.get("url")) for s in self.evidence.steps if s.arguments.get("goal") == goal}
+        page = next((url for url in urls if url not in read), None)
+        if page and len(read & urls.keys()) < self.pages:
+            title = next(fact.title for fact in self.evidence.facts if fact.url == page)
+            self.act("visit", {"url": page, "goal": goal}, f"Read {title} for {goal}.")
+            return None
+        if best:
+            return Finding(subject, target, best)
+        self.missing.append(f"{subject}: {goal}")
+        return None
+
+    def _half(self, fact: Fact, year: int | None) -> bool:
+        """Return whether a remembered line may not suffice, because it was found for another question.
+
+        It may be one year of a series that has later ones, or the whole where a part is asked for.
+        """
+        return bool(year is None and fact.label_years) or not self.beside <= tokens_of(fact)
+
+    def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
+        if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
+            return 0.0
+        if target.share and not IN_PARTS.search(fact.line.lower()):
+            return 0.0
+        if year is not None and (year not in fact.years if fact.years else fact.url not in self.evidence.visited):
+            # A line without a year counts only after its page was read, because another line may have the year.
+            return 0.0
+        return fit(fact, target)
+
+    def latest_year(self, subject: str, target: Target) -> int | None:
+        return max(self._years(subject, target), default=None)
+
+    def last_two_years(self, subject: str, target: Target) -> list[int | None]:
+        found = self._years(subject, target)
+        return sorted(found)[-2:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
+
+    def _years(self, subject: str, target: Target) -> set[int]:
+        """Return the years of a series, without remembered ones, which may not include the latest."""
+        fitting = [fact for fact in self.evidence.facts if fact.subject == subject and fit(fact, target) >= MATCH]
+        seen = [fact for fact in fitting if not (self.acting and fact in self.evidence.remembered)]
+        return {year for fact in seen for year in fact.years}
+
+    def search(self, query: str, thought: str) -> bool:
+        """Add a search; return False if it was made already or no step may be taken."""
+        query = as_query(query)
+        if query in self.evidence.searched or not self.acting:
+            return False
+        self.act("search", {"query": query}, thought)
+        return True
+
+    def act(self, name: str, arguments: dict[str, Any], thought: str) -> None:
+        action = Action(name, arguments, thought)
+        if self.acting and all((a.name, a.arguments) != (name, arguments) for a in self.actions):
+            self.actions.append(action)
+
+    def compute(self, code: str, thought: str) -> Computation | None:
+        """Return the result of the code; None if it must be run first, which adds a step, or cannot be run."""
+        result = self.evidence.computed(code)
+        if result is None and self.evidence.offers("python") and not self.evidence.tried(code):
+            self.act("python", {"code": code}, thought)
+        return None if result is None else Computation(code, result)

@@ -1,0 +1,71 @@
+"""Regular expressions for words that compare, count and refer to time; they match lower-case text."""
+
+from __future__ import annotations
+
+import re
+
+BORDERS = re.compile(
+    r"\b(?:neighbou?r(?:s|ing)?(?: (?:countr(?:y|ies)|nations?|states?))?(?: (?:of|to))?"
+    r"|(?:countr(?:y|ies)|nations?|states?|ones?|that|which|and|land)?\s?border(?:s|ed|ing)?"
+    r"(?: (?:on|by|with|countries))?"
+    r"|(?:shar(?:e[sd]?|ing)|has|have|with) (?:an?|its|their|the|the longest|the shortest|longest|shortest)?\s?"
+    r"(?:common |land )*(?:border|frontier|boundary)s?(?: with)?"
+    r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?|touch(?:es|ing)?|hemmed in by|"
+    r"(?:countr(?:y|ies)|lands?|states?|nations?) around|frontiers? with)(?!\w)|接壤|邻国|相邻"
+)
+PARTNERS = re.compile(
+    r"\b(?:(?:tak|receiv|buy|absorb|purchas)(?:e|es|ing|s)? (?:the )?(?:most|biggest|largest|greatest|main|lion's)"
+    r"(?: share| part)?(?: of)?.{0,40}exports|exports? (?:partner|market|destination|customer)s?|"
+    r"(?:suppl(?:y|ies)|sends?|provides?) (?:the )?(?:most|biggest|largest|greatest)(?: share| part)?(?: of)?.{0,40}imports|"
+    r"imports? (?:partner|supplier|source)s?)(?!\w)"
+)
+MOST = (
+    r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
+    r"leading|最[多大高长]"
+)
+LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
+SUPERLATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MOST})|(?P<least>{LEAST}))(?![a-z0-9])")
+MORE = (
+    r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
+    r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|更[多大高长]"
+)
+LESS = (
+    r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
+    r"更[少小低短]"
+)
+COMPARATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MORE})|(?P<least>{LESS}))(?![a-z0-9])")
+GROWTH = re.compile(
+    r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
+    r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|"
+    r"gain(?:ed)?|up|down|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
+    r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化"
+)
+BEFORE = re.compile(
+    r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|"
+    r"year[- ]on[- ]year|year[- ]over[- ]year|the year before that)\b|上一年|前一年"
+)
+SUM = re.compile(r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|total of both)\b|合计|总和")
+COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
+SHARE = re.compile(
+    r"\b(?:share|proportion|percentage|percent|per ?cent|fraction|portion) of\b|占比|比例|比重|份额|百分之几|百分之多少|百分比"
+)
+IN_PARTS = re.compile(
+    r"%|‰|\b(?:percent(?:age)?|per ?cent|shares?|proportions?|fractions?|ratios?|rates?|halves|half|thirds?|quarters?|"
+    r"(?:one|two|three|four|\d+) (?:in|out of) (?:every )?(?:two|three|four|five|ten|\d+))\b|百分|成(?![立为员长])|比例|占"
+)
+"""Matches a line that gives a figure as a part of a whole."""
+YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
+NAME = re.compile(
+    r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
+    r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"
+)
+YARDSTICK = re.compile(
+    r"(?:of|to|against|relative to|% of|per ?cent of|share of|slice of|in terms of|measured against|by) "
+    r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))"
+)
+POPULACE = re.compile(
+    r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|"
+    r"of (?:the |its |their )?(?:population|people)|'s (?:population|people)\b(?!\s*(?:[,?.]|and\b|$))|"
+    r"(?:%|share|per ?cent|percentage|fraction|proportion) of [^,;.?]{0,30}(?:population|people)|"
+    r"people (?:live|speak|are|who|pay|use)|its people|their people|most people)\b"
+)

@@ -1,0 +1,268 @@
+"""The replies of the extractive model: one function per purpose, from the messages to the reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from research.agent.protocols.tagged import write_call
+from research.citations import check, cited
+from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, tried
+from research.models.extractive.fitting import usual_name
+from research.models.extractive.followup import understand
+from research.models.extractive.prose import Prose
+from research.models.extractive.solve import Solver, relevant
+from research.models.extractive.verdict import Action, Verdict
+from research.models.extractive.write import answer
+from research.text import clip, language_of
+from research.types import Message, Request, Source
+
+DONE = "<think>Nothing more to look up: write what the sources say.</think>\n"
+
+
+def reply(request: Request) -> Iterator[str]:
+    """Yield the reply in pieces."""
+    yield from _ROLES.get(request.purpose, _act)(request.messages)
+
+
+def _act(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the next step or the answer, after the whole report if the framework keeps one."""
+    evidence = Evidence(messages)
+    verdict = Solver(evidence).verdict()
+    if not _able(verdict.actions, messages):
+        verdict = Solver(evidence, acting=False).verdict()
+    if _unclear(verdict):
+        yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
+        return
+    thoughts = " ".join(dict.fromkeys(action.thought for action in verdict.actions))
+    yield f"<think>{thoughts}</think>\n" if thoughts else DONE
+    if evidence.wants_report:
+        yield f"<report>\n{_report(evidence, verdict)}\n</report>\n"
+    if verdict.actions:
+        for action in verdict.actions:
+            yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
+    else:
+        yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _offered(name: str, messages: Sequence[Message]) -> str:
+    """Return the name of the offered tool: `scholar` if it is the only tool that searches."""
+    tools = set(re.findall(r"^- (\w+):", messages[0].content, re.M))
+    return "scholar" if name == "search" and name not in tools and "scholar" in tools else name
+
+
+def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:
+    """Return whether the run offers the tools for these actions."""
+    tools = set(re.findall(r"^- (\w+):", messages[0].content, re.M))
+    return all(_offered(action.name, messages) in tools for action in actions)
+
+
+def _conclude(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the best answer without any further step."""
+    evidence = Evidence(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    yield DONE
+    yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _plan(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield a plan: the searches that the question suggests, and a visit to the best page of each."""
+    evidence = Evidence.of_task(messages)
+    question, q = evidence.question, understand(evidence)
+    reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use offered tools
+    if not (q.relation or any(target.label for target in q.targets)):
+        searches = [(action.arguments["query"], question) for action in Prose(evidence, q.text).opening()]
+    else:
+        target = q.relation or q.targets[0]
+        goal = " ".join([target.label or target.text, *map(str, q.years)])
+        subjects = tuple(map(usual_name, q.names)) or (" ".join(q.text.split()[:12]),)
+        searches = [(f"{subject} {goal}", goal) for subject in subjects[:5]]
+    number = 0
+    for query, goal in searches:
+        yield f"Plan: Look for {query}.\n#E{number + 1} = search[{query}]\n"
+        number += 1
+        if reads:
+            task = json.dumps({"url": f"#E{number}", "goal": goal}, ensure_ascii=False)
+            yield f"Plan: Read the best page found for that.\n#E{number + 1} = visit[{task}]\n"
+            number += 1
+
+
+def _worker(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the longest line of the given material."""
+    lines = [line.removeprefix("> ") for line in messages[-1].content.splitlines() if line.strip()]
+    yield f"<answer>{clip(max(lines, key=len, default=''), 500)}</answer>"
+
+
+def _evaluate(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield PASS if the given evidence supports every cited statement."""
+    text = messages[-1].content
+    claimed = re.search(r"(?:Answer:|答案：)\n(.*?)\n\n(?:Evidence:|证据：)\n(.*)", text, re.S)
+    stated, quoted = claimed.groups() if claimed else (text, "")
+    sources = [
+        Source(int(n), "", title, quote)
+        for n, title, quote in re.findall(r"^\[(\d+)\] ([^:\n]+): (.*?)(?=^\[\d+\] |\Z)", quoted, re.S | re.M)
+    ]
+    bad = [c.claim for c in check(stated, sources) if c.status in ("unsupported", "dead")]
+    if not cited(stated):
+        yield "FAIL: the answer cites no source."
+    else:
+        yield f"FAIL: not supported: {bad[0]}" if bad else "PASS"
+
+
+def _reflect(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the problem, the searches made, and the advice to read more pages and use other words."""
+    queries = re.findall(r"Action: search \{'query': ['\"](.*?)['\"]\}", messages[-1].content)
+    problem = re.search(r"(?:What was wrong: |问题所在：)(.*)", messages[-1].content)
+    used = "; ".join(dict.fromkeys(queries)) or "nothing"
+    lesson = "Next time read more of the pages found, and search by the name alone."
+    yield f"{problem.group(1) if problem else ''} Searched for: {used}. {lesson}"
+
+
+def _summarise(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the relevant facts and the calls made; this model writes a scribe's report and a summary alike."""
+    evidence = Evidence.of_task(messages)
+    yield _report(evidence, Solver(evidence).verdict())
+
+
+def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the candidate whose figures agree with most others; of equals the one with the most citations."""
+    candidates = re.findall(r"<candidate[^>]*>\n(.*?)\n</candidate>", messages[-1].content, re.S)
+    answers = [candidate.split("Answer: ", 1)[-1] for candidate in candidates]
+    supported = [text for text in answers if cited(text)]
+    if not supported:
+        yield f"<answer>{answers[0] if answers else ''}</answer>"
+        return
+    heads = [set(re.findall(r"\*\*(.+?)\*\*", text.split("\n### ")[0])) for text in supported]
+    agreement = [sum(bool(head & other) for other in heads) for head in heads]
+    best = max(range(len(supported)), key=lambda i: (agreement[i], len(cited(supported[i]))))
+    why = f"{agreement[best]} of {len(answers)} runs agree; this one cites its sources best."
+    yield f"<answer>{supported[best]}\n\n{why}</answer>"
+
+
+def _outline(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield an outline with a section for each name in the question."""
+    question = re.split(r"(?:Plan the report on: |请规划这份报告：)", messages[-1].content)[-1].strip()
+    evidence = Evidence([messages[0], Message("user", f"{question}{_known(messages)}")])
+    if evidence.offers("Question") and _unclear(Solver(evidence).verdict()):
+        yield write_call("Question", question=_CLARIFY[language_of(question)])
+        return
+    q = understand(evidence)
+    alone = len(q.names) < 2 or q.relation is not None or not any(target.label for target in q.targets)
+    # In lower case, so that a measure is not mistaken for a name; abbreviations keep their capitals.
+    asked = (target.label or target.text for target in q.targets)
+    targets = " and ".join(text if text[1:2].isupper() else text[:1].lower() + text[1:] for text in asked)
+    years = " ".join(map(str, q.years))
+    scopes = (
+        [{"name": clip(question, 80), "description": question}]
+        if alone
+        else [
+            {"name": name, "description": f"What is the {targets} of {name} {years}?".replace(" ?", "?")}
+            for name in q.names
+        ]
+    )
+    yield "<think>Divide the question.</think>\n" + write_call("Sections", sections=scopes)
+
+
+def _research(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the next action of a researcher: like any agent's, but the answer is submitted as a section."""
+    task = messages[1].content.split("\n\n")[0]
+    name, _, description = re.sub(r"^([^:：]*)[:：]\s*", r"\1\0", task, count=1).partition("\0")
+    content = f"{description or task}{_known(messages)}"
+    asked = [messages[0], msgspec.structs.replace(messages[1], content=content), *messages[2:]]
+    evidence = Evidence(asked)
+    verdict = Solver(evidence).verdict()
+    if verdict.actions:
+        yield from _act(asked)
+        return
+    yield DONE + write_call("Section", name=name, description=description, content=_answer(evidence, verdict))
+
+
+def _known(messages: Sequence[Message]) -> str:
+    """Return the blocks after the question: earlier findings, a report or a summary."""
+    text = messages[1].content
+    known = BEHIND.search(text)
+    return text[known.start() :] if known else ""
+
+
+def _introduce(messages: Sequence[Message]) -> Iterator[str]:
+    question, evidence = _sections(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    head = _answer(evidence, verdict).split("\n\n### ")[0]
+    yield write_call("Introduction", name=clip(question, 120), content=head)
+
+
+def _finish(messages: Sequence[Message]) -> Iterator[str]:
+    question, evidence = _sections(messages)
+    verdict = Solver(evidence, acting=False).verdict()
+    gaps = "; ".join(verdict.missing)
+    kept = list(dict.fromkeys(_quoted(verdict)))[:3]
+    lines = [note(fact) for fact in kept] + ([f"Not found: {gaps}."] if gaps else [])
+    name = "结论" if language_of(question) == "zh" else "Conclusion"
+    yield write_call("Conclusion", name=name, content="\n".join(lines) or "The sections are all that was found.")
+
+
+def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
+    """Return the question, and the evidence quoted by the sections in the last message."""
+    question = Evidence(messages).question
+    task = Message("user", f"{question}{_known(messages)}\n\n<report>\n{messages[-1].content}\n</report>")
+    return question, Evidence([messages[0], task])
+
+
+def _answer(evidence: Evidence, verdict: Verdict) -> str:
+    """Return the verdict as a report."""
+    visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
+    pages = list(dict.fromkeys(step.facts[0].title for step in visits))
+    queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
+    return answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
+
+
+def _report(evidence: Evidence, verdict: Verdict) -> str:
+    """Return an evolving report that `Evidence` can parse: facts, gaps, next step, calls made."""
+    facts = relevant(evidence) or list(verdict.quotes)
+    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
+    remembered = [fact for fact in facts if fact in evidence.remembered]
+    lines = ["### Confirmed", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
+    lines += ["### Remembered", *dict.fromkeys(map(note, remembered))] if remembered else []
+    lines += ["### Gaps"]
+    lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
+    lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]
+    return "\n".join([*lines, "### Tried", *dict.fromkeys(map(tried, steps))])
+
+
+def _quoted(verdict: Verdict) -> Sequence[Fact]:
+    """Return the facts that an answer quotes."""
+    if verdict.reading:
+        return verdict.reading.quotes
+    return [finding.fact for finding in (*verdict.findings, *verdict.group)] or verdict.quotes
+
+
+def _unclear(verdict: Verdict) -> bool:
+    """Return whether nothing in the question says what it is about."""
+    q = verdict.question
+    empty = all(not (t.label or t.words or t.near) for t in q.targets)
+    return empty and not q.names and not q.years and len(re.findall(r"\w+", q.text)) <= 8
+
+
+_CLARIFY = {
+    "en": "What should I look up: which thing, and what about it?",
+    "zh": "请问要查什么：哪个对象，关于它的什么？",
+}
+_ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
+    "act": _act,
+    "conclude": _conclude,
+    "solve": _conclude,
+    "plan": _plan,
+    "worker": _worker,
+    "evaluate": _evaluate,
+    "reflect": _reflect,
+    "summarise": _summarise,
+    "scribe": _summarise,
+    "synthesise": _synthesise,
+    "outline": _outline,
+    "research": _research,
+    "introduce": _introduce,
+    "finish": _finish,
+}

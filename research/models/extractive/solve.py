@@ -1,0 +1,304 @@
+"""Decide from the evidence: take another step, answer, or state that there is no answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from research.models.extractive.arithmetic import amount, change, comparison, members_of
+from research.models.extractive.covering import ASKING, cover, names_of, tokens_of, words_of
+from research.models.extractive.evidence import SEARCHES, Evidence, Fact
+from research.models.extractive.finding import Finder
+from research.models.extractive.fitting import ALIKE, MATCH, NAMING, NEUTRAL, fit, has_words_of, usual_name
+from research.models.extractive.followup import understand
+from research.models.extractive.prose import Prose
+from research.models.extractive.question import Question, Target
+from research.models.extractive.reading import read
+from research.models.extractive.verdict import Computation, Finding, Verdict
+from research.text import tokens
+
+MAX_FACTS = 40
+"""Most facts in a report."""
+
+
+class Solver:
+    """One pass over the evidence.  Collects the steps that are still needed in `finder.actions`."""
+
+    def __init__(self, evidence: Evidence, *, acting: bool = True) -> None:
+        """With `acting` False no further step can be taken: conclude from the evidence there is."""
+        self.evidence = evidence
+        self.acting = acting
+        self.question, beside = _bind_words(evidence, understand(evidence))
+        self.finder = Finder(evidence, self.question, beside, acting=acting)
+
+    @cached_property
+    def prose(self) -> Prose:
+        """The analysis of the documents of prose."""
+        return Prose(self.evidence, self.question.text)
+
+    def verdict(self) -> Verdict:
+        """Return the next steps or the answer, from labelled lines if possible, or else from prose."""
+        q = self.question
+        given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
+        if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
+            self._open()
+            return self._more()
+        found = None if self._only_prose() else self._by_lines()
+        if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
+            return found
+        self.finder.actions = self.prose.next() if self.acting else []
+        if self.finder.actions:
+            return self._more()
+        if reading := read(self.prose):
+            return self._end(reading=reading)
+        self.finder.missing += self.prose.names
+        return found or self._end()
+
+    def _only_prose(self) -> bool:
+        """Return whether there are documents of prose, but no labelled line about anything in the question."""
+        prose = {page.n for page in self.prose.pages}
+        lines = [fact for fact in self.evidence.facts if fact.n not in prose]
+        named = {self.evidence.subject_named(name) for name in self.question.names}
+        targets = [target for target in self.question.targets if target.label]
+        return bool(prose) and not any(
+            fact.subject in named or any(fit(fact, target) >= MATCH for target in targets) for fact in lines
+        )
+
+    def _by_lines(self) -> Verdict:
+        """Return the next steps or the answer from labelled lines."""
+        q = self.question
+        if q.rank:
+            return self._free()
+        if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
+            # No document has these names as its subject, but some line may still answer the question.
+            chosen, whole = self._quotes([word for word in words_of(q.text) if word not in ASKING])
+            if whole:
+                return self._end(quotes=tuple(chosen))
+        resolved = [self.finder.resolve(name) for name in q.names]
+        if self.finder.actions:
+            return self._more()
+        sure = [(n, e) for n, e in zip(q.names, resolved, strict=True) if e or n not in q.doubtful]
+        if any(entry for _, entry in sure):
+            resolved = [entry for _, entry in sure]
+        subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
+        if not subjects:
+            return self._free()
+        used = {target for entry in resolved if entry for target in [entry[1]] if target}
+        lost = [name for name, entry in sure if entry is None]
+        if lost:
+            self.finder.missing += lost
+            return self._free() if q.operation == "lookup" and not q.relation else self._end()
+        targets = [target for target in q.targets if target not in used]
+        if q.relation is not None:
+            return self._group(subjects, targets, q.relation)
+        if not targets:
+            return self._named(subjects, sorted(used, key=q.targets.index))
+        if q.operation == "growth":
+            return self._growth(subjects, targets)
+        if q.operation in ("compare", "sum") and len(subjects) > 1:
+            return self._compare(subjects, targets)
+        return self._lookup(subjects, targets)
+
+    # -- the shapes of questions ------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Start with a recall or the first searches: one per name, or the whole question if no measure is named."""
+        q = self.question
+        if self.evidence.offers("recall") and not self.evidence.steps:
+            self.finder.act("recall", {"query": q.text}, "See what is remembered of this.")
+            return
+        about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
+        for name in [name for name in q.names[:6] if not self.finder.knows(name)]:
+            self.finder.search(
+                f"{usual_name(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
+            )
+        if not any(target.label for target in q.targets):
+            self.finder.actions = self.prose.opening()
+        elif not q.names:
+            self.finder.search(" ".join(words_of(q.text)), "Find out which documents speak of this.")
+
+    def _lookup(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        years = self.question.years or (None,)
+        findings = [self.finder.find(s, t, y) for s in subjects for t in targets for y in years]
+        if self.finder.actions:
+            return self._more()
+        return self._end([f for f in findings if f])
+
+    def _named(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        """Answer a question of the kind "which country has this name": the subject is the answer."""
+        findings = [
+            Finding(s, t, fact)
+            for s in subjects
+            for t in targets
+            for fact in self.evidence.facts
+            if fact.subject == s
+            and fit(fact, t) >= MATCH
+            and any(has_words_of(fact.value, n) for n in self.question.names)
+        ]
+        return self._end(findings[: len(subjects)], chosen=subjects[0])
+
+    def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        years = sorted(self.question.years)[-2:] if len(self.question.years) < 3 else sorted(self.question.years)
+        if len(years) == 1:
+            latest = self.finder.latest_year(subjects[0], targets[0])
+            since = re.search(rf"\bsince\s+{years[0]}", self.question.text.lower()) is not None
+            years = [years[0], latest] if since and latest and latest > years[0] else [years[0] - 1, years[0]]
+        findings: list[Finding] = []
+        for subject in subjects:
+            for target in targets[:1]:
+                wanted = years or self.finder.last_two_years(subject, target)
+                findings += filter(
+                    None, (self.finder.find(subject, target, y, numeric=True) for y in (wanted[0], wanted[-1]))
+                )
+        if self.finder.actions:
+            return self._more()
+        if len(findings) != 2 * len(subjects):
+            return self._end()
+        code = "\n".join(
+            change(before.fact, after.fact) for before, after in zip(findings[::2], findings[1::2], strict=True)
+        )
+        return self._computed(findings, code, "Calculate the change.")
+
+    def _compare(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        year = self.question.years[0] if self.question.years else None
+        findings = [self.finder.find(subject, targets[0], year, numeric=True) for subject in subjects]
+        if self.finder.actions:
+            return self._more()
+        found = [finding for finding in findings if finding]
+        if len(found) != len(subjects):
+            return self._end()
+        ranked = sorted(found, key=amount, reverse=self.question.most)
+        return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject)
+
+    def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
+        lists = [self.finder.find(subject, relation) for subject in subjects]
+        if self.finder.actions:
+            return self._more()
+        group = tuple(finding for finding in lists if finding)
+        if len(group) != len(subjects):
+            return self._end()
+        members = members_of(group)
+        q = self.question
+        if q.operation == "count" or not members:
+            return self._end(group)
+        if q.pick is None or q.pick.target is None:
+            best = max(members, key=lambda m: members[m] * (1 if q.pick is None or q.pick.most else -1))
+            return self._of_member(best, targets, group)
+        year = q.years[0] if q.years else None
+        pick = q.pick.target
+        figures = [self.finder.find_named(member, pick, year, numeric=True) for member in list(members)[:20]]
+        if self.finder.actions:
+            return self._more()
+        found = [finding for finding in figures if finding]
+        if not found:
+            return self._end()
+        best = max(found, key=lambda f: amount(f) * (1 if q.pick and q.pick.most else -1)).subject
+        code = comparison(found, q)
+        computed = self.finder.compute(code, "Find out which one it is.")
+        if self.finder.actions:
+            return self._more()
+        return self._of_member(best, targets, (*group, *found), computed)
+
+    def _of_member(
+        self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], computed: Computation | None = None
+    ) -> Verdict:
+        year = self.question.years[0] if self.question.years else None
+        findings = [
+            self.finder.find_named(member, target, year) for target in targets if target != self.question.relation
+        ]
+        if self.finder.actions:
+            return self._more()
+        if None in findings:
+            return self._end()
+        return self._end([f for f in findings if f], computed=computed, chosen=member, group=group)
+
+    def _free(self) -> Verdict:
+        """Collect lines until they cover a free-form question, and search the names found in them."""
+        evidence, words = self.evidence, words_of(self.question.text)
+        asked = [word for word in words if word not in ASKING]
+        pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
+        chosen, whole = self._quotes(asked)
+        if whole:
+            return self._end(quotes=tuple(chosen))
+        covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
+        visits = [s for s in evidence.steps if s.name == "visit"]
+        searches = [s for s in evidence.steps if s.name in SEARCHES]
+        promising = sorted(
+            (page for page in dict.fromkeys(pages) if page.url not in evidence.visited),
+            key=lambda page: -len(tokens_of(page) & set(asked)),
+        )
+        if len(visits) < 4 and promising and len(tokens_of(promising[0]) & set(asked)) >= 2:
+            for page in promising[: 2 if not visits else 1]:
+                self.finder.act("visit", {"url": page.url, "goal": self.question.text}, f"Read {page.title}.")
+            return self._more()
+        open_words = [word for word in asked if word not in covered]
+        if len(searches) < 4 and open_words:
+            bridge = [name for fact in chosen for name in names_of(fact) if not set(tokens(name)) <= set(words)]
+            for query in [" ".join([name, *open_words]) for name in bridge[:2]] + [" ".join(open_words)]:
+                if self.finder.search(query, f"Still open: {', '.join(open_words)}. Search again."):
+                    return self._more()
+        self.finder.missing += open_words
+        return self._end()
+
+    def _quotes(self, asked: Sequence[str]) -> tuple[list[Fact], bool]:
+        """Return lines that cover the words asked for, and whether they cover enough to be the answer."""
+        chosen = cover(self.evidence.facts, asked)
+        held = [tokens_of(fact) & set(asked) for fact in chosen]
+        covered = frozenset().union(*held)
+        names = set(tokens(" ".join(self.question.names)))
+        enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
+        return chosen, enough and names <= covered | NEUTRAL
+
+    # -- verdicts
+
+    def _more(self) -> Verdict:
+        return Verdict(self.question, actions=tuple(self.finder.actions))
+
+    def _computed(self, findings: Sequence[Finding], code: str, thought: str, chosen: str = "") -> Verdict:
+        computed = self.finder.compute(code, thought)
+        return self._more() if self.finder.actions else self._end(findings, computed=computed, chosen=chosen)
+
+    def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
+        return Verdict(
+            self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.finder.missing)), **more
+        )
+
+
+def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, frozenset[str]]:
+    """Attach the words beside a measure to it if sources use them in labels; else use them for ranking only.
+
+    Returns the question and the words that were not attached.
+    """
+    found = (fact for fact in evidence.facts if fact not in evidence.remembered)
+    vocabulary = {token for fact in found for token in fact.label_tokens}
+    unbound: set[str] = set()
+
+    def with_bound_words(target: Target) -> Target:
+        bound = tuple(w for w in target.beside if ALIKE.get(w, w) in vocabulary)
+        loose = tuple(w for w in target.beside if w not in bound)
+        unbound.update(ALIKE.get(word, word) for word in loose)
+        return Target(target.label, (*target.words, *bound), (), (*loose, *target.near), target.share)
+
+    targets = tuple(with_bound_words(target) for target in question.targets)
+    names, doubtful = question.names, question.doubtful
+    if not names:
+        # Without capitals, any remaining word may be a name.
+        words = dict.fromkeys(w for t in targets for w in (*t.words, *t.near))
+        names = tuple(words)[:6] if evidence.steps else ()
+        doubtful = frozenset(names)
+    return msgspec.structs.replace(question, targets=targets, names=names, doubtful=doubtful), frozenset(unbound)
+
+
+def relevant(evidence: Evidence) -> list[Fact]:
+    """Return the facts that some part of the question could need, best first, for the report."""
+    solver = Solver(evidence, acting=False)
+    q = solver.question
+    targets = [*q.targets, *filter(None, [q.relation, q.pick.target if q.pick else None])]
+    scored = [(max((fit(fact, t) for t in targets), default=0.0), fact) for fact in evidence.facts]
+    kept = [fact for score, fact in sorted(scored, key=lambda item: -item[0]) if score >= MATCH]
+    kept += [fact for fact in evidence.facts if fact.label.startswith(NAMING)]
+    return list(dict.fromkeys([*kept, *solver.prose.report_lines()]))[:MAX_FACTS]

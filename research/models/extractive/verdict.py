@@ -1,0 +1,76 @@
+"""The result of one pass over the evidence: the steps to take, or the findings of the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from research.models.extractive.evidence import Fact
+from research.models.extractive.question import Question, Target
+
+
+class Finding(Struct, frozen=True):
+    """A fact that answers one part of the question."""
+
+    subject: str
+    target: Target
+    fact: Fact
+
+
+class Computation(Struct, frozen=True):
+    """Code that was run, and its output."""
+
+    code: str
+    result: str
+
+
+class Action(Struct, frozen=True):
+    """A tool call to make, and the thought to state with it."""
+
+    name: str
+    arguments: dict[str, Any]
+    thought: str
+
+
+class Reading(Struct, frozen=True):
+    """An answer from passages of prose."""
+
+    best: tuple[Fact, ...]
+    """The sentences that answer best, in descending order."""
+    others: tuple[Fact, ...]
+    """One sentence of each other document that is cited."""
+    span: str = ""
+    """The short answer: a part of the first sentence, or `yes` or `no`."""
+    known: tuple[str, ...] = ()
+    """Names of the question that the documents contain."""
+    unknown: tuple[str, ...] = ()
+    """Names of the question that no document contains."""
+    unsaid: tuple[str, ...] = ()
+    """Words of the question in neither the best sentence nor the one that led to its document."""
+    stated: bool = True
+    """Whether the sentences answer the question; if not, the documents only mention the things named."""
+
+    @property
+    def quotes(self) -> tuple[Fact, ...]:
+        """All cited sentences, the best first."""
+        return (*self.best, *self.others)
+
+
+class Verdict(Struct, frozen=True):
+    """Either actions to take, or the findings, which are empty if there is no evidence."""
+
+    question: Question
+    actions: tuple[Action, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    computed: Computation | None = None
+    chosen: str = ""
+    """The member of the group, or the winner of the comparison."""
+    group: tuple[Finding, ...] = ()
+    """The list that the group was read from, and the figure of each member."""
+    missing: tuple[str, ...] = ()
+    """Parts of the question that were searched and not found."""
+    quotes: tuple[Fact, ...] = ()
+    """For free-form questions: lines that together contain the question's words."""
+    reading: Reading | None = None
+    """The answer from prose."""

@@ -1,0 +1,281 @@
+"""Write the report of a verdict: quoted figures with `[n]`, the arithmetic as it was run, and what was not found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.models.extractive.evidence import Fact, note
+from research.models.extractive.verdict import Finding, Reading, Verdict
+
+_WORDS = {
+    "en": {
+        "rose": "rose by",
+        "fell": "fell by",
+        "same": "did not change",
+        "points": "percentage points",
+        "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
+        "difference": "a difference of {d}",
+        "computed": "Calculated with the python tool: `{code}` gives {result}.",
+        "most": "the highest",
+        "least": "the lowest",
+        "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
+        "list": "{subject}: {label}: {value} [{n}].",
+        "times": "{r} times",
+        "sum": "Together: {s}.",
+        "evidence": "Evidence",
+        "count": "{subject} has {count} of them: {value} [{n}].",
+        "yes": "Yes.",
+        "no": "No.",
+        "none": "The sources that were searched do not answer this question.",
+        "looked": "Looked for: {missing}.",
+        "searches": "Searched for: {queries}.",
+        "read": "Read: {pages}.",
+        "also": "Not found: {missing}.",
+        "winner": "{name} has {which} {label}: {value} [{n}], against {others}.",
+        "is": "It is {name} [{n}].",
+        "through": "{name} is the one in question: {value} [{n}].",
+        "says": "The sources say:",
+        "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
+        "more": "What the other passages say",
+        "and": ", ",
+        "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
+        "other": "In other words than: {unsaid}.",
+        "unknown": "In none of them: {unknown}.",
+        "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
+    },
+    "zh": {
+        "rose": "增长了",
+        "fell": "下降了",
+        "same": "没有变化",
+        "points": "个百分点",
+        "from": "从 {y} 年的 {a} [{m}] 到 {z} 年的 {b} [{n}]",
+        "difference": "相差 {d}",
+        "computed": "用 python 工具计算：`{code}` 得到 {result}。",
+        "most": "最高",
+        "least": "最低",
+        "of": "{name} 的 {label} {which}：{value} [{n}]。其余：{group}。",
+        "list": "{subject}：{label}：{value} [{n}]。",
+        "times": "{r} 倍",
+        "sum": "合计：{s}。",
+        "evidence": "依据",
+        "count": "{subject} 共有 {count} 个：{value} [{n}]。",
+        "yes": "是。",
+        "no": "否。",
+        "none": "搜索到的来源不能回答这个问题。",
+        "looked": "查找过：{missing}。",
+        "searches": "搜索过：{queries}。",
+        "read": "阅读过：{pages}。",
+        "also": "没有找到：{missing}。",
+        "winner": "{name} 的 {label} {which}：{value} [{n}]，相比之下 {others}。",
+        "is": "是 {name} [{n}]。",
+        "through": "所指的是 {name}：{value} [{n}]。",
+        "says": "来源写道：",
+        "best": "以上是与问题最相符的来源原文，按用词选出，不是推理的结论。",
+        "more": "其他段落写道",
+        "and": "、",
+        "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
+        "other": "原文没有用这些词：{unsaid}。",
+        "unknown": "各段落都没有出现：{unknown}。",
+        "remembered": "来源取自以往运行的记忆，这次没有重新查找：{sources}。",
+    },
+}
+
+
+_YES_NO = re.compile(
+    r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|"
+    r"\b(?:is|does|do|has|are)n['’]t (?:it|they)\b|\bcorrect\b|right\?|吗"
+)
+
+
+def answer(
+    verdict: Verdict, language: str, queries: list[str], pages: list[str], remembered: frozenset[Fact] = frozenset()
+) -> str:
+    """Return the report; without findings, a list of what was tried.  It marks the sources that are only `remembered`."""
+    w = _WORDS[language]
+    q = verdict.question
+    if verdict.quotes:
+        lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
+        return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
+    if verdict.reading:
+        memory_note = _memory(verdict.reading.quotes, remembered, w)
+        return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
+    if not verdict.findings and not verdict.group:
+        parts = [w["none"]]
+        if verdict.missing:
+            parts.append(w["looked"].format(missing="; ".join(verdict.missing)))
+        if queries:
+            parts.append(w["searches"].format(queries="; ".join(f"“{query}”" for query in queries[:6])))
+        if pages:
+            parts.append(w["read"].format(pages="; ".join(pages[:6])))
+        return " ".join(parts)
+    head = list(_head(verdict, w))
+    facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
+    quoted = [note(fact) for fact in facts]
+    if verdict.computed:
+        results = ", ".join(verdict.computed.result.split("\n"))
+        code = "; ".join(verdict.computed.code.split("\n"))
+        head.append(w["computed"].format(code=code, result=results))
+    if verdict.missing and not q.relation:
+        head.append(w["also"].format(missing="; ".join(verdict.missing)))
+    memory_note = _memory(list(facts), remembered, w)
+    return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
+
+
+def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
+    """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
+    first = reading.best[0]
+    best = [f"“{fact.line}” ({fact.title}) [{fact.n}]" for fact in reading.best]
+    if not reading.stated:
+        known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
+        head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
+    else:
+        span = w.get(reading.span, reading.span)
+        head = [*([f"**{span}** [{first.n}]"] if span else []), *best, w["best"]]
+        head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
+    head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
+    return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
+
+
+def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:
+    """Return a sentence that names the sources not looked up in this run; empty if there are none."""
+    titles = dict.fromkeys(fact.title for fact in facts if fact in remembered)
+    return [w["remembered"].format(sources="; ".join(titles))] if titles else []
+
+
+def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    q = verdict.question
+    if q.relation is not None:
+        return _group(verdict, w)
+    if verdict.computed and q.operation == "growth":
+        return _growth(verdict, w)
+    if verdict.chosen and len(verdict.findings) > 1:
+        return _comparison(verdict, w)
+    if verdict.chosen and verdict.findings:
+        first = verdict.findings[0]
+        return [w["is"].format(name=f"**{verdict.chosen}**", n=first.fact.n)]
+    return [_sentence(finding, w) for finding in verdict.findings]
+
+
+def _sentence(finding: Finding, w: dict[str, str]) -> str:
+    fact = finding.fact
+    if not fact.label:
+        return f"“{fact.line}” ({fact.title}) [{fact.n}]"
+    return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=_bold(fact.value), n=fact.n)
+
+
+def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    lines = []
+    results = verdict.computed.result.split("\n") if verdict.computed else []
+    for before, after in zip(verdict.findings[::2], verdict.findings[1::2], strict=True):
+        change = float(results.pop(0))
+        points = after.fact.quantity is not None and after.fact.quantity.unit == "%"
+        absolute = "" if points else _figure(float(results.pop(0)), after.fact)
+        amount = f"{abs(change):.2f}".rstrip("0").rstrip(".") + f" {w['points']}" if points else _percent(change)
+        verb = w["same"] if change == 0 else f"{w['rose'] if change > 0 else w['fell']} **{amount}**"
+        if absolute and change:
+            verb += f" ({absolute})"
+        span = w["from"].format(
+            a=_plain(before.fact),
+            y=max(before.fact.years),
+            m=before.fact.n,
+            b=f"**{_plain(after.fact)}**",
+            z=max(after.fact.years),
+            n=after.fact.n,
+        )
+        lines.append(f"**{after.subject}**: {_bare(after.fact.label)} {verb}, {span}.")
+    return lines
+
+
+def _percent(change: float) -> str:
+    """Format a percentage rounded, followed by two decimals to check it: `1.2 % (1.17 %)`."""
+    exact = f"{abs(change):.2f}"
+    short = f"{abs(change):.1f}"
+    return f"{short} %" if float(exact) == float(short) else f"{short} % ({exact} %)"
+
+
+def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    q = verdict.question
+    chosen = next(f for f in verdict.findings if f.subject == verdict.chosen)
+    others = [f for f in verdict.findings if f is not chosen]
+    lines = []
+    if _YES_NO.search(q.text.lower()) and len(verdict.findings) == 2 and q.operation == "compare":
+        lines.append(f"**{w['yes'] if verdict.findings[0].subject == verdict.chosen else w['no']}**")
+    lines.append(
+        w["winner"].format(
+            name=f"**{chosen.subject}**",
+            which=w["most" if q.most else "least"],
+            label=_bare(chosen.fact.label),
+            value=_bold(chosen.fact.value),
+            n=chosen.fact.n,
+            others="; ".join(f"{o.subject} {o.fact.value} [{o.fact.n}]" for o in others),
+        )
+    )
+    results = verdict.computed.result.split("\n") if verdict.computed else []
+    marks = "".join(f" [{n}]" for n in dict.fromkeys(f.fact.n for f in verdict.findings))
+    if q.operation == "sum" and len(results) > 1:
+        lines.append(w["sum"].format(s=f"**{_figure(float(results[1]), chosen.fact)}**") + marks)
+    elif len(results) > 1:
+        gap, first = abs(float(results[1])), verdict.findings[0].fact
+        parts = first.quantity is not None and first.quantity.unit == "%"
+        amount = f"{gap:g} {w['points']}" if parts else _figure(gap, first)
+        times = f"{float(results[2]):.2f}" if len(results) > 2 else ""
+        a, b = verdict.findings[0].subject, verdict.findings[1].subject
+        ratio = f"; {a} : {b} = **{w['times'].format(r=times)}**" if times else ""
+        lines.append(w["difference"].format(d=f"**{amount}**").capitalize() + ratio + "." + marks)
+    return lines
+
+
+def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    q = verdict.question
+    members = [f for f in verdict.group if f.target != q.relation]
+    lists = [f for f in verdict.group if f.target == q.relation] or list(verdict.findings)
+    lines = []
+    if q.operation == "count" and not verdict.chosen:
+        found = verdict.findings[0]
+        count = len(re.findall(r"[^;]+", found.fact.value))
+        return [w["count"].format(subject=f"**{found.subject}**", count=count, value=found.fact.value, n=found.fact.n)]
+    if members:
+        best = next(f for f in members if f.subject == verdict.chosen)
+        lines.append(
+            w["of"].format(
+                group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
+                name=f"**{best.subject}**",
+                which=w["most" if q.pick is None or q.pick.most else "least"],
+                label=_bare(best.fact.label),
+                value=_bold(best.fact.value),
+                n=best.fact.n,
+            )
+        )
+    elif verdict.chosen:
+        first = lists[0]
+        lines.append(w["through"].format(name=f"**{verdict.chosen}**", value=first.fact.value, n=first.fact.n))
+    memory_note = {f.fact for f in members}
+    return lines + [_sentence(f, w) for f in verdict.findings if f.fact not in memory_note]
+
+
+def _plain(fact: Fact) -> str:
+    """Return the value without its year in parentheses: `$3.732 trillion` for `$3.732 trillion (2024 est.)`."""
+    return re.sub(r"\s*\([^()]*\d{4}[^()]*\)", "", fact.value).strip()
+
+
+def _bold(value: str) -> str:
+    """Set the start of a value in bold; leave long values unchanged."""
+    head = re.match(r"[^;(]{1,60}(?=[;(]|$)", value)
+    return f"**{head.group().strip()}** {value[head.end() :]}".strip() if head else value
+
+
+def _bare(label: str) -> str:
+    return re.sub(r",? (?:1[5-9]|20)\d\d$", "", label)
+
+
+def _figure(value: float, like: Fact) -> str:
+    """Format a computed number like the number of a source, with its currency, scale and unit."""
+    quantity = like.quantity
+    if quantity is None:
+        return f"{value:g}"
+    text = f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:g}"
+    dollars = "$" if "$" in like.value[: like.value.find(quantity.written[:1]) + 1] else ""
+    scale = f" {quantity.scale}" if quantity.scale else ""
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    return f"{'-' if value < 0 else ''}{dollars}{text.lstrip('-')}{scale}{unit}"

@@ -1,0 +1,84 @@
+"""Make the missing vectors of the library, in the foreground or in a background thread."""
+
+from __future__ import annotations
+
+import threading
+
+from research._util.background import Background
+from research.errors import ConfigError
+from research.search.library.file import LibraryFile
+from research.search.library.indexing import Progress, no_progress
+from research.search.library.vectors import encode_passages
+from research.types import Embedder
+
+_BATCH = 32
+"""Passages to encode per commit."""
+
+
+class Embedding:
+    """Makes the vectors of one encoder; only one thread of all processes works at a time."""
+
+    def __init__(self, library: LibraryFile, embedder: Embedder) -> None:
+        self._library = library
+        self._embedder = embedder
+        self._background = Background("embedding", self._keep_making)
+        self.error = ""
+        """Why the encoder failed in the background; empty if it did not."""
+
+    def make(self, progress: Progress = no_progress, stop: threading.Event | None = None) -> int:
+        """Wait for the lock, then make the missing vectors; return the number made.
+
+        Commits after every batch, so that `stop` or a crash loses little.
+        """
+        from filelock import FileLock, Timeout
+
+        stop = stop or threading.Event()
+        turn = FileLock(self._library.path.with_name("library.embedding.lock"))
+        while not stop.is_set():
+            try:
+                turn.acquire(timeout=0.5)
+            except Timeout:
+                continue
+            try:
+                return self._make(progress, stop)
+            finally:
+                turn.release()
+        return 0
+
+    def start(self) -> threading.Thread:
+        """Run `make` in the background at low priority, until nothing is missing or `close` is called."""
+        return self._background.start(repeat=True)
+
+    def close(self) -> None:
+        """Stop the background work and wait for it to end; finished vectors are kept."""
+        self._background.close()
+
+    def _keep_making(self, closing: threading.Event) -> None:
+        try:
+            self.make(stop=closing)
+        except ConfigError as error:
+            self.error = str(error)
+
+    def _make(self, progress: Progress, stop: threading.Event) -> int:
+        connection, encoder = self._library.connection(), self._embedder.id
+        missing = "NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?)"
+        total = connection.execute(f"SELECT count(*) FROM passages WHERE {missing}", [encoder]).fetchone()[0]
+        made = last = 0
+        while not stop.is_set():
+            batch = connection.execute(
+                f"""SELECT passages.id, title, passages.text FROM passages JOIN documents ON documents.id = document
+                WHERE passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
+                [last, encoder],
+            ).fetchall()
+            if not batch:
+                break
+            last = batch[-1][0]
+            vectors = encode_passages([title for _, title, _ in batch], [text for _, _, text in batch], self._embedder)
+            with self._library.writing():
+                connection.executemany(  # a passage may have been deleted while it was encoded
+                    "INSERT INTO vectors (passage, encoder, vector) SELECT id, ?, ? FROM passages WHERE id = ?",
+                    [(encoder, row.tobytes(), passage) for (passage, _, _), row in zip(batch, vectors, strict=True)],
+                )
+            made += len(batch)
+            progress(made, max(made, total), batch[-1][1])
+        return made

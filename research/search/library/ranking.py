@@ -1,0 +1,138 @@
+"""Rank passages by words, fuse that ranking with the one by meaning, and choose the lines to quote."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from research.search.library import storage
+from research.search.library.factbook import Document
+from research.search.relevance import scores
+from research.text import STOP_WORDS, clip, content_tokens, segment
+
+_QUOTE = 200
+"""Longest quote, in characters."""
+_WORDS = 64
+"""Words of a query that are used; the rest is ignored."""
+_FUSION, _MEANING = 60, 0.5
+"""A document's score is coverage / (60 + rank by words) + 0.5 / (60 + rank by meaning); see `fused`."""
+_WEIGHTS = "10, 6, 1"
+"""BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
+
+_WORD = re.compile(r"\w+")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
+
+Ranking = Sequence[tuple[Document, str]]
+"""Passages with their documents, best first."""
+
+
+def scope(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[int] | None:
+    """Return the ids of the collections to search, None for all; `names` None means all that are not forgotten."""
+    chosen = storage.collection_ids(connection, names)
+    total: int = connection.execute("SELECT count(*) FROM collections").fetchone()[0]
+    return None if len(set(chosen)) == total else chosen
+
+
+def query_words(query: str) -> list[str]:
+    """Return the query's words without stop words, or all if none is left; words in capitals (`US`, `WHO`) are names."""
+    words = list(dict.fromkeys(_WORD.findall(segment(query))))
+    kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
+    return (kept or words)[:_WORDS]
+
+
+def by_words(
+    connection: sqlite3.Connection, words: Sequence[str], scope: Sequence[int] | None, limit: int
+) -> list[int]:
+    """Return the ids of passages by BM25, best first."""
+    if not words:
+        return []
+    match = " OR ".join(f'"{word}"' for word in words)
+    inside = "SELECT passages.id FROM passages JOIN documents ON documents.id = document WHERE collection IN"
+    # The plus stops SQLite from using the index, which it would query once per passage of the collection.
+    within = "" if scope is None else f"AND +words.rowid IN ({inside} ({', '.join(map(str, scope))}))"
+    rows = connection.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY bm25(words, {_WEIGHTS}) LIMIT ?", [match, limit]
+    )
+    return [row[0] for row in rows]
+
+
+def fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> Ranking:
+    """Return the passages' documents (without text) and texts, in the given order, skipping deleted passages."""
+    rows = connection.execute(
+        f"""SELECT passages.id, passages.text, url, title, names FROM passages JOIN documents ON documents.id = document
+        WHERE passages.id IN ({", ".join(map(str, passages))})"""
+    )
+    found = {passage: (Document(url, title, "", names), text) for passage, text, url, title, names in rows}
+    return [found[passage] for passage in passages if passage in found]
+
+
+def urls(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tuple[int, str]]:
+    """Return pairs of a passage and the url of its document."""
+    rows = connection.execute(
+        f"""SELECT passages.id, url FROM passages JOIN documents ON documents.id = document
+        WHERE passages.id IN ({", ".join(map(str, passages))})"""
+    )
+    return rows.fetchall()
+
+
+def fused(query: str, by_words: Ranking, by_meaning: Ranking) -> list[Document]:
+    """Fuse two rankings by weighted reciprocal rank (Cormack, Clarke, Buettcher 2009).
+
+    A rank by words is weighted by the share of the query that the document contains, so that the best of poor matches
+    does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names more often than words do.
+    """
+    if not by_meaning:
+        return list(dict.fromkeys(document for document, _ in by_words))
+    wanted = frozenset(content_tokens(query))
+    held: dict[Document, set[str]] = {}
+    for document, text in by_words:
+        lines = (document.title, document.names, *text.split("\n"))
+        held.setdefault(document, set()).update(*(wanted.intersection(content_tokens(line)) for line in lines))
+    coverage = scores(query, [" ".join(words) for words in held.values()])
+    score = {document: share / (_FUSION + n) for n, (document, share) in enumerate(zip(held, coverage, strict=True), 1)}
+    for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
+        score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
+    return sorted(score, key=lambda document: -score[document])
+
+
+def asked_about(document: Document, query: str) -> str:
+    """Return the query without the words that name the document; the rest tells which of its facts to look for."""
+    named = set(content_tokens(f"{document.title} {document.names}"))
+    return " ".join(token for token in content_tokens(query) if token not in named) or query
+
+
+def best_quote(texts: Sequence[str], query: str) -> str:
+    """Return the most relevant neighbouring lines of one of the passages, or the best part of one long line."""
+    pairs = [(line, text) for text in texts for line in text.split("\n")]
+    served = scores(query, [line for line, _ in pairs])
+    _, text = pairs[max(range(len(pairs)), key=lambda i: (served[i], -len(pairs[i][0])))]
+    lines = [match.span() for match in _LINE.finditer(text)]
+    start, end = _best(text, lines, query, 0.5)
+    if end - start <= _QUOTE:
+        return text[start:end]
+    clauses = [match.span() for match in _CLAUSE.finditer(text, start, end)]
+    inner, outer = _best(text, clauses, query, 0.0)
+    chosen = clip(text[inner:outer].rstrip(), _QUOTE - 2)
+    cut = outer < end and not chosen.endswith("…")
+    return f"{'…' if inner > start else ''}{chosen}{'…' if cut else ''}"
+
+
+def _best(text: str, spans: Sequence[tuple[int, int]], query: str, share: float) -> tuple[int, int]:
+    """Return the best span, extended by neighbours that score at least this share of it, up to the quote's length."""
+    served = scores(query, [text[start:end] for start, end in spans])
+    first = last = max(range(len(spans)), key=served.__getitem__)
+    least = served[first] * share
+    while True:
+        near = [
+            i
+            for i in (last + 1, first - 1)
+            if 0 <= i < len(spans)
+            and served[i] >= least
+            and spans[max(i, last)][1] - spans[min(i, first)][0] <= _QUOTE - 2
+        ]
+        if not near:
+            return spans[first][0], spans[last][1]
+        chosen = max(near, key=served.__getitem__)
+        first, last = min(first, chosen), max(last, chosen)

@@ -1,0 +1,50 @@
+"""The tables of the library.  Each version of the schema is a tuple of statements; append a new one to change it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+_VERSIONS = (
+    (
+        """CREATE TABLE IF NOT EXISTS collections (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL DEFAULT '')""",
+        """CREATE TABLE IF NOT EXISTS documents (
+        id INTEGER PRIMARY KEY, collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+        url TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL, names TEXT NOT NULL, mtime INTEGER NOT NULL,
+        sha256 TEXT NOT NULL)""",
+        "CREATE INDEX IF NOT EXISTS documents_collection ON documents (collection, title)",
+        """CREATE TABLE IF NOT EXISTS passages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+        ordinal INTEGER NOT NULL, text TEXT NOT NULL, start INTEGER NOT NULL)""",
+        "CREATE INDEX IF NOT EXISTS passages_document ON passages (document)",
+        """CREATE TABLE IF NOT EXISTS vectors (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL REFERENCES passages ON DELETE CASCADE,
+        encoder TEXT NOT NULL, vector BLOB NOT NULL, UNIQUE (passage, encoder))""",
+        """CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+        title, names, text, tokenize = 'porter unicode61 remove_diacritics 2')""",
+        """CREATE TRIGGER IF NOT EXISTS passages_gone AFTER DELETE ON passages BEGIN
+        DELETE FROM words WHERE rowid = old.id; END""",
+    ),
+    (
+        # A forgotten collection is hidden at once and deleted later, so that it can be restored.
+        "ALTER TABLE collections ADD COLUMN forgotten REAL",
+        "ALTER TABLE collections ADD COLUMN indexed REAL",
+        """CREATE TABLE unreadable (collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+        path TEXT NOT NULL, reason TEXT NOT NULL)""",
+    ),
+)
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Return whether the tables have the newest version."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version >= len(_VERSIONS)
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Apply the missing versions.  Call it in a write transaction, so that only one process does so at a time."""
+    done = connection.execute("PRAGMA user_version").fetchone()[0]
+    for number, statements in enumerate(_VERSIONS[done:], done + 1):
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {number}")

@@ -1,0 +1,115 @@
+"""Save uploaded documents in a folder under the home folder, which the library indexes like any other.
+
+Names and bytes are untrusted: a file cannot be saved outside its folder, and unreadable files are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+
+from research.errors import ConfigError
+from research.web import readers
+from research.web.readers import UnreadableFile
+
+NAME_BYTES = 150
+"""Longest file name in UTF-8; leaves room for a number below the limit of file systems."""
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+"""Names of devices on Windows, with any suffix."""
+
+
+class UploadReport(Struct, frozen=True):
+    """The outcome of an upload, by the files' original names."""
+
+    folder: Path
+    saved: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    """Files whose content is in the folder already."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Files that cannot be read, each with the reason."""
+
+
+def folder(home: Path, name: str) -> Path:
+    """Return the folder of the collection with that name.  Raises `ConfigError` for a name without letters or digits."""
+    if not re.search(r"[^\W_]", name):
+        raise ConfigError(f"collection name {name!r} has no letters or digits; choose one such as Papers")
+    return home.resolve() / "uploads" / safe_name(name)
+
+
+def save(
+    place: Path, files: Sequence[tuple[str, Callable[[], bytes]]], progress: Callable[[int, int, str], None]
+) -> UploadReport:
+    """Save the readable files; each is a name and a function that returns its bytes.
+
+    Raises `ConfigError` if the folder cannot be written.
+    """
+    saved, known, refused = [], [], []
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        contents = {_digest(file.read_bytes()) for file in place.iterdir() if file.is_file()}
+        for done, (name, content) in enumerate(files):
+            progress(done, len(files), name)
+            data = content()
+            if _digest(data) in contents:
+                known.append(name)
+                continue
+            wanted = safe_name(name)
+            try:
+                # In a process of its own: malicious files have made parsers loop, use up memory, and crash.
+                readers.read_isolated(data, Path(wanted).suffix, wanted)
+            except UnreadableFile as error:
+                refused.append((name, error.reason))
+                continue
+            _write(place, wanted, data)
+            contents.add(_digest(data))
+            saved.append(name)
+        if not any(place.iterdir()):
+            place.rmdir()
+    except OSError as error:
+        raise ConfigError(
+            f"{error.filename or place}: {error.strerror or error}; the remaining files were not saved"
+        ) from error
+    return UploadReport(place, tuple(saved), tuple(known), tuple(refused))
+
+
+def safe_name(name: str) -> str:
+    """Return a file name that every file system accepts, as close to `name` as possible and with its suffix."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name.rstrip("/\\ ")))[-1]
+    # Control and format characters too: a mark that reverses the text direction can hide a suffix.
+    spoken = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in last)
+    path = PurePosixPath(re.sub(r'[<>:"|?*]', "_", " ".join(spoken.split())).strip(". "))
+    stem, suffix = path.stem, path.suffix
+    room = NAME_BYTES - len(suffix.encode())
+    stem = (stem.encode()[: max(1, room)].decode(errors="ignore") or "document").rstrip(". ")
+    suffix = suffix.encode()[:NAME_BYTES].decode(errors="ignore")
+    return f"_{stem}{suffix}" if _DEVICES.fullmatch(stem + suffix) else f"{stem or 'document'}{suffix}"
+
+
+def _write(place: Path, name: str, data: bytes) -> None:
+    """Write the file atomically under that name, with a number appended if the name is taken."""
+    wanted = target = place / name
+    number = 1
+    while True:
+        try:
+            target.touch(exist_ok=False)
+            break
+        except FileExistsError:
+            number += 1
+            target = wanted.with_stem(f"{wanted.stem} ({number})")
+    part = place / f".{target.name}.part"  # hidden, so that indexing skips a half-written file
+    try:
+        part.write_bytes(data)
+        part.replace(target)
+    except OSError:
+        part.unlink(missing_ok=True)
+        target.unlink()
+        raise
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,3 @@
+"""Servers for other programs: the MCP server.
+
+May import `workbench`, `exports` and what is below them."""

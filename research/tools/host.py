@@ -1,0 +1,26 @@
+"""`Host`: the parts of the workbench that a tool may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from research.config.settings import Settings
+    from research.memory.memory import Memory
+    from research.search.library.library import Library
+
+
+class Host(Protocol):
+    """The open workbench as a tool sees it; nothing heavy is loaded before its first use."""
+
+    settings: Settings
+
+    @property
+    def library(self) -> Library:
+        """The library; its sample documents may not be indexed yet."""
+
+    def indexed_library(self) -> Library:
+        """Return the library with the sample documents indexed."""
+
+    @property
+    def memory(self) -> Memory: ...

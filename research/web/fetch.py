@@ -1,0 +1,255 @@
+"""Fetch one web page safely, whatever its address and its server's response.
+
+`research.web.network` vets the addresses on each hop of a redirect.  Because a response may be slow, endless or a
+decompression bomb, time, redirects and unpacked bytes are limited, and an isolated process parses the page.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpcore2
+import httpx2
+from msgspec import Struct
+
+from research.errors import ToolError
+from research.web.network import VettedNetwork
+from research.web.readers import FileText, Link, UnreadableFile, read_isolated
+
+
+class FetchPolicy(Struct, frozen=True):
+    """Limits of a fetch, and the private hosts that it may contact."""
+
+    total_s: float = 20.0
+    """Seconds for all hops together, from resolving the name to the last byte."""
+    max_bytes: int = 10_000_000
+    """Maximum bytes of the unpacked response."""
+    max_redirects: int = 5
+    allow_hosts: tuple[str, ...] = ()
+    """Private hosts that the administrator allows, written as in a url: `127.0.0.1:8080`, or `wiki.internal` for its
+    ports 80 and 443.  Metadata services of clouds are refused even when they are listed here."""
+
+
+DEFAULT_POLICY = FetchPolicy()
+
+
+class FetchedPage(Struct, frozen=True):
+    """A page that was fetched and read."""
+
+    url: str
+    """The url after all redirects."""
+    title: str
+    """The page's own title, or else its url."""
+    text: str
+    """Markdown where the page has a structure; never empty."""
+    content_type: str
+    """Media type without parameters, e.g. `text/html`."""
+    links: tuple[Link, ...] = ()
+    """Its links to other pages: distinct http(s) urls without fragment."""
+    csl: dict[str, Any] = {}
+    """Its own metadata in CSL JSON: type, title, author, issued, container-title, publisher, DOI."""
+
+
+PARSE_S = 30.0
+"""Seconds for turning a response into text, in addition to `FetchPolicy.total_s`."""
+
+_HEADERS = {
+    "User-Agent": "Mozilla/5.0 (compatible; ResearchWorkbench/0.1)",
+    "Accept": "text/html, application/xhtml+xml, application/pdf, text/*;q=0.9, */*;q=0.1",
+    "Accept-Encoding": "gzip",  # brotli and zstd cannot be unpacked in bounded steps
+    "Connection": "close",
+}
+
+_SUFFIXES = {
+    "application/json": ".txt",
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/xhtml+xml": ".html",
+    "application/xml": ".txt",
+    "text/html": ".html",
+    "text/markdown": ".md",
+}
+"""The file suffix that selects the reader of a media type; other `text/…`, `…+xml` and `…+json` are read as `.txt`."""
+
+_PORTS = {"http": 80, "https": 443}
+
+_UNPACK_BYTES = 2**16
+"""Bytes unpacked at a time."""
+
+
+def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
+    """Fetch a page and return it as text.
+
+    Raises `ToolError` with the url and advice when the url may not be visited, cannot be reached, answers with an
+    error, is too slow or too big, or contains no text; `ConfigError` when `policy.allow_hosts` is malformed; `Stopped`
+    when the call was cancelled.
+    """
+    network = VettedNetwork(policy.allow_hosts, policy.total_s)
+    here = parse_url(url)
+    for _ in range(policy.max_redirects + 1):
+        response = _request(here, network, policy)
+        if response.location is None:
+            if not 200 <= response.status < 300:
+                raise ToolError(
+                    f"{here} answered with status {response.status}; check the address or try another source"
+                )
+            return _page(str(here), response)
+        here = parse_url(response.location, base=here)
+    raise ToolError(f"{url} redirects more than {policy.max_redirects} times; try another source")
+
+
+def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
+    """Return the url as `fetch` would visit it, and whether it is on a private host that the administrator allows.
+
+    For services that read pages in our place, which cannot reach private hosts.  Makes the checks of `fetch` with the
+    same errors, but no request.
+    """
+    network = VettedNetwork(policy.allow_hosts, policy.total_s)
+    target = parse_url(url)
+    host, port = target.raw_host.decode("ascii"), target.port or _PORTS[target.scheme]
+    with _as_tool_errors(target, policy):
+        network.vetted_addresses(host, port)
+    return str(target), network.is_allowed(host, port)
+
+
+class _Response(Struct, frozen=True):
+    """One server's response."""
+
+    status: int
+    location: str | None = None
+    """The target of a redirect; None otherwise."""
+    content_type: str = ""
+    body: bytes = b""
+    """The unpacked body; empty for redirects and errors."""
+
+
+def parse_url(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
+    """Return `text` as a url, relative to `base`.  Raises `ToolError` for a url that may not be visited."""
+    # Parsers disagree about these characters, so the host that is checked could differ from the host that is visited.
+    if any(character in " \\" or not character.isprintable() for character in text):
+        raise ToolError(f"{text!r} is not a url: it contains white space, a backslash or a control character")
+    try:
+        url = httpx2.URL(text) if base is None else base.join(text)
+    except httpx2.InvalidURL as error:
+        raise ToolError(f"{text!r} is not a url: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ToolError(f"{text!r} cannot be visited: only http:// and https:// urls with a host can")
+    if re.match("([^/?#:]+:)?//[^/?#]*@", text):
+        raise ToolError(f"{text!r} cannot be visited: it contains a user name; leave out everything up to the @")
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise ToolError(f"{text!r} is not a url: a port is a number from 1 to 65535")
+    return url.copy_with(fragment=None)  # browsers do not send it, so a reading service must not get it either
+
+
+def absolute_links(url: str, page: FileText) -> tuple[Link, ...]:
+    """Return the page's links that can be visited, as distinct absolute urls.  `url` is the address of the page."""
+    found: dict[str, str] = {}
+    try:
+        base = parse_url(page.base, base=httpx2.URL(url)) if page.base else httpx2.URL(url)
+    except ToolError:
+        base = httpx2.URL(url)
+    for link in page.links:
+        try:
+            target = str(parse_url(link.url.strip(), base=base))
+        except ToolError:
+            continue
+        if target != url:
+            found.setdefault(target, link.text)
+    return tuple(Link(text, target) for target, text in found.items())
+
+
+def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy) -> _Response:
+    """Make one request within the limits of the policy.  Raises `ToolError`, and `Stopped` as `fetch` does."""
+    target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    headers = {"Host": url.netloc.decode("ascii"), **_HEADERS}
+    with (
+        _as_tool_errors(url, policy),
+        httpcore2.HTTPConnection(target.origin, network_backend=network) as connection,
+        connection.stream("GET", target, headers=list(headers.items())) as response,
+    ):
+        return _read(str(url), response, policy)
+
+
+@contextmanager
+def _as_tool_errors(url: httpx2.URL, policy: FetchPolicy) -> Iterator[None]:
+    """Turn errors of the network and of decompression into `ToolError` with advice for the model."""
+    try:
+        yield
+    except httpcore2.TimeoutException as error:
+        raise ToolError(f"{url} took more than {policy.total_s:g} s; try another source") from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise ToolError(f"{url} cannot be read ({error}); check the address or try another source") from error
+    except zlib.error as error:
+        raise ToolError(f"{url} cannot be unpacked ({error}); try another source") from error
+
+
+def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Response:
+    headers = {name.lower(): value.decode("utf-8", "replace") for name, value in response.headers}
+    if response.status in (301, 302, 303, 307, 308) and b"location" in headers:
+        return _Response(response.status, location=headers[b"location"])
+    if not 200 <= response.status < 300:
+        return _Response(response.status)
+    pieces: Iterable[bytes] = response.iter_stream()
+    match headers.get(b"content-encoding", "").lower():
+        case "" | "identity":
+            pass
+        case "gzip" | "x-gzip" | "deflate":
+            pieces = _unpacked(pieces)
+        case encoding:
+            raise ToolError(f"{url} is compressed as {encoding[:80]!r}, which was not requested; try another source")
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > policy.max_bytes:
+            raise ToolError(f"{url} is bigger than {policy.max_bytes / 1e6:g} MB; try a smaller page of the site")
+    return _Response(response.status, content_type=headers.get(b"content-type", ""), body=bytes(body))
+
+
+def _unpacked(packed: Iterable[bytes]) -> Iterator[bytes]:
+    """Decompress gzip or zlib in steps of bounded size.  Raises `zlib.error`, also when the data is incomplete."""
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: accept either header
+    for piece in packed:
+        while piece:
+            if unpacker.eof:  # gzip allows several streams in a row, and padding
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    break
+                unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            yield unpacker.decompress(piece, _UNPACK_BYTES)
+            piece = unpacker.unconsumed_tail or unpacker.unused_data
+    yield unpacker.flush()
+    if not unpacker.eof:
+        raise zlib.error("the data is incomplete")
+
+
+def _page(url: str, response: _Response) -> FetchedPage:
+    kind, _, parameters = response.content_type.lower().partition(";")
+    kind = kind.strip() or "text/html"
+    if response.body.startswith(b"%PDF-"):  # servers often declare another type for a PDF
+        kind = "application/pdf"
+    suffix = _SUFFIXES.get(kind)
+    if suffix is None and (kind.startswith("text/") or kind.endswith(("+xml", "+json"))):
+        suffix = ".txt"
+    if suffix is None:
+        shown = kind if re.fullmatch(r"[\w.+-]{1,99}/[\w.+-]{1,99}", kind) else "of an invalid media type"
+        raise ToolError(f"{url} is {shown}, which cannot be read as text; try another source")
+    body = response.body
+    charset = re.search(r"charset=[\"']?([^\s\"';]+)", parameters)
+    if charset and suffix in (".html", ".txt", ".md"):
+        body = _as_utf8(body, charset[1])
+    try:
+        page = read_isolated(body, suffix, url, timeout_s=PARSE_S)
+    except UnreadableFile as error:
+        raise ToolError(f"{error}; try another source") from error
+    return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), page.csl)
+
+
+def _as_utf8(body: bytes, charset: str) -> bytes:
+    try:
+        return body.decode(charset, "replace").encode("utf-8", "replace")
+    except (LookupError, UnicodeError):
+        return body  # unknown charset: the page itself may declare the right one

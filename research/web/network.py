@@ -1,0 +1,192 @@
+"""Decide which network addresses may be visited, and connect to no others.
+
+A url may come from a model, which may have it from a page: it must not lead to this machine, to the private network
+around it, or to a cloud's metadata service.  So this module resolves a host name, checks every address of it, and
+connects to a checked address: it makes no difference what the name resolves to a moment later.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from ssl import SSLContext
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpcore2
+
+from research._util import cancel
+from research.errors import ConfigError, ToolError
+
+
+class VettedNetwork(httpcore2.NetworkBackend):
+    """Connects only to addresses that it has checked, and ends every wait at one deadline for the whole fetch."""
+
+    def __init__(self, allow_hosts: Iterable[str], total_s: float) -> None:
+        """`allow_hosts`: as in `FetchPolicy`; `total_s`: seconds from now to the deadline."""
+        self._tcp = httpcore2.SyncBackend()
+        self._allowed = {place for entry in allow_hosts for place in _host_ports(entry)}
+        self._deadline = time.monotonic() + total_s
+
+    def vetted_addresses(self, host: str, port: int) -> list[str]:
+        """Return the addresses of a host.  Raises `ToolError` when any of them may not be visited.
+
+        Raises `httpcore2.NetworkError` and `httpcore2.TimeoutException` when the name does not resolve.
+        """
+        addresses = _resolve(host, port, self._deadline)
+        for address in addresses:
+            _check_address(host, address, allowed=self.is_allowed(host, port))
+        return addresses
+
+    def is_allowed(self, host: str, port: int) -> bool:
+        """Return whether the administrator allows this private host."""
+        return (host, port) in self._allowed
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        addresses = self.vetted_addresses(host, port)
+        for left in range(len(addresses), 0, -1):
+            try:
+                # The address, not the name, which might resolve to another address by now.
+                stream = self._tcp.connect_tcp(
+                    addresses[-left], port, _remaining(self._deadline) / left, local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if left == 1:
+                    raise
+            else:
+                return _TimedStream(stream, self._deadline)
+        raise httpcore2.ConnectError(f"{host} has no address")
+
+
+class _TimedStream(httpcore2.NetworkStream):
+    """A connection on which every wait ends at the deadline, so that a slow trickle of bytes cannot prolong it.
+
+    A read ends early when the call was cancelled; see `research._util.cancel`.
+    """
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        while True:
+            left = _remaining(self._deadline)
+            try:
+                return self._stream.read(max_bytes, min(left, cancel.CHECK_EVERY_S))
+            except httpcore2.ReadTimeout:
+                continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _remaining(self._deadline))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        stream = self._stream.start_tls(ssl_context, server_hostname, _remaining(self._deadline))
+        return _TimedStream(stream, self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _remaining(deadline: float) -> float:
+    cancel.check()
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise httpcore2.ReadTimeout("no time left")
+    return seconds
+
+
+def _resolve(host: str, port: int, deadline: float) -> list[str]:
+    """Return the distinct addresses of a host, in the system's order of preference."""
+    answers: queue.SimpleQueue[list[str] | OSError | UnicodeError] = queue.SimpleQueue()
+
+    def resolve() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label is empty or too long
+            answers.put(error)
+        else:
+            answers.put(list(dict.fromkeys(str(address[0]) for *_, address in found)))
+
+    # In a thread, because the system's resolver has no time-out.
+    threading.Thread(target=resolve, daemon=True).start()
+    while True:
+        try:
+            answer = answers.get(timeout=min(_remaining(deadline), cancel.CHECK_EVERY_S))
+            break
+        except queue.Empty:
+            continue
+    if isinstance(answer, list):
+        return answer
+    raise httpcore2.ConnectError(f"{host} does not resolve: {answer}") from answer
+
+
+def _networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    return tuple(ipaddress.ip_network(word) for word in text.split())
+
+
+_NEVER = (
+    *_networks("0.0.0.0/8 224.0.0.0/4 240.0.0.0/4 ff00::/8"),  # this host, multicast, reserved and broadcast
+    *_networks("169.254.0.0/16 fe80::/10 fec0::/10"),  # link-local (most clouds' metadata), site-local
+    *_networks("fd00:ec2::/32 fd20:ce::/32"),  # metadata: AWS, Google
+    *_networks("168.63.129.16 100.100.100.200 192.0.0.192"),  # metadata: Azure, Alibaba, Oracle
+    # IPv6 addresses that contain an IPv4 address: mapped, compatible, translated, NAT64, 6to4, Teredo
+    *_networks("::ffff:0:0/96 ::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 2002::/16 2001::/32"),
+    *_networks("192.88.99.0/24"),  # relays of 6to4
+)
+"""Refused even for a host that the administrator allows."""
+
+_PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
+
+_NOT_PUBLIC = _networks("100.64.0.0/10 192.0.0.0/24 198.18.0.0/15 2001::/23 3fff::/20")
+"""Networks for shared use, protocols, benchmarks and documentation: `is_global` of some Pythons misses some of them."""
+
+_LOOPBACK_IPV6 = ipaddress.ip_address("::1")
+
+
+def _check_address(host: str, text: str, *, allowed: bool) -> None:
+    """Raise `ToolError` when `host` may not be visited at the address `text`.
+
+    `allowed`: whether the administrator allows this private host and port.
+    """
+    address = ipaddress.ip_address(text)
+    if address != _LOOPBACK_IPV6 and any(address in network for network in _NEVER):
+        raise ToolError(f"{host} cannot be visited: {address} is reserved; try another source")
+    public = (
+        address.is_global
+        and (address.version == 4 or address in _PUBLIC_IPV6)
+        and not any(address in network for network in _NOT_PUBLIC)
+    )
+    if not public and not allowed:
+        raise ToolError(
+            f"{host} cannot be visited: {address} is in a private network, and the administrator has not allowed that "
+            "host and port; try another source"
+        )
+
+
+def _host_ports(entry: str) -> Iterator[tuple[str, int]]:
+    """Yield the host and ports that an entry of `FetchPolicy.allow_hosts` names."""
+    try:
+        parts = urlsplit(f"//{entry}")
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigError(f"allow_hosts: {entry!r} is not a host: {error}") from error
+    if not host or parts.netloc != entry or parts.username is not None:
+        raise ConfigError(f"allow_hosts: {entry!r} is not a host; write `wiki.internal` or `127.0.0.1:8080`")
+    for each in (80, 443) if port is None else (port,):
+        yield host, each

@@ -1,0 +1,356 @@
+"""Extract text from files: markdown, plain text, html, pdf, docx.
+
+`read_file` and `read_bytes` read in this process.  `read_isolated` reads untrusted files in an isolated process that can
+be killed: malicious files have made parsers loop, use up memory and crash.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from copy import copy
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research._util import decoding
+from research.errors import ConfigError
+from research.sandbox import confine, run_isolated
+from research.text import clip
+
+if TYPE_CHECKING:
+    from docx.table import Table
+    from lxml.html import HtmlElement
+
+SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx")
+"""Suffixes of the files that can be read, in lower case."""
+
+MAX_BYTES = 50 * 10**6
+"""Maximum size of a file."""
+
+MAX_UNPACKED = 200 * 10**6
+"""Maximum total size of the unpacked parts of a docx."""
+
+ARTICLE_CHARACTERS = 3_000_000
+"""In longer html, finding the article would take too long: all of its text is used."""
+
+MAX_LINKS = 300
+"""Maximum number of links kept from one page."""
+
+
+class Link(Struct, frozen=True):
+    """A link of a page."""
+
+    text: str
+    """The text of the link, on one line."""
+    url: str
+
+
+class FileText(Struct, frozen=True, omit_defaults=True):
+    """The text and metadata of a file."""
+
+    title: str
+    """The document's own title, or else the name it was read under."""
+    text: str
+    """Markdown where the format has a structure; never empty."""
+    links: tuple[Link, ...] = ()
+    """As written in the document, relative or absolute; at most `MAX_LINKS`; html only."""
+    base: str = ""
+    """The document's base url for relative links; empty when it declares none."""
+    csl: dict[str, Any] = {}
+    """The document's own metadata in CSL JSON; html and pdf only."""
+
+
+class UnreadableFile(ConfigError):
+    """A file cannot be read.  `reason` says why, and what to do where that is known."""
+
+    def __init__(self, path: Path | str, reason: str) -> None:
+        super().__init__(f"{path} {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def read_file(path: Path) -> FileText:
+    """Read one file.  The title is the document's own or the file name without suffix.  Raises `UnreadableFile`."""
+    try:
+        _check(path, path.suffix, path.stat().st_size)
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableFile(path, f"cannot be opened: {error.strerror}") from error
+    try:
+        return read_bytes(data, path.suffix, path.stem)
+    except UnreadableFile as error:
+        raise UnreadableFile(path, error.reason) from error.__cause__
+
+
+def read_bytes(data: bytes, suffix: str, name: str) -> FileText:
+    """Read the content of a file whose format is given by `suffix`.  `name` is the title if the document has none.
+
+    Raises `UnreadableFile` with `name` as its path.
+    """
+    _check(name, suffix, len(data))
+    match suffix.lower():
+        case ".html" | ".htm":
+            read = _html(data, name)
+        case ".pdf":
+            read = _pdf(data, name)
+        case ".docx":
+            read = FileText(*_docx(data, name))
+        case ".md":
+            text = _decoded(data, name)
+            read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
+        case _:
+            read = FileText("", _decoded(data, name))
+    if not read.text.strip():
+        raise UnreadableFile(name, "contains no text")
+    return replace(read, title=_one_line(read.title) or name, text=read.text.strip())
+
+
+def read_isolated(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) -> FileText:
+    """Read a file like `read_bytes`, in an isolated process that is killed after `timeout_s` seconds.
+
+    Starting the process takes half a second.  Raises `Stopped` when the call was cancelled.
+    """
+    _check(name, suffix, len(data))
+    try:
+        answer = run_isolated("research.web.readers", data, suffix, str(timeout_s), timeout_s=timeout_s)
+    except TimeoutError as error:
+        raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
+    except ChildProcessError as error:
+        raise UnreadableFile(name, f"crashes its reader ({error})") from error
+    read = decoding.decode(answer, FileText | str)
+    if isinstance(read, str):
+        raise UnreadableFile(name, read)
+    return replace(read, title=read.title or name)
+
+
+def _check(path: Path | str, suffix: str, size: int) -> None:
+    if suffix.lower() not in SUFFIXES:
+        raise UnreadableFile(path, f"is of an unknown format {suffix!r}; known: {', '.join(SUFFIXES)}")
+    if size > MAX_BYTES:
+        raise UnreadableFile(
+            path,
+            f"is too big: {size / 1e6:.0f} MB, the limit is {MAX_BYTES / 1e6:.0f} MB; "
+            "split it, or save it without its pictures",
+        )
+    if size == 0:
+        raise UnreadableFile(path, "is empty")
+
+
+def _decoded(data: bytes, name: str, declared: str | None = None) -> str:
+    """Decode text: as UTF-16 if it has that byte order mark, else as UTF-8, else as `declared`, else as GB 18030."""
+    attempts = [("utf-8-sig", "strict"), ("gb18030", "strict")]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        attempts = [("utf-16", "strict")]
+    elif declared:
+        attempts.insert(1, (declared, "replace"))  # as browsers do: many pages contain a few wrong bytes
+    for encoding, errors in attempts:
+        try:
+            text = data.decode(encoding, errors)
+        except (LookupError, UnicodeError):  # LookupError: unknown encoding
+            continue
+        if "\0" not in text:
+            return text
+    raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
+
+
+def _html(data: bytes, name: str) -> FileText:
+    import trafilatura
+    from bs4 import BeautifulSoup
+    from bs4.dammit import EncodingDetector
+    from lxml import etree, html
+
+    markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True))
+    try:
+        tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
+    except etree.ParserError as error:  # the document has no elements
+        raise UnreadableFile(name, "contains no text") from error
+    title = _one_line(tree.findtext(".//title") or "")
+    links = tuple(islice(_links(tree), MAX_LINKS))
+    base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
+    csl = _metadata(tree, title)
+    article = len(markup) <= ARTICLE_CHARACTERS
+    text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
+    if text is None:  # no article found: use all text of the page
+        soup = BeautifulSoup(markup, "lxml")
+        for element in soup(["script", "style", "template", "noscript", "title"]):
+            element.decompose()
+        text = soup.get_text("\n", strip=True)
+    return FileText(title, text, links, base, csl)
+
+
+def _links(tree: HtmlElement) -> Iterator[Link]:
+    for element in tree.iter("a"):
+        target, words = element.get("href") or "", _one_line(element.text_content())
+        if words and 0 < len(target) <= 2000:
+            yield Link(clip(words, 120), target)
+
+
+_CITATION_TAGS = {
+    "citation_journal_title": "container-title",
+    "citation_publisher": "publisher",
+    "citation_doi": "DOI",
+    "citation_volume": "volume",
+    "citation_issue": "issue",
+}
+"""CSL's names for the tags that journals write for Google Scholar ("Inclusion Guidelines for Webmasters")."""
+
+
+def _metadata(tree: HtmlElement, title: str) -> dict[str, Any]:
+    """Return a page's metadata as CSL JSON: from journals' tags first, then from other tags and JSON-LD."""
+    from lxml import html
+    from trafilatura import extract_metadata
+
+    # Only from the head: from the body, trafilatura would guess dates and authors.
+    head = html.document_fromstring("<html><head></head><body></body></html>")
+    tags: dict[str, list[str]] = {}
+    for element in tree.iter("title", "meta", "script"):
+        if element.tag == "script" and element.get("type") != "application/ld+json":
+            continue
+        head[0].append(copy(element))
+        value = clip(_one_line(element.get("content") or ""), 300)
+        if value and element.get("name"):
+            tags.setdefault(str(element.get("name")).lower(), []).append(value)
+    found = extract_metadata(head, extensive=False)
+    authors = tags.get("citation_author") or [_one_line(each) for each in (found.author or "").split(";")]
+    csl: dict[str, Any] = {
+        "type": "article-journal" if "citation_journal_title" in tags else "webpage",
+        "title": tags.get("citation_title", [title or _one_line(found.title or "")])[0],
+        "author": [_csl_name(each) for each in authors[:50] if each],
+        "issued": _csl_date(tags.get("citation_publication_date", tags.get("citation_date", [found.date or ""]))[0]),
+        "container-title": clip(_one_line(found.sitename or ""), 300),
+    }
+    csl |= {name: tags[tag][0] for tag, name in _CITATION_TAGS.items() if tag in tags}
+    return {name: value for name, value in csl.items() if value}
+
+
+def _csl_name(name: str) -> dict[str, str]:
+    """Return a CSL name; one without a comma is not split, because the order of the parts depends on the culture."""
+    family, comma, given = name.partition(",")
+    return {"family": family.strip(), "given": given.strip()} if comma and given.strip() else {"literal": name}
+
+
+def _csl_date(date: str) -> dict[str, Any]:
+    """Return `2024-05-06`, `2024/5` or `2024` as a CSL date; empty for any other text."""
+    match = re.match(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?!\d)", date)
+    return {"date-parts": [[int(part) for part in match.groups() if part]]} if match else {}
+
+
+def _one_line(text: str) -> str:
+    """Return the text with all white space reduced to single spaces."""
+    return " ".join(text.split())
+
+
+def _pdf(data: bytes, name: str) -> FileText:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+
+    # pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these are what objects of
+    # the wrong type or incomplete objects raise.
+    broken = (
+        PyPdfError,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        zlib.error,
+    )
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        pages = [page.extract_text().strip() for page in reader.pages]
+        title = _one_line((reader.metadata and reader.metadata.title) or "")
+        author = _one_line((reader.metadata and reader.metadata.author) or "")
+    except (DependencyError, FileNotDecryptedError) as error:
+        raise UnreadableFile(name, "is encrypted; save it without a password") from error
+    except broken as error:
+        raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
+    if not any(pages):
+        raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
+    csl: dict[str, Any] = {"title": title, "author": [{"literal": clip(author, 300)}] if author else []}
+    return FileText(title, "\n\n".join(filter(None, pages)), csl={key: value for key, value in csl.items() if value})
+
+
+def _docx(data: bytes, name: str) -> tuple[str, str]:
+    import docx
+    from docx.opc.exceptions import OpcError
+    from docx.table import Table
+
+    if data.startswith(b"\xd0\xcf\x11\xe0"):  # an OLE container
+        raise UnreadableFile(name, "is encrypted, or an old .doc; save it as .docx without a password")
+    # python-docx does not check whether parts, relations and attributes exist; lxml's errors are SyntaxErrors.
+    broken = (
+        OpcError,
+        zipfile.BadZipFile,
+        zlib.error,
+        AttributeError,
+        EOFError,
+        LookupError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    )
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+        if unpacked > MAX_UNPACKED:
+            raise UnreadableFile(name, f"unpacks to {unpacked / 1e6:.0f} MB, the limit is {MAX_UNPACKED / 1e6:.0f} MB")
+        document = docx.Document(io.BytesIO(data))
+        blocks = []
+        for block in document.iter_inner_content():
+            if isinstance(block, Table):
+                blocks.append("\n".join(_rows(block)))
+            elif block.text.strip():
+                style = (block.style and block.style.name) or ""
+                blocks.append(_heading(style) + block.text.strip())
+        return document.core_properties.title.strip(), "\n\n".join(blocks)
+    except broken as error:
+        raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
+
+
+def _heading(style: str) -> str:
+    """Return the markdown prefix for Word's styles `Title` and `Heading 1` to `Heading 6`, else ""."""
+    level = "1" if style == "Title" else style.removeprefix("Heading ")
+    return "#" * int(level) + " " if level in tuple("123456") else ""
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for number, row in enumerate(table.rows):
+        cells = [" ".join(cell.text.split()) for cell in row.cells]
+        yield f"| {' | '.join(cells)} |"
+        if number == 0:
+            yield "|" + " --- |" * len(cells)
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def _main() -> None:
+    suffix, timeout_s = sys.argv[1:]
+    data = sys.stdin.buffer.read()
+    confine(float(timeout_s))
+    try:
+        answer: FileText | str = read_bytes(data, suffix, "")
+    except UnreadableFile as error:
+        answer = error.reason
+    sys.stdout.buffer.write(msgspec.json.encode(answer))
+
+
+if __name__ == "__main__":
+    _main()

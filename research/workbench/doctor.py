@@ -1,0 +1,240 @@
+"""Checks of what is installed and whether it works, with how to fix what does not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from research import plugins
+from research._util import extras
+from research.config.settings import SAVED_FILE, Settings, variable
+from research.errors import ConfigError, ToolError, WorkbenchError
+from research.types import Completion, Message, Model, Priced, Request, Served, Usage
+from research.workbench import health
+
+if TYPE_CHECKING:
+    from research.workbench.workbench import Workbench
+
+
+class Check(Struct, frozen=True):
+    """The result of one check."""
+
+    name: str
+    state: Literal["ok", "off", "broken"]
+    """`off`: not configured, which is not an error."""
+    text: str
+    """What was found, and how to fix it."""
+    models: tuple[str, ...] = ()
+    """The names that a model server lists."""
+
+
+def examine(bench: Workbench) -> list[Check]:
+    """Check every part that a run may need.  Takes a few seconds; contacts only the servers that are configured."""
+    return [
+        *_home(bench),
+        *_extras(),
+        *installed_plugins(),
+        *examine_settings(bench),
+        *_library(bench),
+        encoder(bench),
+        python_tool(bench),
+        *_models(bench),
+        *_services(bench),
+        *_mcp(bench),
+    ]
+
+
+def _home(bench: Workbench) -> Iterator[Check]:
+    yield Check("python", "ok", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")
+    home = bench.settings.home
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+        free = os.statvfs(home)
+        yield Check("home", "ok", f"{home}, {free.f_bavail * free.f_frsize / 1e9:.1f} GB free")
+        yield Check("runs", "ok", f"{len(bench.store.runs(limit=1_000_000)):,} saved")
+    except (OSError, WorkbenchError) as error:
+        yield Check("home", "broken", f"{home}: {error}; name another folder with WORKBENCH_HOME")
+    for name, each in health.check(bench).checks.items():
+        yield Check(f"health {name}", "ok" if each.status == "ok" else "broken", each.text or "well")
+
+
+def installed_plugins() -> Iterator[Check]:
+    """Yield one check for each plug-in of another package."""
+    for each in plugins.installed():
+        yield Check(f"plug-in {each.id}", "ok", f"{each.title}, {each.what} of package {each.package}")
+    for wrong in plugins.broken():
+        yield Check(f"plug-in {wrong.name}", "broken", f"{wrong}; update or uninstall the package")
+
+
+def _extras() -> Iterator[Check]:
+    """Yield one check for each extra of the package."""
+    for extra, purpose in extras.PURPOSES.items():
+        if extras.missing(extra):
+            yield Check(f"extra {extra}", "off", f"for {purpose}: {extras.command(extra)}")
+        else:
+            yield Check(f"extra {extra}", "ok", purpose)
+
+
+def examine_settings(bench: Workbench) -> Iterator[Check]:
+    """Yield checks of the settings page's file, and of the values in it that have no effect."""
+    settings, path = bench.settings, bench.settings.home / SAVED_FILE
+    if not path.exists():
+        yield Check("settings", "off", f"none saved on the settings page; {path} would hold them")
+        return
+    saved = [variable(field) for field in Settings.model_fields if settings.origin(field) == "saved"]
+    yield Check("settings", "ok", f"{path} sets {', '.join(saved) or 'nothing that counts'}")
+    for field in sorted(settings.withheld):
+        why = "the key it would go with is set elsewhere" if field.endswith("_url") else "entered for another address"
+        yield Check("settings", "broken", f"{variable(field)} in {path.name} does not count: {why}")
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        yield Check("settings", "broken", f"others may read {path}, which may hold keys: chmod 600 it")
+
+
+def _library(bench: Workbench) -> Iterator[Check]:
+    collections = bench.library.collections()
+    if not collections:
+        yield Check("library", "off", "not indexed yet; `python -m research library prepare` does it, or the first run")
+    for info in collections:
+        vectors = f"{info.vectors:,} of {info.passages:,} vectors"
+        yield Check("library", "ok", f"{info.name}: {info.documents:,} documents, {vectors}")
+
+
+def encoder(bench: Workbench) -> Check:
+    """Encode a text; the first time, this loads the weights."""
+    try:
+        shape = bench.embedder.encode(["a test"]).shape
+        return Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
+    except WorkbenchError as error:
+        return Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
+
+
+def python_tool(bench: Workbench) -> Check:
+    """Check where a model's code runs; the first time, this tests the sandbox's restrictions for some seconds."""
+    from research.sandbox import state
+
+    found = state(bench.settings.python_tool)
+    if found.backend is None:
+        return Check("python tool", "broken", f"off: {found.why}")
+    elif found.backend == "monty":
+        return Check("python tool", "ok", f"Monty, no numpy and no plots: {found.why or 'WORKBENCH_PYTHON=monty'}")
+    else:
+        return Check("python tool", "ok", "CPython with numpy and matplotlib, sealed: no files, network or processes")
+
+
+def _services(bench: Workbench) -> Iterator[Check]:
+    """Query each search service that has a key or URL once."""
+    for entry in plugins.searcher.all():
+        field = entry.needs
+        if not field:
+            yield Check(entry.id, "ok", "needs no key; not tried, to keep its allowance for you")
+            continue
+        yield service(bench, entry.id)
+
+
+def service(bench: Workbench, name: str) -> Check:
+    """Send a search service one query, which counts against its quota."""
+    settings = bench.settings
+    entry = plugins.searcher.get(name)
+    try:
+        entry.function(settings).search("test", 1)
+        return Check(name, "ok", "answers")
+    except ConfigError as error:
+        needed = entry.needs
+        return Check(name, "off" if needed and not getattr(settings, needed) else "broken", str(error))
+    except ToolError as error:
+        return Check(name, "broken", str(error))
+
+
+def reader(bench: Workbench) -> Check:
+    """Let Jina Reader open one page, which counts against its quota."""
+    from research.web.fetch import FetchPolicy
+    from research.web.jina import JinaReader
+
+    settings = bench.settings
+    key = settings.jina_api_key
+    try:
+        JinaReader(settings.jina_url, key.get_secret_value() if key else "")("https://example.com", FetchPolicy())
+        return Check("jina", "ok", "answers")
+    except (ConfigError, ToolError) as error:
+        return Check("jina", "broken", str(error))
+
+
+def _mcp(bench: Workbench) -> Iterator[Check]:
+    try:
+        for name, how in bench.mcp.configured():
+            found = mcp_server(bench, name)
+            yield Check(f"mcp {name}", found.state, f"{how}: {found.text}")
+    except ConfigError as error:
+        yield Check("mcp", "broken", str(error))
+
+
+def mcp_server(bench: Workbench, name: str) -> Check:
+    """Connect to a server of `mcp.json`, which may start its program.  Raises `ConfigError` for an unknown name."""
+    found = bench.mcp.check(name)
+    text = found.problem or f"{len(found.tools)} tools: {', '.join(found.tools[:5])}"
+    if found.withheld:
+        text += "; " + "; ".join(map(str, found.withheld))
+    return Check(name, "broken" if found.problem or found.withheld else "ok", text)
+
+
+def _models(bench: Workbench) -> Iterator[Check]:
+    yield Check("model", "ok", "extractive: works offline, without a key")
+    settings = bench.settings
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
+    else:
+        yield connect(bench, "openai:*")
+    if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
+        yield Check("anthropic", "off", "set ANTHROPIC_API_KEY")
+    else:
+        yield connect(bench, "anthropic:*")
+    if settings.model.partition(":")[0] not in ("extractive", "openai", "anthropic"):
+        yield connect(bench, settings.model)
+
+
+def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
+    """Check a model: list its server's models and, with `ask`, request one word, which may cost a fraction of a cent.
+
+    `openai:*` and `anthropic:*` only list the server's models.
+    """
+    kind, _, wanted = name.partition(":")
+    models: list[str] = []
+    started = time.monotonic()
+    try:
+        model = bench.model(name)
+        if isinstance(model, Served):
+            models = model.list_models()
+        if not ask or wanted == "*":
+            shown = (
+                f"{len(models)} models, e.g. {', '.join(models[:3])}" if isinstance(model, Served) else "can be used"
+            )
+            return Check(kind, "ok", shown, tuple(models))
+        for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
+            if isinstance(piece, Completion):
+                break
+    except WorkbenchError as error:
+        hint = f"; the server has {', '.join(models[:8])}" if models and wanted not in models else ""
+        return Check(kind, "broken", f"{error}{hint}", tuple(models))
+    took = f"{name} answers, after {time.monotonic() - started:.1f} s"
+    return Check(kind, "ok", f"{took}; {_price(model)}", tuple(models))
+
+
+def _price(model: Model) -> str:
+    """Return a model's price as text."""
+    if not isinstance(model, Priced):
+        return "price unknown"
+    # The price of a short call, because some prices rise with the size of the prompt.
+    read, written = model.price(Usage(1_000, 0)), model.price(Usage(0, 1_000))
+    if read is None or written is None:
+        return "price unknown"
+    if read == written == 0:
+        return "free"
+    return f"${read * 1_000:.2f} for a million tokens read, ${written * 1_000:.2f} written"

@@ -1,0 +1,225 @@
+"""`Workbench`: connects settings, store, library, memory and engine, and opens a recipe's models and tools."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from research import defaults, plugins
+from research.agent.budget import Meter
+from research.agent.context import RunContext
+from research.agent.journal import Journal
+from research.agent.toolbox import Toolbox
+from research.config import users
+from research.config.settings import Settings, environment, load, reloaded
+from research.config.users import settings_for
+from research.engine.engine import ThreadEngine
+from research.engine.rate_limit import RateLimiter, parse_rates
+from research.engine.reclaim import Queue
+from research.events.recipe import LIBRARY, Recipe
+from research.ops import logs, tracing
+from research.search.library.indexing import Progress
+from research.search.library.library import Library
+from research.store import Store
+from research.store.saved import SavedValues
+from research.types import Embedder, Model, Scripted, Tool
+
+if TYPE_CHECKING:
+    from research.mcp.client import McpServers
+    from research.memory.memory import Memory
+    from research.memory.reembedding import Reembedding
+    from research.memory.store import MemoryStore
+
+_tracing = cache(tracing.from_environment)
+"""Returns the one trace exporter of this process."""
+
+
+class Workbench:
+    """One open home folder: its runs, library and memory.  Nothing heavy is loaded before its first use.
+
+    >>> workbench = Workbench()
+    >>> [row.question for row in workbench.store.runs(limit=3)]
+    """
+
+    def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
+        self.settings = settings or load()
+        logs.redact_keys(self.settings)
+        traced = _tracing()
+        observers = [traced.observe] if traced else []
+        self.engine = ThreadEngine(
+            self.store, self.context_for, queue or self._queue(), user=self.settings.user, observers=observers
+        )
+
+    def _queue(self) -> Queue | None:
+        """Return the queue in which runs wait for a worker; None: this process executes its runs itself."""
+        if self.settings.engine == "here":
+            return None
+        from research.engine.queue import DbosQueue
+
+        return DbosQueue(self.settings, self.settings.user)
+
+    def reload(self) -> None:
+        """Read the settings again; new runs use them, running ones keep the settings they started with.
+
+        If the encoder changed, the library is opened again; MCP servers stay connected.  If it raises `ConfigError`,
+        nothing has changed.
+        """
+        before, self.settings = self.settings, reloaded(self.settings)
+        logs.redact_keys(self.settings)
+        if self.settings.embedder != before.embedder:
+            closed = [self.__dict__.pop(name, None) for name in ("embedder", "memory", "library", "reembedding")]
+            for each in filter(None, closed[2:]):
+                each.close()
+
+    @cached_property
+    def store(self) -> Store:
+        if self.settings.database_url is not None:
+            from research.store.postgres import PostgresStore
+
+            return PostgresStore(self.settings.database_url.get_secret_value(), self.settings.schema)
+        from research.store.sqlite import SqliteStore
+
+        return SqliteStore(self.settings.home / "workbench.sqlite")
+
+    @cached_property
+    def common(self) -> Store:
+        """The store of the user "", which contains the counters that all users share."""
+        return Workbench(settings_for(self.settings, "")).store if self.settings.user else self.store
+
+    @cached_property
+    def saved(self) -> SavedValues:
+        return SavedValues(self.store)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        from research.search import embedders
+
+        return embedders.cached(self.settings.embedder)
+
+    @cached_property
+    def library(self) -> Library:
+        return Library(self.settings.home, self.embedder)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Findings of earlier runs, and the user's notes."""
+        from research.memory.memory import Memory
+
+        return Memory(self._memory_store(), self.embedder, self.settings.memory_capacity)
+
+    def _memory_store(self) -> MemoryStore:
+        if self.settings.database_url is not None:
+            from research.memory.postgres import PostgresMemoryStore
+
+            return PostgresMemoryStore(self.settings.database_url.get_secret_value(), self.settings.schema)
+        from research.memory.sqlite import SqliteMemoryStore
+
+        return SqliteMemoryStore(self.settings.home / "memory.sqlite")
+
+    @cached_property
+    def reembedding(self) -> Reembedding:
+        """Encodes the memory again in the background, after the encoder was changed."""
+        from research.memory.reembedding import Reembedding
+
+        return Reembedding(self.memory)
+
+    @cached_property
+    def mcp(self) -> McpServers:
+        """The MCP servers of `mcp.json`; each is started when it is first used."""
+        from research.mcp.client import McpServers
+
+        return McpServers(self.settings.home, self.settings.allowed_hosts, environment())
+
+    def prepare(self, folders: Sequence[str], progress: Progress, *, vectors: bool = False) -> list[tuple[Path, str]]:
+        """Bring the library up to date: index the Factbook once, and the changed files of the folders.
+
+        Search by words works when this returns.  Vectors are made only if `vectors` is set; the app makes them in the
+        background.  Returns the files that cannot be read, with the reason.  Raises `ConfigError` for a folder that
+        cannot be read.
+        """
+        unreadable: list[tuple[Path, str]] = []
+        for folder in folders:  # before the Factbook, so that a wrong folder fails at once
+            unreadable += self.library.add_folder(Path(folder), progress).unreadable
+        self.library.index_factbook(progress)
+        if vectors:
+            self.library.embed_missing(progress)
+        return unreadable
+
+    def purge(self, before: float) -> None:
+        """Erase the runs and folders that were deleted before that time, in seconds since the epoch.
+
+        The memory erases its own deleted entries when it is opened.
+        """
+        self.store.purge(before)
+        self.library.purge(before)
+
+    def recipe(self, **choices: Any) -> Recipe:
+        """Return a recipe with every name and option checked; see `recipes.checked` for the choices."""
+        from research.workbench.recipes import checked
+
+        return checked(self, **choices)
+
+    def model(self, name: str) -> Model:
+        """Return the model of that name, e.g. `extractive` or `openai:NAME`.  Raises `ConfigError`."""
+        kind, _, rest = name.partition(":")
+        given = name == self.settings.model and self.settings.origin("model") != "saved"
+        if kind in ("scripted", "gguf") and not given:
+            users.readable(self.settings, Path(rest))
+        model: Model = plugins.provider.get(kind).function(rest, self)
+        return model
+
+    def context_for(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> RunContext:
+        """Return the models, tools, journal and memory for a run of this recipe."""
+        from research.memory.recalling import library_check
+
+        cache: dict[str, Model] = {}
+        tools, notices = self._tools(recipe, stop), []
+        as_now = copy.copy(self)  # models open with the present settings, even if these change during the run
+
+        def models(name: str) -> Model:
+            if name not in cache:
+                cache[name] = model = as_now.model(name)
+                if isinstance(model, Scripted):
+                    # A script continues where the recorded run stopped.
+                    for done in journal.replied:
+                        if recipe.model_for(done.purpose) == name:
+                            model.take(done.purpose, done.agent)
+            return cache[name]
+
+        if recipe.mcp:
+            offer = self.mcp.offer(recipe.mcp)
+            tools += offer.tools
+            notices = [str(each) for each in offer.withheld]
+        return RunContext(
+            models,
+            Toolbox(tools, stop),
+            meter=Meter(recipe.budget),
+            journal=journal,
+            stop=stop,
+            notices=notices,
+            embedder=lambda: as_now.embedder,
+            memory=lambda: self.memory,
+            still_says=library_check(self.indexed_library),
+            rate_limit=RateLimiter(parse_rates(as_now.settings.rate_limits), lambda: self.common),
+        )
+
+    def _tools(self, recipe: Recipe, stop: threading.Event) -> list[Tool]:
+        names = defaults.ordered(recipe.tools, defaults.PROMPT_TOOLS)
+        return [plugins.tool.get(name).function(self, recipe, stop) for name in names]
+
+    def indexed_library(self) -> Library:
+        """Return the library with the sample documents indexed."""
+        self.library.index_factbook()
+        return self.library
+
+    def sources(self) -> list[str]:
+        """Return what a search can look through: the library, `web`, and each web service by its name."""
+        return [LIBRARY, "web", *(entry.id for entry in plugins.searcher.all() if not entry.scholar)]
+
+    def tools(self) -> list[str]:
+        """Return the tools that a run can have, in the order in which the pages show them."""
+        return defaults.ordered(entry.id for entry in plugins.tool.all())

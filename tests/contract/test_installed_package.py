@@ -1,0 +1,314 @@
+"""The wheel, installed in an environment of its own: the console script, the pages, the types and the dependencies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import tomllib
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+from research.cli import app
+from research.errors import ConfigError
+from tests.command import Cli
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+USER_SCRIPT = """\
+import research
+from research import Budget, Event, RunView
+
+
+def ask(question: str) -> str:
+    view: RunView = research.run(question, framework="react", budget=Budget(tokens=10_000))
+    return view.report
+
+
+def last(question: str) -> Event | None:
+    found: Event | None = None
+    for event in research.stream(question):
+        found = event
+    return found
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built offline."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--wheel-dir", str(folder), str(ROOT)], check=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of a fresh environment that holds the wheel and borrows its dependencies from this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, str(wheel)], check=True)
+    (site_packages,) = folder.glob("lib/*/site-packages")
+    (site_packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.parent
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return {**kept, "WORKBENCH_HOME": str(home)}
+
+
+def test_the_wheel_holds_the_package_its_data_and_the_pages(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    here = [ROOT / "app.py", *(ROOT / "research").rglob("*"), *(ROOT / "pages").rglob("*")]
+    files = [str(path.relative_to(ROOT)) for path in here if path.is_file() and "__pycache__" not in path.parts]
+    inside = {name if name.startswith("research/") else f"research/_app/{name}" for name in files}
+    assert "research/_app/.streamlit/config.toml" in names and "research/_app/.streamlit/secrets.toml" not in names
+    assert inside <= names
+    assert {name.split("/")[0] for name in names} == {"research", wheel.name.rpartition("-py3")[0] + ".dist-info"}
+    assert "research/py.typed" in names
+
+
+def test_the_console_script_answers_a_question(installed: Path, home: Path, tmp_path: Path) -> None:
+    words = [installed / "research-workbench", "run", "What is the life expectancy in Japan?"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(home), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "85.2 years" in done.stdout
+    help_text = subprocess.run([words[0], "--help"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert help_text.startswith("usage: research-workbench ")
+    where = "import research; print(research.__file__, research.__version__)"
+    said = subprocess.run([installed / "python", "-c", where], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith(str(installed.parent))
+
+
+def test_the_command_app_serves_the_pages(installed: Path, home: Path, tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = [installed / "research-workbench", "app", "--port", str(port)]
+    with subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env={**environment(home), "STREAMLIT_SERVER_HEADLESS": "true"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as server:
+        try:
+            assert answer(f"http://localhost:{port}/_stcore/health", server) == "ok"
+            checks = json.loads(answer(f"http://localhost:{port}/api/health", server))["checks"]  # a route of app.py
+            assert checks["store"]["status"] == "ok"
+        finally:
+            server.terminate()
+
+
+def answer(url: str, server: subprocess.Popen[str]) -> str:
+    """The text at that address, once the server is up."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=10) as reply:
+                return str(reply.read().decode())
+        except urllib.error.URLError:
+            assert server.poll() is None and time.monotonic() < deadline, server.stdout and server.stdout.read()
+            time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_users_script_passes_strict_type_checks(installed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(USER_SCRIPT, encoding="utf-8")
+    words = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(installed / "python"), script.name]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# The command `app`
+
+
+def test_a_port_in_use_is_named(cli: Cli) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = cli("app", "--port", str(port))
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"--port {port}" in done.err and "Address already in use" in done.err
+
+
+def test_a_missing_streamlit_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "streamlit", None)
+    done = cli("app")
+    assert (done.status, done.err) == (
+        2,
+        "research: the pages need the package streamlit: pip install research-workbench\n",
+    )
+
+
+def test_pages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(app, "PACKAGE", tmp_path / "research")
+    with pytest.raises(ConfigError, match=re.escape(f"{tmp_path / 'app.py'}")):
+        app.find_script()
+
+
+# Dependencies
+
+
+def pinned() -> dict[str, str]:
+    """The versions in requirements.txt, by the name of the distribution."""
+    found = {}
+    for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            requirement = Requirement(line)
+            (version,) = requirement.specifier
+            found[canonical(requirement.name)] = version.version
+    return found
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_dependency_is_pinned_in_its_range() -> None:
+    pins = pinned()
+    extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
+    declared = [
+        Requirement(each)
+        for each in [*PROJECT["dependencies"], *(e for k, v in extras.items() if k != "all" for e in v)]
+    ]
+    for each in declared:
+        assert each.specifier.contains(pins[canonical(each.name)]), each
+    # Named by the customer; our own clients speak to both services.
+    others = {"openai", "anthropic", "pytest"}
+    assert pins.keys() == {canonical(each.name) for each in declared} | others
+
+
+def test_the_extra_all_names_the_others() -> None:
+    extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
+    (everything,) = map(Requirement, extras["all"])
+    assert everything.extras == extras.keys() - {"all"}
+
+
+# A plug-in package beside the wheel
+
+PLUGINS = {
+    "framework": "echo_twice",
+    "context": "newest_first",
+    "tool": "dice",
+    "model": "parrot",
+    "search": "shelf",
+    "scorer": "brevity",
+}
+PAGES = """
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+import research
+
+script = Path(research.__file__).parent / "_app" / "app.py"
+sys.path.insert(0, str(script.parent))
+for page, wanted in {wanted!r}.items():
+    app = AppTest.from_file(str(script), default_timeout=60).run()
+    app.switch_page(page)
+    app.query_params["section"] = "system"
+    app.run()
+    assert not app.exception, app.exception
+    elements = [*app.markdown, *app.caption, *app.error]
+    found = str(app.main) + " ".join(str(each.value) for each in elements)
+    missing = [word for word in wanted if word not in found]
+    assert not missing, (page, missing)
+"""
+
+
+@pytest.fixture(scope="module")
+def extended(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same environment with the plug-in package in it."""
+    folder = tmp_path_factory.mktemp("plugin")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--wheel-dir", str(folder), str(ROOT / "tests" / "plugin_package")], check=True)
+    (wheel,) = folder.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(installed / "python"), "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--no-index", str(wheel)], check=True)
+    return installed
+
+
+def give(extended: Path, home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(extended / "research-workbench"), *words]
+    return subprocess.run(command, cwd=folder, env=environment(home), capture_output=True, text=True, check=False)
+
+
+RECIPE = ("--framework", "echo_twice", "--context", "newest_first", "--model", "parrot:x", "--tools", "dice,search")
+
+
+def test_a_strangers_plugins_run_and_are_named_by_the_doctor(extended: Path, home: Path, tmp_path: Path) -> None:
+    words = ("run", "What does the die show?", *RECIPE, "--search", "shelf", "--json")
+    done = give(extended, home, tmp_path, *words)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["outcome"], found["answer"]) == (0, "answered", "The die shows 4 [1]."), done.stderr
+    assert found["usage"]["tool_calls"] == 1
+    told = give(extended, home, tmp_path, "doctor").stdout
+    assert [name for name in PLUGINS.values() if f"plug-in {name}" not in told] == []
+    assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in told
+    help_text = give(extended, home, tmp_path, "run", "--help").stdout
+    assert [name for name in PLUGINS.values() if name != "brevity" and name not in help_text] == []
+    refused = give(extended, home, tmp_path, "run", "What?", "--framework", "no_module")
+    assert (refused.returncode, "plugin_package.absent" in refused.stderr) == (2, True)
+
+
+def test_a_strangers_plugins_are_compared_and_evaluated(extended: Path, home: Path, tmp_path: Path) -> None:
+    recipes = ("--recipe", "echo_twice/newest_first", "--recipe", "react/full")
+    shared = ("--model", "parrot:x", "--tools", "dice", "--json")
+    compared = json.loads(give(extended, home, tmp_path, "compare", "What does it show?", *recipes, *shared).stdout)
+    assert "echo_twice" in json.dumps(compared)
+    dataset = tmp_path / "dice.jsonl"
+    dataset.write_text('{"id": "1", "question": "What does the die show?", "answer": "4"}\n', encoding="utf-8")
+    done = give(
+        extended, home, tmp_path, "eval", str(dataset), *recipes[:2], "--model", "parrot:x", "--tools", "dice", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "brevity" in done.stdout
+
+
+def test_a_strangers_plugins_are_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
+    wanted = {
+        "pages/ask.py": ["Echo twice", "Newest first", "dice", "shelf"],
+        "pages/compare.py": ["Echo twice", "dice"],
+        "pages/evaluate.py": ["Echo twice", "Newest first"],
+        "pages/settings.py": ["Brevity", "Parrot", "absent"],
+    }
+    code = [str(extended / "python"), "-c", PAGES.format(wanted=wanted)]
+    done = subprocess.run(code, cwd=tmp_path, env=environment(home), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_a_strangers_framework_and_strategy_pass_the_contract_tests(extended: Path) -> None:
+    words = [
+        str(extended / "python"),
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "echo_twice or newest_first",
+    ]
+    done = subprocess.run(
+        [*words, "tests/contract/test_frameworks.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

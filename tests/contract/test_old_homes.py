@@ -1,0 +1,455 @@
+"""Homes that an earlier version left behind open as they did there: runs, memory, evaluation, settings, shared links.
+
+Everything is asked over the command line, and two pages that have none.  `RECORD_OLD_HOMES=1` writes the expectations
+anew; `tests/data/old_homes/make.py` sets it, in a checkout of that earlier version.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import lzma
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.__main__ import main
+from tests.command import Cli, Done
+
+ROOT = Path(__file__).parents[2]
+OLD = ROOT / "tests" / "data" / "old_homes"
+EXPECTED = OLD / "expected"
+RECORDING = "RECORD_OLD_HOMES" in os.environ
+PLACES = ("files", "postgres")
+FORMATS = ("md", "html", "json", "bib", "csl", "jsonl")
+FORKED = {
+    "files": (
+        "react", "iter", "window", "resum", "rewoo", "supervisor", "chinese", "plot", "follow-up", "parallel", "cut", "killed-iter",
+        "killed-first", "paused", "stopped", "failed", "waiting",
+    ),
+    "postgres": ("react", "iter", "cut", "paused", "parallel"),
+}  # fmt: skip
+FOLLOWED = {
+    "files": ("react", "follow-up", "stopped", "failed", "paused", "supervisor"),
+    "postgres": ("react", "paused"),
+}
+SEARCHES = ("GDP of France", "肯尼亚", "purchasing power")
+DIFFERENCES = 150
+"""Lines of differences that a failure shows."""
+CLIPPED = 240
+"""Characters of one of them."""
+
+MADE = json.loads((OLD / "made.json").read_text("utf-8"))
+"""Ids that the earlier version chose by itself, by place."""
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest) -> str:
+    """Where the runs and the memory are: in files of the home, or in a Postgres."""
+    return str(getattr(request, "param", "files"))
+
+
+everywhere = pytest.mark.parametrize("place", PLACES, indirect=True)
+
+
+@pytest.fixture
+def home(prepared_home: Path, tmp_path: Path) -> Path:
+    """The old home, unpacked; the library, which can be made again, is not part of it."""
+    target = tmp_path / "old"
+    with tarfile.open(OLD / "files.tar.xz") as archive:
+        archive.extractall(target, filter="data")
+    shutil.copy(prepared_home / "library.sqlite", target)
+    return target
+
+
+@pytest.fixture
+def cli(
+    place: str,
+    home: Path,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Cli]:
+    """Runs a command in this process; scripts of models are found from the home by relative paths."""
+    if place == "postgres":
+        url = request.getfixturevalue("database_url")
+        load_dump(url)
+        for name in ("workbench", "memory"):
+            (home / f"{name}.sqlite").unlink()
+        (home / "settings.toml").unlink()
+        monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.chdir(home)
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    interrupt = signal.getsignal(signal.SIGINT)
+    yield caller(home, capsys)
+    signal.signal(signal.SIGINT, interrupt)
+
+
+def caller(home: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
+    def call(command: str, *words: str) -> Done:
+        capsys.readouterr()
+        try:
+            status = main([*command.split(), "--home", str(home), *words])
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        said = capsys.readouterr()
+        return Done(status, said.out, said.err)
+
+    return call
+
+
+def load_dump(url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(lzma.decompress((OLD / "postgres.sql.xz").read_bytes()))
+
+
+def same(name: str, found: Mapping[str, Any]) -> None:
+    """Fails with every difference from what the earlier version gave."""
+    path = EXPECTED / f"{name}.json.xz"
+    if RECORDING:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(lzma.compress(text_of(found).encode(), preset=9))
+    expected = json.loads(lzma.decompress(path.read_bytes()))
+    told = text_of(found)
+    if json.loads(told) == expected:
+        return
+    lines: list[str] = []
+    for key in sorted(expected.keys() | found.keys()):
+        before, now = (text_of(each[key]) if key in each else "(nothing)" for each in (expected, json.loads(told)))
+        lines += difflib.unified_diff(
+            before.split("\n"), now.split("\n"), f"{key}, before", f"{key}, now", "", "", 1, ""
+        )
+    more = [f"… and {len(lines) - DIFFERENCES} more lines"] if len(lines) > DIFFERENCES else []
+    pytest.fail("\n".join([line[:CLIPPED] for line in lines[:DIFFERENCES]] + more), pytrace=False)
+
+
+def text_of(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+
+
+def ids(cli: Cli) -> list[str]:
+    return [row["id"] for row in cli("runs", "--limit", "100", "--json").json]
+
+
+# -- what only reads --------------------------------------------------------------------------------------------------
+
+
+@everywhere
+def test_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
+    found: dict[str, Any] = {
+        "list": cli("runs", "--limit", "100", "--json").json,
+        "list in words": cli("runs", "--limit", "100").out.split("\n"),
+        "list of Japan": cli("runs", "Japan", "--json").json,
+        "list of 123,201,945": cli("runs", "123,201,945", "--json").json,
+        "metrics": cli("runs", "--limit", "100", "--metrics", "--json").json,
+    }
+    for run in ids(cli):
+        shown = cli("show", run, "--json", "--events")
+        found[f"show {run}"] = {"exit": shown.status, **shown.json}
+        for words in ((run,), (run, "--to", "1")):
+            done = cli("replay", *words)
+            found[f"replay {' '.join(words)}"] = {"exit": done.status, "holds": held(done.out, shown.json)}
+    if place == "files":
+        found["deleted"] = cli("show", "deleted", "--json").status
+        found["without events"] = cli("show", "iter", "--json").json
+    same(f"{place}-runs", found)
+
+
+def held(text: str, run: Mapping[str, Any]) -> list[str]:
+    """Which data of a run stand in a text; the words around them may change."""
+    calls = [event["call"] for event in run["events"] if event["type"] == "ToolStarted"]
+    asked = [value for call in calls for value in call["arguments"].values() if isinstance(value, str)]
+    told = [line for line in run["report"].split("\n") if line.strip()]
+    data = dict.fromkeys([*asked, *told, *(source["url"] for source in run["sources"])])
+    return [each for each in data if each.partition("\n")[0] in text]
+
+
+@everywhere
+def test_runs_are_exported(cli: Cli, place: str, tmp_path: Path) -> None:
+    found: dict[str, Any] = {}
+    for run in ids(cli):
+        for format_ in FORMATS if run in FORKED["files"] and place == "files" else ("md", "jsonl"):
+            done = cli("export", run, "--format", format_)
+            assert done.status == 0, done.err
+            found[f"{run}.{format_}"] = done.out.split("\n")
+    if place == "files":
+        for format_, words_of in (("docx", words_of_docx), ("pdf", words_of_pdf)):
+            file = tmp_path / f"plot.{format_}"
+            assert cli("export", "plot", "--format", format_, "-o", str(file)).status == 0
+            found[f"plot.{format_}"] = words_of(file)
+    same(f"{place}-exports", found)
+
+
+def words_of_docx(file: Path) -> list[str]:
+    with zipfile.ZipFile(file) as archive:
+        pictures = [name for name in archive.namelist() if name.startswith("word/media/")]
+        text = archive.read("word/document.xml").decode()
+    return [*re.findall(r"<w:t(?: [^>]*)?>([^<]*)</w:t>", text), f"{len(pictures)} pictures"]
+
+
+def words_of_pdf(file: Path) -> list[str]:
+    from pypdf import PdfReader
+
+    pages = PdfReader(file).pages
+    return [
+        *(word for page in pages for word in page.extract_text().split()),
+        f"{sum(len(page.images) for page in pages)} pictures",
+    ]
+
+
+def test_old_exports_are_imported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Into an empty home, from what the earlier version wrote."""
+    exports = json.loads(lzma.decompress((EXPECTED / "files-exports.json.xz").read_bytes()))
+    cli = caller(tmp_path / "empty", capsys)
+    files = [tmp_path / name for name in exports if name.endswith(".jsonl")]
+    for file in files:
+        file.write_text("\n".join(exports[file.name]), encoding="utf-8")
+    done = cli("import", *map(str, files))
+    assert (done.status, sorted(done.out.split())) == (0, sorted(file.stem for file in files)), done.err
+    same("files-imported", {file.stem: cli("show", file.stem, "--json", "--events").json for file in files})
+
+
+@everywhere
+def test_the_memory_is_there(cli: Cli, place: str, tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    found: dict[str, Any] = {"list": cli("memory list", "--json").json, "export": cli("memory export").out.split("\n")}
+    for query in SEARCHES:
+        hits = cli("memory search", query, "--json").json
+        found[f"search {query}"] = [
+            {**hit, "score": round(hit["score"], 3), "cosine": round(hit["cosine"], 3)} for hit in hits
+        ]
+    file.write_text("\n".join(found["export"]), encoding="utf-8")
+    found["import"] = re.findall(r"\d+", cli("memory import", str(file)).out)  # all are known
+    first = found["list"][0]["id"]
+    found["unpin, pin, forget"] = [cli(f"memory {action}", first).status for action in ("pin", "unpin", "forget")]
+    found["left"] = cli("memory list", "--json").json
+    same(f"{place}-memory", found)
+
+
+# -- what goes on from a run ------------------------------------------------------------------------------------------
+
+
+def gone_on(cli: Cli, *words: str) -> dict[str, Any]:
+    """What a command made of a run, without times, and without the id where it is a new one."""
+    done = cli(*words, "--json")
+    if not done.out:
+        return {"exit": done.status}
+    shown = done.json
+    saved = cli("show", shown["run_id"], "--json", "--events").json
+    left = ("run_id", "seconds", "calls", "usage", "remembered")
+    data = {key: value for key, value in shown.items() if key not in left}
+    usage = {
+        key: value for key, value in shown["usage"].items() if key != "prompt_tokens"
+    }  # the prompt holds today's date
+    events = [event for event in saved["events"] if event["type"] != "Streamed"]
+    kinds = [f"{event.get('agent', '')} {event['type']}" for event in events]
+    return {
+        **data,
+        "exit": done.status,
+        "usage": usage,
+        "calls": [{key: call[key] for key in ("agent", "purpose", "model")} for call in shown["calls"]],
+        "remembered": {key: len(value) for key, value in shown.get("remembered", {}).items()},
+        "origin": saved.get("origin"),
+        "events": kinds if "parallel" not in shown["recipe"]["framework"] else sorted(kinds),
+        "fields": {
+            kind: sorted({name for event in each for name in event})
+            for kind, each in groupby(sorted(events, key=type_of), key=type_of)
+        },
+    }
+
+
+def type_of(event: Mapping[str, Any]) -> str:
+    return str(event["type"])
+
+
+@everywhere
+def test_runs_that_rest_wait_or_were_interrupted_go_on(cli: Cli, place: str) -> None:
+    found: dict[str, Any] = {}
+    there = ids(cli)
+    for run in (
+        there if place == "files" else ("react", "paused", "killed", "killed-parallel")
+    ):  # most have ended, and refuse
+        found[f"resume {run}"] = gone_on(cli, "resume", run)
+    for run, reply in (
+        ("waiting", "In 2024."),
+        ("waiting-extractive", "How many people live in Kenya and in Tanzania?"),
+    ):
+        found[f"resume {run} with a reply"] = gone_on(cli, "resume", run, "--reply", reply)
+    found["runs"] = sorted(
+        (row["id"], row["status"], row["outcome"]) for row in cli("runs", "--limit", "100", "--json").json
+    )
+    same(f"{place}-resumed", found)
+
+
+def test_runs_that_rest_wait_or_were_interrupted_are_stopped(cli: Cli) -> None:
+    found = {}
+    for run in ids(cli):
+        status = cli("stop", run).status
+        shown = cli("show", run, "--json").json
+        found[run] = [status, shown["status"], shown["outcome"], shown["report"], cli("pause", run).status]
+    same("files-stopped", found)
+
+
+@everywhere
+def test_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -> None:
+    written = tmp_path / "written.txt"
+    written.write_text("## People\n\nJapan has 1 person. I counted.", encoding="utf-8")
+    found = {}
+    shown = cli("show", "react", "--json", "--events").json
+    call = next(event["call"]["id"] for event in shown["events"] if event["type"] == "ToolStarted")
+    forks: list[tuple[str, ...]] = [
+        *((run, "--round", "1") for run in FORKED[place]),
+        (MADE[place]["fork"], "--round", "2"), ("iter", "--round", "3"), ("iter", "--round", "9"),
+        ("react", "--round", "1", "--edit", f"{call}={written}"), ("iter", "--round", "2", "--edit", f"report={written}"),
+        ("react", "--round", "1", "--framework", "tool_rounds", "--context", "window"),
+        ("react", "--round", "1", "--question", "And how large was it in 2022?"),
+    ]  # fmt: skip
+    for words in forks:
+        found[f"fork {' '.join(words)}".replace(str(tmp_path), "")] = gone_on(cli, "fork", *words)
+    for run in FOLLOWED[place]:
+        words = ("run", "And how many people live in Kenya?", "--follow", run, "--model", "extractive")
+        found[f"follow up {run}"] = gone_on(cli, *words)
+    same(f"{place}-forked", found)
+
+
+def test_saved_runs_are_compared(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "comparison.md"
+    done = cli("compare", "--runs", "react", "window", "parallel", "stopped", "--json", "--export", str(file))
+    lines = file.read_text("utf-8").split("\n")
+    text = [line for line in lines if not line.startswith(("date:", "comparison:"))]
+    same("files-compared", {**done.json, "comparison": "", "exit": done.status, "markdown": text})
+
+
+# -- what stands beside the runs --------------------------------------------------------------------------------------
+
+
+def test_an_evaluation_is_there_and_goes_on(cli: Cli, tmp_path: Path) -> None:
+    words = ("eval", "factbook", "--recipe", "react/full/extractive", "--recipe", "react/window/extractive")
+    file = tmp_path / "table.csv"
+    before = ids(cli)
+    done = cli(*words, "--limit", "2", "--json", "--export", str(file))
+    found = {"report": {**done.json, "exit": done.status}, "csv": file.read_text("utf-8").split("\n")}
+    assert done.json["known"] == 4 and ids(cli) == before, "nothing is asked again"
+    more = cli(*words, "--limit", "3", "--json").json
+    rows = sorted((row["recipe"], row["id"], row["right"]) for row in more["rows"])
+    same("files-evaluation", {**found, "more": {"known": more["known"], "left": more["left"], "rows": rows}})
+    assert len(ids(cli)) == len(before) + 2
+
+
+def test_settings_and_presets_hold(cli: Cli) -> None:
+    """The model, the size of the memory, a key with its address: each by what it does."""
+    asked = "How many people live in Japan?"
+    same(
+        "files-settings",
+        {
+            "memory": re.findall(r"\d[\d,]*", cli("memory list").err),
+            "model": gone_on(cli, "run", asked),
+            "search": gone_on(cli, "run", asked, "--search", "library,web", "--tools", "python"),
+            "no key": gone_on(cli, "run", asked, "--search", "brave"),
+            "preset": gone_on(cli, "run", asked, "--preset", "Short and cheap", "--tools", "python"),
+            "preset, changed": gone_on(
+                cli, "run", asked, "--preset", "中文", "--framework", "react", "--model", "extractive"
+            ),
+            "no such preset": gone_on(cli, "run", asked, "--preset", "Gone"),
+        },
+    )
+
+
+@pytest.fixture
+def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Opens a page as the user of the old home."""
+    import streamlit as st
+    from streamlit import config
+    from streamlit.testing.v1 import AppTest
+
+    made = MADE["files"]
+    own = home / "users" / made["owner"] / "library.sqlite"
+    with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")  # a small library, which is ready at once
+        connection.execute("DELETE FROM documents WHERE url NOT LIKE 'library://factbook/france/economy%'")
+    shutil.copy(home / "library.sqlite", own)
+    secrets, before = tmp_path / "secrets.toml", config.get_option("secrets.files")
+    auth = {
+        "redirect_uri": "http://localhost:8501/oauth2callback", "cookie_secret": "0123456789abcdef" * 2, "client_id": "x",
+        "client_secret": "y", "server_metadata_url": "http://localhost:1/.well-known/openid-configuration",
+    }  # fmt: skip
+    secrets.write_text("[auth]\n" + "".join(f'{name} = "{value}"\n' for name, value in auth.items()))
+    config._set_option("secrets.files", [str(secrets)], "a test")
+    claims = {
+        "is_logged_in": True,
+        "iss": made["issuer"],
+        "sub": made["subject"],
+        "email": "a@b.example",
+        "email_verified": True,
+    }
+    monkeypatch.setattr(type(st.user), "to_dict", lambda self: claims)
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+
+    def start(page: str, **parameters: str) -> Any:
+        st.cache_resource.clear()
+        st.secrets._reset()  # type: ignore[attr-defined]
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+        if page:
+            app.run().switch_page(f"pages/{page}.py")
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        return app.run()
+
+    yield start
+    config._set_option("secrets.files", before, "a test")
+    st.secrets._reset()  # type: ignore[attr-defined]
+    st.cache_resource.clear()
+
+
+def test_a_shared_link_and_a_comparison_open(logged_in: Callable[..., Any], home: Path) -> None:
+    """Neither has a command."""
+    made = MADE["files"]
+    with closing(sqlite3.connect(home / "users" / made["owner"] / "workbench.sqlite")) as connection:
+        ((question, answer),) = connection.execute("SELECT question, answer FROM runs WHERE id = 'mine'")
+    shared = logged_in("", shared=made["token"])
+    assert not shared.exception and not shared.error
+    drawn = words_of_page(shared)
+    assert question.split("?")[0].replace("$", "") in drawn.replace("\\", "").replace("$", "")
+    assert [n for n in re.findall(r"\d[\d.,]+\d", answer) if n not in drawn] == []
+    assert [each.value for each in logged_in("", shared=made["token"][:-1]).error], "a link that was never given"
+    compared = logged_in("compare", id=made["comparison"])
+    assert not compared.exception and not compared.error
+    assert [area.value for area in compared.text_area] == ["Shorter, and nothing is missing.", ""]
+
+
+def words_of_page(app: Any) -> str:
+    return "\n".join(str(element.value) for element in [*app.markdown, *app.caption, *app.subheader])
+
+
+def test_another_user_has_runs_of_their_own(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_USER", MADE["files"]["owner"])
+    found = {run: cli("show", run, "--json", "--events").json for run in ids(cli)}
+    same("files-user", found)
+
+
+def test_files_move_to_a_postgres(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept in files is found there again."""
+    words = (["runs", "--limit", "100", "--json"], ["memory list", "--json"], ["show", "iter", "--json", "--events"])
+    before = [cli(*each).json for each in words]
+    done = cli("migrate-to", database_url)
+    assert done.status == 0, done.err
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    for each, told in zip(words, before, strict=True):
+        assert cli(*each).json == told, each
+    resumed = gone_on(cli, "resume", "killed")
+    expected = json.loads(lzma.decompress((EXPECTED / "files-resumed.json.xz").read_bytes()))
+    assert resumed == expected["resume killed"]

@@ -1,0 +1,51 @@
+"""The helpers that thin the suite lose no case and no pair of values."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+
+from tests.loops import loop_over
+from tests.pairwise import pairwise, slow_but_pairwise
+
+CASES = list(product("abcd", "xyz", (0, 1)))
+
+
+def test_the_choice_contains_every_pair_and_is_smaller_than_the_whole() -> None:
+    chosen = pairwise(CASES)
+
+    def pairs(cases: list[tuple[object, ...]]) -> set[object]:
+        return {(i, case[i], j, case[j]) for case in cases for i, j in combinations(range(3), 2)}
+
+    assert pairs(chosen) == pairs(CASES)  # type: ignore[arg-type]
+    assert len(chosen) < len(CASES)
+    assert chosen == pairwise(CASES), "the same in every process"
+
+
+def test_all_cases_remain_and_the_others_are_slow() -> None:
+    parameters = slow_but_pairwise(CASES)
+    assert [each.values for each in parameters] == CASES
+    quick = [each.values for each in parameters if not each.marks]
+    assert set(quick) == set(pairwise(CASES))
+
+
+def test_a_loop_goes_on_after_a_failure_and_names_each() -> None:
+    @loop_over("n, m", [(1, 1), (1, 2), (2, 2), (3, 4)])
+    def looped(n: int, m: int) -> None:
+        assert n == m
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 4 cases failed") as failed:
+        looped()
+    assert [each.__notes__ for each in failed.value.exceptions] == [
+        ["case: {'n': 1, 'm': 2}"],
+        ["case: {'n': 3, 'm': 4}"],
+    ]
+
+
+def test_a_loop_needs_a_case() -> None:
+    @loop_over("n", [])
+    def looped(n: int) -> None: ...
+
+    with pytest.raises(AssertionError, match="has no cases"):
+        looped()
