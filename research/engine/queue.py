@@ -15,13 +15,12 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from research._util import extras
 from research.errors import ConfigError
-from research.store.database import LOCK_WAIT_S, connected, pool
+from research.store.database import connected, create_sqlite, pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,10 +277,9 @@ def _label(settings: Settings) -> str:
 
 
 def _create_file(path: Path) -> None:
-    """Create the file with a write-ahead log, so that readers do not wait for writers.  Raises `ConfigError`."""
+    """Create the file, so that DBOS finds one with a write-ahead log.  Raises `ConfigError`."""
     try:
-        with closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
+        create_sqlite(path)
     except sqlite3.Error as error:
         raise ConfigError(
             f"{path} cannot be opened as a queue ({error}); it contains no runs: move it away, and a new one is created"

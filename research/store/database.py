@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, LiteralString
 from urllib.parse import quote, quote_plus, urlsplit
@@ -100,6 +100,18 @@ def open_sqlite(path: Path, migrations: Migrations) -> Database:
             raise StoreUnavailable(f"{path} cannot be opened: {error}") from error
         raise damaged(path, error) from error
     return database
+
+
+def create_sqlite(path: Path) -> None:
+    """Create an empty database with a write-ahead log, unless the file exists; several processes may do so at once.
+
+    Raises `sqlite3.Error` for a file that is not a database.
+    """
+    from filelock import FileLock
+
+    # SQLite reports a change of the journal mode as locked, without waiting, when another process is making it.
+    with FileLock(f"{path}.lock"), closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
 
 
 def damaged(path: Path, error: Exception) -> ConfigError:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from research.errors import ConfigError, StoreUnavailable
-from research.store.database import apply_migrations, close_pool, connected, pool
+from research.store.database import apply_migrations, close_pool, connected, create_sqlite, pool
 
 
 @pytest.fixture
@@ -146,3 +148,23 @@ def test_every_text_comes_back_as_it_was(url: str) -> None:
                     cursor = connection.execute(query.encode(), [text], binary=binary)
                     assert cursor.fetchone() == (text,)
             assert connection.execute("SELECT %s::text[]", [texts], binary=binary).fetchone() == (texts,)
+
+
+def test_several_processes_create_a_file_at_once(tmp_path: Path) -> None:
+    failed: list[Exception] = []
+
+    def create(path: Path, together: threading.Barrier) -> None:
+        together.wait()
+        try:
+            create_sqlite(path)
+        except sqlite3.Error as error:
+            failed.append(error)
+
+    for n in range(300):
+        path, together = tmp_path / f"{n}.sqlite", threading.Barrier(4)
+        threads = [threading.Thread(target=create, args=(path, together)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
