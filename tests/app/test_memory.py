@@ -237,7 +237,7 @@ def test_the_time_of_learning_filters_and_stands_in_the_address(visit: Visit, no
     app.button_group(key="memory-since").set_value("month").run()
     assert app.query_params["since"] == "month"
     assert len([label for label in links(app) if "grown" in label]) == 2
-    press(app, "Clear all")
+    press(app, "Reset filters")
     assert "since" not in app.query_params and len([label for label in links(app) if "injera" in label]) == 1
 
 

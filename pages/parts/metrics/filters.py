@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from pages.parts.shared import address, period, titles
+from pages.parts.shared import address, filters, period, titles
 from pages.parts.shared.language import later, t
 from research.store import Filters, RunRow
 from research.workbench.workbench import Workbench
@@ -26,21 +26,21 @@ _EVERY = 1_000_000
 """A limit that no store reaches."""
 
 
-def period() -> str:
+def chosen_period() -> str:
     name = st.query_params.get("since", "")
     return name if name in PERIODS else "month"
 
 
 def runs_in_period(bench: Workbench) -> list[RunRow]:
     """Return the runs in the chosen period, newest first, before the other filters."""
-    name = period()
+    name = chosen_period()
     since = time.time() - _SECONDS[name] if name in _SECONDS else None
     return bench.store.runs(limit=_EVERY, filters=Filters(since=since))
 
 
 def draw(rows: Sequence[RunRow]) -> list[RunRow]:
     """Draw the three filters and return the matching runs."""
-    key = address.shows("metrics-since", period())
+    key = address.shows("metrics-since", chosen_period())
     st.segmented_control(
         t("Asked in"),
         list(PERIODS),
@@ -48,7 +48,7 @@ def draw(rows: Sequence[RunRow]) -> list[RunRow]:
         format_func=lambda value: t(PERIODS[value]),
         required=True,
         on_change=address.changed,
-        args=(key, _put, "since"),
+        args=(key, filters.change, "since"),
     )
     frameworks = _choice("framework", t("Framework"), [row.recipe.framework for row in rows], titles.framework)
     models = _choice("model", t("Model"), [row.recipe.model for row in rows], str)
@@ -59,35 +59,15 @@ def draw(rows: Sequence[RunRow]) -> list[RunRow]:
     ]
 
 
-def _choice(name: str, label: str, there: Sequence[str], called: Callable[[str], str]) -> tuple[str, ...]:
-    wanted = _wanted(name)
-    key = address.shows(f"metrics-{name}", list(wanted))
-    options = sorted({*there, *wanted})
-    st.multiselect(
-        label,
-        options,
-        key=key,
-        format_func=called,
-        placeholder=t("any"),
-        disabled=not options,
-        width=280,
-        on_change=address.changed,
-        args=(key, _put, name),
-    )
+def _choice(name: str, title: str, found: Sequence[str], named: Callable[[str], str]) -> tuple[str, ...]:
+    wanted = filters.chosen(name)
+    filters.multiselect("metrics", name, title, sorted({*found, *wanted}), named, width=280)
     return wanted
-
-
-def _wanted(name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, st.query_params.get_all(name))))
-
-
-def _put(name: str, value: str | Sequence[str] | None) -> None:
-    address.put(name, value or "")
 
 
 def active() -> bool:
     """Return whether any filter is set."""
-    return period() != "all" or bool(_wanted("framework") or _wanted("model"))
+    return chosen_period() != "all" or bool(filters.chosen("framework") or filters.chosen("model"))
 
 
 def clear() -> None:
@@ -98,7 +78,10 @@ def clear() -> None:
 
 def link_parameters(**more: str) -> dict[str, str | list[str]]:
     """Return the address parameters that show the measured runs on the Runs page, narrowed by `more`."""
-    found: dict[str, str | list[str]] = {name: list(_wanted(name)) for name in ("framework", "model") if _wanted(name)}
-    if period() in _SECONDS:
-        found["since"] = period()
+    found: dict[str, str | list[str]] = {}
+    for name in ("framework", "model"):
+        if values := filters.chosen(name):
+            found[name] = list(values)
+    if chosen_period() in _SECONDS:
+        found["since"] = chosen_period()
     return found | more
