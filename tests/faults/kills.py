@@ -1,9 +1,8 @@
-"""Lives of a run: processes that are killed at a chosen point, and what they leave behind.
+"""Processes that work on a run and are killed at a chosen point.
 
-`python -m tests.faults.kills` is a warm parent: it imports what a run needs and forks a child for each line it is given,
-so that a life costs milliseconds and not a start of Python.  The children are processes of their own, and SIGKILL is
-the real one: sent by the provider in the middle of a reply or of a tool call, or by the child to itself behind an event
-or in the middle of a commit.
+`python -m tests.faults.kills` is a warm parent: it imports what a run needs and forks a child for each line on standard
+input, so a child starts in milliseconds.  The children are real processes and die by a real SIGKILL: the provider sends
+it in the middle of a reply or of a tool call, or the child sends it to itself after an event or during a commit.
 """
 
 from __future__ import annotations
@@ -41,39 +40,39 @@ ROOT = Path(__file__).parents[2]
 FRAMEWORKS = {
     "react": 1, "tool_rounds": 1, "iter_research": 1, "rewoo": 3, "reflexion": 1, "parallel": 3, "supervisor": 2,
 }  # fmt: skip
-"""How many calls of one kind can be in flight at once."""
+"""How many calls of one kind each framework can have in flight at once."""
 LAPS = 3
 WHERE = ("event", "stream", "tool", "commit")
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Where a life ends."""
+    """Where a process is killed."""
 
     where: Literal["event", "stream", "tool", "commit", "never"] = "never"
     n: int = 1
-    """At the n-th of them in this life."""
+    """Counted from 1 in this process."""
     after: float = 0
-    """Into it: events of the stream, or seconds of the commit."""
+    """How far into it: events of the stream, or seconds of the commit."""
 
 
 NEVER = Point()
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What a child does."""
+    """What a child process does."""
 
     home: str
     base_url: str
     run_id: str
     said: str
-    """File that gets each event as soon as it is acknowledged, and at last why the life ended by itself."""
+    """File that gets each event as soon as it is acknowledged, then the reason if the process ends without being killed."""
     how: Literal["run", "resume", "tend"] = "run"
     framework: str = "react"
     point: Point = NEVER
 
 
 class Look:
-    """A tool that is counted where the models are: it asks their server."""
+    """A search tool that asks the provider's server, which counts its calls."""
 
     timeout_s = 60.0
     spec = ToolSpec(
@@ -86,13 +85,13 @@ class Look:
 
     def __call__(self, *args: Any, query: str = "", **arguments: Any) -> ToolOutput:
         with urllib.request.urlopen(f"{self._url}?{urllib.parse.quote(query)}", timeout=60) as answer:
-            told = json.load(answer)
+            found = json.load(answer)
         url = f"https://example.org/{urllib.parse.quote(query)}"
-        return ToolOutput(passages=(Passage(url, query, told["quote"]),))
+        return ToolOutput(passages=(Passage(url, query, found["quote"]),))
 
 
 class Bench(Workbench):
-    """A workbench with that one tool, and without an encoder."""
+    """A workbench whose only tool is `Look`, without an encoder."""
 
     def __init__(self, home: Path, base_url: str) -> None:
         super().__init__(load(home=home))
@@ -108,7 +107,7 @@ class Bench(Workbench):
 
 
 class Provider(FakeOpenAI):
-    """Counts what one life asks and looks up, and ends it where it is told to."""
+    """A provider that counts one process's requests and lookups, and kills it at `point`."""
 
     look = "/v1/look"
     paths = (*FakeOpenAI.paths, look)
@@ -117,7 +116,7 @@ class Provider(FakeOpenAI):
         super().__init__(self._replied)
         self.asked_for = self.looked_up = 0
         self.first: float | None = None
-        """When it was asked first, seconds since the epoch."""
+        """Time of the first request, in seconds since the epoch."""
         self.life: Life | None = None
         self._play, self._point, self._counting = play, point, threading.Lock()
 
@@ -132,7 +131,7 @@ class Provider(FakeOpenAI):
         return reply
 
     def wait(self, timeout_s: float) -> None:
-        """The gate in the middle of a reply is reached."""
+        """Kill the process: the server calls this when it reaches the gate in the middle of a reply."""
         self._end()
 
     def listed(self, query: str) -> Any:
@@ -156,7 +155,7 @@ class Life:
         self._pid = pid
 
     def kill(self) -> None:
-        """The real thing; returns when it has happened."""
+        """Send SIGKILL and wait until the process is gone."""
         os.kill(self._pid, signal.SIGKILL)
         self.over()
 
@@ -167,15 +166,19 @@ class Life:
         except ProcessLookupError:
             return
         try:
-            assert select.select([handle], [], [], timeout_s)[0], "the process goes on and on"
+            assert select.select([handle], [], [], timeout_s)[0], (
+                f"the process is still running after {timeout_s:.0f} s"
+            )
         finally:
             os.close(handle)
 
     @property
     def said(self) -> tuple[list[Event], str]:
-        """What it acknowledged, and why it ended by itself; empty when it was killed."""
+        """Return the acknowledged events, and why the process ended; the reason is empty if it was killed."""
         path = Path(self.order.said)
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []  # the last one may be half
+        lines = (
+            path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        )  # the last line may be incomplete
         events = [decode(line) for line in lines if line.startswith("{")]
         return events, next((line for line in lines if not line.startswith("{")), "")
 
@@ -187,7 +190,7 @@ class Warm:
         self._process, self._lock = process, threading.Lock()
 
     def __call__(self, order: Order, provider: Provider | None = None) -> Life:
-        """A child that does this; the provider is to end it."""
+        """Start a child with this order; `provider` kills it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         with self._lock:
             self._process.stdin.write(msgspec.json.encode(order).decode() + "\n")
@@ -212,7 +215,7 @@ def warmed() -> Iterator[Warm]:
 
 
 def anywhere(random_: random.Random, events: int, *, early: bool = False) -> Point:
-    """A point in a life that would give so many events; `early`: while it is being taken up."""
+    """Return a random point in a process that would append `events` events; `early`: while it resumes the run."""
     where = random_.choice(WHERE)
     most = 2 if early else max(2, events // 4)
     if where == "event":
@@ -225,16 +228,16 @@ def anywhere(random_: random.Random, events: int, *, early: bool = False) -> Poi
 
 
 def committed(events: Sequence[Event]) -> list[Event]:
-    """Those that whoever appended them waited for."""
+    """Return the events whose commit the appender waited for."""
     return [event for event in events if not isinstance(event, BUFFERED)]
 
 
-# -- the other side: the warm parent and its children ------------------------------------------------------------------
+# -- in the warm parent and its children -------------------------------------------------------------------------------
 
 
 @dataclass
 class _Watch:
-    """Ends this process where the order says."""
+    """Kills this process during its n-th commit."""
 
     point: Point
     commits: int = 0
@@ -277,7 +280,7 @@ def _live(order: Order) -> None:
 
 
 def _main() -> None:
-    import concurrent.futures.thread  # noqa: F401 - what a run needs is loaded before there are children
+    import concurrent.futures.thread  # noqa: F401 - load what a run needs before forking
     import sqlite3  # noqa: F401
 
     import filelock  # noqa: F401
@@ -289,7 +292,7 @@ def _main() -> None:
 
     for kind in (plugins.framework, plugins.context, plugins.provider):
         kind.all()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to wait for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
@@ -300,7 +303,7 @@ def _main() -> None:
                 os.close(1)
                 _live(order)
                 status = 0
-            except BaseException as error:  # noqa: BLE001 - for whoever reads what it said
+            except BaseException as error:  # noqa: BLE001 - the test reads it from the file
                 with Path(order.said).open("a", encoding="utf-8") as file:
                     file.write(f"{type(error).__name__}: {error}".replace("\n", " ") + "\n")
             finally:

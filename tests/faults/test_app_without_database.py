@@ -1,4 +1,4 @@
-"""A shared Postgres comes back, to an app whose runs are at work in several processes without workers."""
+"""After a database outage, an app without workers gives running processes time to send a heartbeat before it reclaims."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG_S = 600.0
 
 @pytest.fixture
 def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
-    """A process that looks for lost runs, and one that nobody has worked on for longer than it takes to be lost."""
+    """A workbench that looks for lost runs, with one run whose heartbeat is older than the limit."""
     monkeypatch.setenv("DATABASE_URL", server.get_uri())
     monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
     monkeypatch.setattr(reclaim, "SETTLE_S", LONG_S)
@@ -36,15 +36,15 @@ def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -
     close_pool(server.get_uri())
 
 
-def settled(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is at work has had time to say so, and has not: it is taken up."""
+def reclaimed_after_settling(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that the run is reclaimed and completes once the time to send a heartbeat is over."""
     monkeypatch.setattr(reclaim, "SETTLE_S", 0.0)
     assert bench.engine.reclaim_lost() == [RUN]
     assert bench.engine.wait(RUN, 60)
     assert bench.store.run(RUN).status == "completed"
 
 
-def test_after_it_was_away_nobody_is_lost_at_first(
+def test_no_run_is_reclaimed_right_after_the_database_comes_back(
     bench: Workbench, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.stop()
@@ -53,36 +53,38 @@ def test_after_it_was_away_nobody_is_lost_at_first(
     server.start()
     assert bench.engine.reclaim_lost() == []
     assert bench.engine.reclaim_lost() == []
-    settled(bench, monkeypatch)
+    reclaimed_after_settling(bench, monkeypatch)
 
 
-def test_whoever_of_the_process_has_noticed_it(
+def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
     bench: Workbench, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where one looks after the runs of many users: the first that finds it away spares the others the wait."""
+    """One process serves many users: the part that notices the outage first informs the others."""
     server.stop()
     with pytest.raises(StoreUnavailable):
         known_users(bench.settings)
     server.start()
     assert known_users(bench.settings) == []
     assert bench.engine.reclaim_lost() == []
-    settled(bench, monkeypatch)
+    reclaimed_after_settling(bench, monkeypatch)
 
 
-def test_where_it_was_never_away_a_lost_run_goes_on_at_once(bench: Workbench) -> None:
+def test_without_an_outage_a_lost_run_is_reclaimed_at_once(bench: Workbench) -> None:
     assert bench.engine.reclaim_lost() == [RUN]
     assert bench.engine.wait(RUN, 60)
 
 
-def test_a_file_that_could_not_be_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
     bench = Workbench(load(home=home))
     store = bench.store
     store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
-    bench.store._db.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]  # as full as it is
+    bench.store._db.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]  # no room to grow
     with pytest.raises(StoreUnavailable):
         for number in range(50):
             store.put("opinion", f"{number}", b"x" * 4096)
     bench.store._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[attr-defined]
     assert bench.engine.reclaim_lost() == []
-    settled(bench, monkeypatch)
+    reclaimed_after_settling(bench, monkeypatch)

@@ -1,4 +1,4 @@
-"""A run whose process is gone goes on by itself in another one, once, and not for ever."""
+"""A run whose process died is reclaimed by another process: exactly once, and only a limited number of times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from research.events.view import fold
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are watched as Linux can")
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd_open, which only Linux has")
 
 NIGHTLY = "WORKBENCH_FAULTS" in os.environ
 GOES_ON_S = 5.0
@@ -34,7 +34,7 @@ def warm() -> Iterator[Warm]:
 
 
 class Place:
-    """A home, a run in it, and processes that come and go."""
+    """A home with one run, and the processes that work on it."""
 
     def __init__(self, home: Path, warm: Warm) -> None:
         self.home, self._warm, self._lives = home, warm, 0
@@ -43,7 +43,7 @@ class Place:
         self.bench = Bench(home, "http://127.0.0.1:9/v1")
 
     def killed(self, point: Point, how: Any = "run", *, aged: bool = True) -> int:
-        """Let a process work on the run and be killed there; returns how often it asked the provider."""
+        """Start a process on the run, wait until it is killed at `point`, and return its number of model requests."""
         with Provider(self.player, point) as provider:
             life = self.begin(provider, how, point)
             life.over()
@@ -58,7 +58,7 @@ class Place:
         return self._warm(Order(str(self.home), provider.base_url, RUN, said, how, point=point), provider)
 
     def age(self) -> None:
-        """As if its heart had stopped long ago."""
+        """Make the last heartbeat 60 s older."""
         self.bench.store._db.execute("UPDATE runs SET beat = beat - 60")
 
     @property
@@ -78,15 +78,15 @@ def place(tmp_path: Path, warm: Warm) -> Place:
 
 
 def until(true: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait for another process."""
+    """Wait until another process has made `true` return true."""
     last = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < last, "in vain"
+        assert time.monotonic() < last, f"still false after {seconds:.0f} s"
         time.sleep(0.02)
 
 
 def whole(place: Place) -> None:
-    """The run has ended once, and nothing that was answered was asked again."""
+    """Check that the run ended exactly once and repeated no answered request."""
     events = place.events
     assert [event.seq for event in events] == list(range(len(events)))
     assert [type(event) for event in events].count(e.RunFinished) == 1
@@ -95,24 +95,24 @@ def whole(place: Place) -> None:
     assert fold(events).outcome == "answered"
 
 
-def test_it_goes_on_in_another_process(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_killed_run_continues_in_another_process(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     with Provider(place.player) as provider:
         other = place.begin(provider, "tend")
         asked = place.killed(Point("stream", 3, 5), aged=False)
         killed = time.time()
         until(place.ended)
         other.kill()
-        assert asked + provider.asked_for == 4 + 1, "only what was in flight is asked again"
+        assert asked + provider.asked_for == 4 + 1, "only the request in flight is repeated"
         assert provider.first is not None
         with capsys.disabled():
-            print(f"\nat work again {provider.first - killed:.1f} s after the kill, by itself")  # noqa: T201 - measured
+            print(f"\nreclaimed {provider.first - killed:.1f} s after the kill")  # noqa: T201 - measured
         if NIGHTLY:
             assert provider.first - killed < GOES_ON_S
     assert place.by_itself() == 1
     whole(place)
 
 
-def test_of_several_that_tend_one_takes_it_up(place: Place) -> None:
+def test_only_one_of_several_processes_reclaims_a_lost_run(place: Place) -> None:
     with Provider(place.player) as here, Provider(place.player) as there:
         others = [place.begin(here, "tend"), place.begin(there, "tend")]
         place.killed(Point("tool", 2), aged=False)
@@ -125,7 +125,7 @@ def test_of_several_that_tend_one_takes_it_up(place: Place) -> None:
 
 
 class Slow(Bench):
-    """Builds models and tools as slowly as it is told to."""
+    """Calls `wait` before it builds the model and tools of a run."""
 
     def __init__(self, place: Place, base_url: str, wait: Callable[[], object]) -> None:
         super().__init__(place.home, base_url)
@@ -136,8 +136,8 @@ class Slow(Bench):
         return super().context_for(*args)
 
 
-def test_two_that_have_both_seen_it_lost(place: Place) -> None:
-    """Both go for it at the same moment: who is later leaves it alone."""
+def test_when_two_processes_reclaim_at_the_same_moment_the_later_one_gives_up(place: Place) -> None:
+    """Both found the run lost before either of them had reclaimed it."""
     place.killed(Point("stream", 2, 5))
     both = threading.Barrier(2, timeout=30)
     with Provider(place.player) as provider:
@@ -152,7 +152,7 @@ def test_two_that_have_both_seen_it_lost(place: Place) -> None:
     whole(place)
 
 
-def test_it_is_taken_up_once_however_long_that_takes(place: Place) -> None:
+def test_a_run_is_reclaimed_once_even_if_building_its_context_is_slow(place: Place) -> None:
     place.killed(Point("stream", 2, 5))
     gate = threading.Event()
     with Provider(place.player) as provider:
@@ -165,8 +165,8 @@ def test_it_is_taken_up_once_however_long_that_takes(place: Place) -> None:
     whole(place)
 
 
-def test_what_kills_every_process_is_left_alone(place: Place) -> None:
-    """By hand it is taken up, or stopped."""
+def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Place) -> None:
+    """The user can still resume or stop it."""
     at_once = Point("stream", 1, 0)
     place.killed(at_once)
     for _ in range(MAX_RECLAIMS):
@@ -184,7 +184,7 @@ def test_what_kills_every_process_is_left_alone(place: Place) -> None:
     assert other.store.run(RUN).status == "stopped"
 
 
-def test_one_that_gets_further_each_time_is_not_left_alone(place: Place) -> None:
+def test_a_run_that_makes_progress_between_kills_is_always_reclaimed(place: Place) -> None:
     place.player.laps = MAX_RECLAIMS + 3
     place.killed(Point("tool", 2))
     for _ in range(MAX_RECLAIMS + 1):
@@ -196,27 +196,27 @@ def test_one_that_gets_further_each_time_is_not_left_alone(place: Place) -> None
 
 
 @pytest.mark.parametrize("state", ["paused", "waiting_input", "queued"])
-def test_what_rests_is_never_taken_up(place: Place, state: str) -> None:
+def test_a_paused_waiting_or_queued_run_is_never_reclaimed(place: Place, state: str) -> None:
     bench = place.bench
     recipe = bench.recipe(model="openai:fake", tools=["search"])
     started = e.RunStarted(run=RUN, seq=0, time=time.time(), question=QUESTION, recipe=recipe)
-    rests: dict[str, list[e.Event]] = {
+    idle: dict[str, list[e.Event]] = {
         "paused": [e.Paused(run=RUN, seq=1, time=time.time(), reason="the service is down")],
         "waiting_input": [e.WaitingForUser(run=RUN, seq=1, time=time.time(), prompt="Which?")],
         "queued": [],
     }
     bench.store.create(RUN, QUESTION, recipe, queued=state == "queued", events=[started])
-    bench.store.append(rests[state])
+    bench.store.append(idle[state])
     assert bench.store.run(RUN).status == state
     place.age()
     assert bench.engine.reclaim_lost() == []
     if state != "queued":
         bench.engine.drive(RUN)
-    assert len(place.events) == 1 + len(rests[state])
+    assert len(place.events) == 1 + len(idle[state])
 
 
-def test_one_that_cannot_be_taken_up_here_ends_as_failed(place: Place) -> None:
-    """Say, its model is not installed on this machine."""
+def test_an_interrupted_run_that_cannot_resume_here_ends_as_failed(place: Place) -> None:
+    """For example, its model is not installed on this machine."""
 
     def not_here() -> None:
         raise ConfigError("no such model here")

@@ -1,4 +1,4 @@
-"""A full disk holds a run and loses nothing of it; a damaged file is named and left as it is."""
+"""On a full disk a run waits and loses nothing; a damaged file is reported by name and left unchanged."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def whole(events: list[e.Event]) -> None:
     assert ([event.ask for event in events if isinstance(event, e.Replied)], len(used)) == ([1, 2, 3, 4], LAPS)
 
 
-def test_a_command_that_cannot_write_says_so_and_waits(home: Path) -> None:
-    """No file of the process may grow any more, as with a full disk or a quota; later it may again."""
+def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
+    """A limit keeps every file of the process from growing, like a full disk or a quota, and is lifted later."""
     process: subprocess.Popen[str] | None = None
     begun = threading.Event()
     player = Player("native", LAPS)
@@ -54,7 +54,7 @@ def test_a_command_that_cannot_write_says_so_and_waits(home: Path) -> None:
         )  # fmt: skip
         begun.set()
         assert process.stderr is not None
-        # Reading ends with the process: that it goes on is seen from its end.
+        # The loop ends when the process does, so it also shows that the run went on.
         said = []
         for line in process.stderr:
             said.append(line)
@@ -71,27 +71,29 @@ def test_a_command_that_cannot_write_says_so_and_waits(home: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 4 MB."""
+    """A 4 MB disk."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True)
     if mounted.returncode:
-        pytest.skip("no disk can be mounted here")
+        pytest.skip("cannot mount a disk here")
     yield place
     subprocess.run(["umount", "-l", place], check=True)
 
 
-def test_a_run_waits_for_space_and_the_app_lives_on(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_waits_for_disk_space_while_the_app_keeps_working(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ballast = small_disk / "ballast"
 
     class Filling(Provider):
-        """Fills the disk while a tool is at work."""
+        """Fills the disk during the second tool call."""
 
         def listed(self, query: str) -> object:
-            told = super().listed(query)
+            found = super().listed(query)
             if self.looked_up == 2:
                 fill(ballast)
-            return told
+            return found
 
     player = Player("native", LAPS)
     with Filling(player) as provider, caplog.at_level(logging.WARNING):
@@ -100,11 +102,11 @@ def test_a_run_waits_for_space_and_the_app_lives_on(small_disk: Path, caplog: py
         run_id = bench.engine.start(QUESTION, recipe).run_id
         until(lambda: bool(bench.engine.blocked(run_id)))
         assert str(small_disk) in bench.engine.blocked(run_id)
-        # What can be read is read, and what cannot be begun says why.
+        # Reads still work, and a write fails with the reason.
         before = bench.store.events(run_id)
         assert bench.store.run(run_id).status == "running"
         with pytest.raises(StoreUnavailable, match="workbench.sqlite"):
-            for _ in range(50):  # the log may still hold a little
+            for _ in range(50):  # the write-ahead log may still have some room
                 bench.store.put("opinion", "x", b"x" * 4096)
         asked = provider.asked_for
         ballast.unlink()
@@ -113,7 +115,7 @@ def test_a_run_waits_for_space_and_the_app_lives_on(small_disk: Path, caplog: py
         events = bench.store.events(run_id)
         bench.store.close()
     assert events[: len(before)] == before
-    assert asked == 2, "the run held"
+    assert asked == 2, "the run waited"
     assert (provider.asked_for, provider.looked_up) == (LAPS + 1, LAPS)
     assert "waits until its events can be saved" in caplog.text
     whole(events)
@@ -132,7 +134,7 @@ def fill(path: Path) -> None:
 
 
 def damaged(path: Path, how: str) -> bytes:
-    """A file of runs that somebody has damaged."""
+    """Write a database of 40 runs, damage it, and return the damaged bytes."""
     bench = Workbench(load(home=path.parent))
     for n in range(40):
         bench.store.create(f"run-{n}", "q" * 2000, bench.recipe())
@@ -152,7 +154,7 @@ def damaged(path: Path, how: str) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["not a database", "cut short", "pages overwritten"])
-def test_a_damaged_file_is_named_and_kept(cli: Cli, home: Path, how: str) -> None:
+def test_a_command_names_a_damaged_database_and_leaves_it_unchanged(cli: Cli, home: Path, how: str) -> None:
     path = home / "workbench.sqlite"
     for each in home.glob("workbench.sqlite*"):
         each.unlink()

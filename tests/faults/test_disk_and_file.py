@@ -1,4 +1,4 @@
-"""A disk that is full, and a file that is damaged."""
+"""A store on a full disk, and a store whose file is damaged."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def free():
     else:
         ballast.unlink()
 
-def refused(what, *arguments, **named):
+def refused(do, *arguments, **named):
     try:
-        what(*arguments, **named)
+        do(*arguments, **named)
     except StoreUnavailable as error:
         assert str(home) in str(error), error
         return True
@@ -71,10 +71,10 @@ while not refused(store.append, [noted(seq + 1)]):
 for _ in range(3):
     assert refused(store.append, [noted(seq + 1)])
     assert refused(store.create, "b", "How?", Recipe(), events=[noted(0, "b")])
-    assert [event.seq for event in store.events("a")] == list(range(seq)), "what was acknowledged can be read"
+    assert [event.seq for event in store.events("a")] == list(range(seq)), "an acknowledged event cannot be read"
 if kind == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-assert refused(SqliteStore, home / "new.sqlite"), "a full disk is no damaged file"
+assert refused(SqliteStore, home / "new.sqlite"), "a full disk was not reported as one"
 free()
 store.append([noted(seq + 1)])
 expected = [streamed(n) if n > 1 and n % 2 == 0 else noted(n) for n in range(seq + 2)]
@@ -85,22 +85,22 @@ store.close()
 assert SqliteStore(home / "runs.sqlite").events("a") == expected
 print("held")
 """
-"""In a process of its own: fills its disk, writes until that is refused, makes room, writes the same again."""
+"""Runs in its own process: fills its disk, writes until a write fails, frees space, writes the same again."""
 
 
 def mounted(folder: Path, code: str) -> list[str]:
-    """The command that runs Python with a disk of 1 MB in the folder, which only it sees."""
+    """Return a command that runs `code` with a private 1 MB disk mounted on the folder."""
     inside = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" -c "$3" "$1" disk'
     return ["unshare", "--map-root-user", "--mount", "sh", "-c", inside, "sh", str(folder), sys.executable, code]
 
 
 @pytest.mark.parametrize("kind", ["disk", "limit"])
-def test_a_full_disk_loses_nothing_and_the_same_can_be_kept_afterwards(tmp_path: Path, kind: str) -> None:
+def test_a_full_disk_loses_nothing_and_a_refused_write_succeeds_once_there_is_room(tmp_path: Path, kind: str) -> None:
     command = [sys.executable, "-c", FULL, str(tmp_path), "limit"]
     if kind == "disk":
         probe = mounted(tmp_path, "")
         if shutil.which("unshare") is None or subprocess.run(probe, capture_output=True, check=False).returncode:
-            pytest.skip("no disk of its own can be mounted here")
+            pytest.skip("cannot mount a private disk here")
         command = mounted(tmp_path, FULL)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (0, "held\n"), done.stderr
@@ -112,7 +112,7 @@ def noted(run: str, seq: int) -> Event:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A closed store of 60 runs with 10 events each."""
+    """The file of a closed store with 60 runs of 10 events."""
     path = tmp_path / "workbench.sqlite"
     store = SqliteStore(path)
     for number in range(60):
@@ -136,20 +136,20 @@ def spoiled(data: bytes, how: str) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["no database", "beginning", "tables", "cut", "cut within a page", "middle"])
-def test_a_damaged_file_is_named_and_left_as_it_is(file: Path, how: str) -> None:
+def test_a_damaged_file_is_named_and_left_unchanged(file: Path, how: str) -> None:
     file.write_bytes(spoiled(file.read_bytes(), how))
     before = file.read_bytes()
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         store = SqliteStore(file)
         store.runs()
         for number in range(60):
             store.events(f"run-{number:02}")
-    assert str(file) in str(told.value)
-    assert "left unchanged" in str(told.value)
+    assert str(file) in str(raised.value)
+    assert "left unchanged" in str(raised.value)
     assert file.read_bytes() == before
 
 
-def test_once_damage_is_known_nothing_is_written_any_more(file: Path) -> None:
+def test_a_store_that_found_damage_refuses_every_later_write(file: Path) -> None:
     data = file.read_bytes()
     file.write_bytes(data[:-40960] + b"\xa5" * 40960)
     before = file.read_bytes()
@@ -170,7 +170,7 @@ def test_once_damage_is_known_nothing_is_written_any_more(file: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_gets_nothing_beside_it(tmp_path: Path) -> None:
+def test_opening_a_file_that_is_not_a_database_creates_no_other_files(tmp_path: Path) -> None:
     path = tmp_path / "workbench.sqlite"
     path.write_bytes(b"these are my notes, not a database\n" * 100)
     with pytest.raises(ConfigError, match="left unchanged"):

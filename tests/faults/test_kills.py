@@ -1,6 +1,6 @@
-"""A run whose process is killed anywhere, and whose next one is killed too, ends as if nothing had happened.
+"""A run whose processes are killed at random points ends exactly as if none of them had been killed.
 
-`WORKBENCH_FAULTS=200` kills so often for each framework; without it, twice.
+`WORKBENCH_FAULTS=200` sets the number of kills for each framework; the default is 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from research.store.sqlite import SqliteStore
 from tests.faults.kills import FRAMEWORKS, LAPS, Order, Point, Provider, Warm, anywhere, committed, warmed
 from tests.player import Player
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are watched as Linux can")
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd_open, which only Linux has")
 
 KILLS = int(os.environ.get("WORKBENCH_FAULTS", "2"))
 NIGHTLY = KILLS > 2
@@ -35,13 +35,13 @@ def warm() -> Iterator[Warm]:
         yield parent
 
 
-class Told(Struct):
-    """A run that came to its end."""
+class Finished(Struct):
+    """A run that ended."""
 
     events: list[e.Event]
     kills: Counter[str]
     resumed_s: list[float]
-    """From the start of a process that goes on with the run to its first request."""
+    """For each process that resumed the run, seconds from its start to its first request."""
 
     @property
     def end(self) -> tuple[Any, ...]:
@@ -50,15 +50,15 @@ class Told(Struct):
 
 
 class Ended(Struct):
-    """All runs of a framework: one that was left in peace, and those that were killed."""
+    """All runs of one framework: one that was never killed, and the killed ones."""
 
-    whole: Told
-    killed: list[Told]
+    whole: Finished
+    killed: list[Finished]
 
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[dict[str, Future[Ended]]]:
-    """Runs mostly wait, for the disk or until somebody is surely dead: those of all frameworks do it together."""
+    """The runs of every framework, run in parallel because they mostly wait for the disk or for a lease to expire."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield {
             framework: pool.submit(killed_often, tmp_path_factory.mktemp(framework), warm, framework)
@@ -67,34 +67,34 @@ def ended(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[dict
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_killed_anywhere_it_ends_as_if_it_was_not(
+def test_a_run_killed_at_random_points_ends_as_if_it_was_never_killed(
     ended: dict[str, Future[Ended]], framework: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = ended[framework].result()
     kills = sum((each.kills for each in runs.killed), Counter[str]())
     slowest = max(seconds for each in runs.killed for seconds in each.resumed_s)
     with capsys.disabled():
-        print(f"\n{framework}: {kills.total()} kills {dict(kills)}, at work again after {slowest:.1f} s at most")  # noqa: T201 - measured
+        print(f"\n{framework}: {kills.total()} kills {dict(kills)}, resumed after {slowest:.1f} s at most")  # noqa: T201 - measured
     assert kills.total() >= KILLS
     assert [each.end for each in runs.killed] == [runs.whole.end] * len(runs.killed)
 
 
 def killed_often(folder: Path, warm: Warm, framework: str) -> Ended:
-    whole = told(folder, warm, framework, "whole", [])
+    whole = run_to_end(folder, warm, framework, "whole", [])
     assert (*whole.end[:2], whole.kills.total()) == ("completed", "answered", 0)
     runs, many = Ended(whole, []), len(committed(whole.events))
     while sum(each.kills.total() for each in runs.killed) < KILLS:
         name = f"run-{len(runs.killed)}"
         seed = random.Random(f"{framework} {name}")
-        # Killed somewhere, then while it is taken up, and killed again.
+        # Kill it anywhere, then kill its successors while they resume it.
         points = [anywhere(seed, many) for _ in range(seed.randint(1, 3) if NIGHTLY else 1)]
         points += [anywhere(seed, many, early=True) for _ in range(seed.randint(0, 2) if NIGHTLY else 1)]
-        runs.killed.append(told(folder, warm, framework, name, points))
+        runs.killed.append(run_to_end(folder, warm, framework, name, points))
     return runs
 
 
-def told(folder: Path, warm: Warm, framework: str, run_id: str, points: list[Point]) -> Told:
-    """Let a run live one life after the other until it has ended; what each leaves behind is looked at."""
+def run_to_end(folder: Path, warm: Warm, framework: str, run_id: str, points: list[Point]) -> Finished:
+    """Start one process after the other until the run has ended, and check the log after each."""
     home, width = folder / run_id, FRAMEWORKS[framework]
     home.mkdir()
     player, kills, resumed = Player("native", LAPS), Counter[str](), list[float]()
@@ -107,10 +107,10 @@ def told(folder: Path, warm: Warm, framework: str, run_id: str, points: list[Poi
             life.over()
             acknowledged, why = life.said
             after = store.events(run_id)
-            assert why == "over" or (why == "" and point.where != "never"), f"it died by itself: {why}"
-            assert [event.seq for event in after] == list(range(len(after))), "a gap"
-            assert after[: len(before)] == before, "what somebody may have read is gone"
-            # Characters of a reply may go with whoever wrote them; nobody else has seen those.
+            assert why == "over" or (why == "" and point.where != "never"), f"the process failed: {why}"
+            assert [event.seq for event in after] == list(range(len(after))), "the log has a gap"
+            assert after[: len(before)] == before, "an event that a reader may have seen is gone"
+            # Streamed text may be lost with the process that wrote it: no other process has seen it.
             assert {v.seq: v for v in committed(acknowledged)}.items() <= {v.seq: v for v in after}.items()
             in_flight(provider, after[len(before) :], width if why == "" else 0)
             if number and provider.first is not None:
@@ -125,12 +125,12 @@ def told(folder: Path, warm: Warm, framework: str, run_id: str, points: list[Poi
     assert isinstance(after[-1], e.RunFinished)
     asked = [(event.agent, event.ask) for event in after if isinstance(event, e.Replied)]
     used = [event.observation.call_id for event in after if isinstance(event, e.ToolFinished)]
-    assert (len(set(asked)), len(set(used))) == (len(asked), len(used)), "done twice"
-    return Told(after, kills, resumed)
+    assert (len(set(asked)), len(set(used))) == (len(asked), len(used)), "a request or tool call was recorded twice"
+    return Finished(after, kills, resumed)
 
 
 def in_flight(provider: Provider, recorded: list[e.Event], most: int) -> None:
-    """What was asked in a life stands on record, but for what was in flight when it ended: that is asked again."""
+    """Check that every request of one process is in the log, except at most `most` in flight when it was killed."""
     replied = sum(isinstance(event, e.Replied) for event in recorded)
     looked_up = sum(
         event.observation.name == "search" and not event.observation.cached
