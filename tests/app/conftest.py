@@ -1,4 +1,4 @@
-"""Pages without a browser, each on a home folder of its own."""
+"""Run pages without a browser, each test on its own home folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ APP = Path(__file__).parents[2] / "app.py"
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Factbook's sections on France alone, with their vectors: nothing is left to be done in the background."""
+    """The Factbook's sections on France, with their vectors, so that nothing is left to embed in the background."""
     home = tmp_path_factory.mktemp("library")
     bench = Workbench(load(home=home))
     bench.prepare((), lambda done, total, what: None)
@@ -36,7 +36,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def answered_home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which the example was asked and answered."""
+    """A home whose only run is the answered example."""
     home = tmp_path_factory.mktemp("answered")
     shutil.copy(library, home)
     bench = Workbench(load(home=home))
@@ -57,17 +57,19 @@ def home(library: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def answered(answered_home: Path, tmp_path: Path) -> Path:
-    """A home of one's own with the answered example."""
+    """A fresh copy of the home with the answered example."""
     return Path(shutil.copytree(answered_home, tmp_path / "answered"))
 
 
 @pytest.fixture
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
-    """Open the app on a home, at a page and with parameters in the address."""
+    """Open the app on a home, at a page, with query parameters."""
 
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
-        monkeypatch.setattr("research.engine.reclaim.LOST_AFTER_S", 1e9)  # runs that stand as lost are looked at here
+        monkeypatch.setattr(
+            "research.engine.reclaim.LOST_AFTER_S", 1e9
+        )  # pages show lost runs here: no one reclaims them
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:

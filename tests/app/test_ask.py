@@ -1,4 +1,4 @@
-"""Ask: presets, cards, links into the box, uploads, and errors that keep what was typed."""
+"""The page Ask: presets, cards, links that fill the form, uploads, and errors that keep the user's input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(home: Path) -> Workbench:
 
 
 def take_back(app: AppTest) -> None:
-    """What the bar with the button does: `AppTest` does not keep what `app.py` draws above this page."""
+    """Undo, as the button in the bar does: `AppTest` does not keep what `app.py` draws above this page."""
     _, restore, _ = app.session_state["undo"]
     restore()
 
@@ -40,7 +40,7 @@ def choose(app: AppTest, preset: str) -> AppTest:
     return app.button_group(key="preset").set_value(preset).run()
 
 
-def test_a_first_visit_offers_one_button_and_says_what_it_will_do(visit: Visit, home: Path) -> None:
+def test_a_first_visit_offers_one_button_and_describes_the_run(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
     assert "**ReAct** with Full history · extractive (offline)" in texts(app)
@@ -50,7 +50,7 @@ def test_a_first_visit_offers_one_button_and_says_what_it_will_do(visit: Visit, 
 
 
 @pytest.mark.parametrize("preset", [each.name for each in BUILT_IN])
-def test_a_preset_chosen_is_the_recipe_that_runs(visit: Visit, home: Path, preset: str) -> None:
+def test_the_selected_preset_is_the_recipe_that_runs(visit: Visit, home: Path, preset: str) -> None:
     wanted = next(each for each in BUILT_IN if each.name == preset).choices
     app = press(choose(visit(home), preset), "Start")
     assert not app.exception
@@ -60,7 +60,7 @@ def test_a_preset_chosen_is_the_recipe_that_runs(visit: Visit, home: Path, prese
     assert given.items() <= wanted.options.items()
 
 
-def test_who_changes_his_mind_right_after_a_preset_gets_what_he_had_before(visit: Visit, home: Path) -> None:
+def test_an_edit_right_after_a_preset_is_kept(visit: Visit, home: Path) -> None:
     app = visit(home)
     before = app.radio(key="framework").value
     choose(app, "Deep")
@@ -71,7 +71,7 @@ def test_who_changes_his_mind_right_after_a_preset_gets_what_he_had_before(visit
     assert app.number_input(key="budget-tokens").value is None
 
 
-def test_a_preset_leaves_the_model_and_says_what_it_goes_without(visit: Visit, home: Path) -> None:
+def test_a_preset_keeps_the_model_and_names_the_missing_search_service(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.session_state["known-models"] = ["scripted:mine.jsonl"]
     app.run()
@@ -82,7 +82,7 @@ def test_a_preset_leaves_the_model_and_says_what_it_goes_without(visit: Visit, h
     assert app.radio(key="framework").value == "iter_research"
 
 
-def test_the_advice_chooses_the_pair_and_follows_it(visit: Visit, home: Path) -> None:
+def test_the_advice_selects_framework_and_context_and_clears_when_they_change(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.button_group(key="advice").set_value("reliable").run()
     assert (app.radio(key="framework").value, app.radio(key="context-parallel").value) == ("parallel", "evolving")
@@ -91,14 +91,14 @@ def test_the_advice_chooses_the_pair_and_follows_it(visit: Visit, home: Path) ->
     assert advice.value is None
 
 
-def test_a_cell_that_makes_no_sense_says_why(visit: Visit, home: Path) -> None:
+def test_an_unsupported_strategy_is_hidden_with_the_reason(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.radio(key="framework").set_value("rewoo").run()
     assert app.radio(key="context-rewoo").options == ["**Full history**", "**Sliding window**", "**ReSum**"]
     assert "ReWOO has no rounds between which a report could evolve" in texts(app)
 
 
-def test_ones_own_preset_is_kept_replaced_deleted_and_restored(visit: Visit, home: Path) -> None:
+def test_a_user_preset_is_saved_replaced_deleted_and_restored(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.number_input(key="budget-tokens").set_value(9_000).run()
     app.text_input(key="preset-name").set_value("Mine")
@@ -117,7 +117,7 @@ def test_ones_own_preset_is_kept_replaced_deleted_and_restored(visit: Visit, hom
     assert [each.name for each in opened(home).saved.presets()] == ["Mine"]
 
 
-def test_a_preset_name_that_is_taken_is_refused_beside_the_field(visit: Visit, home: Path) -> None:
+def test_a_taken_preset_name_is_rejected_beside_the_field(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.text_input(key="preset-name").set_value("deep")
     press(app, "Save")
@@ -125,7 +125,7 @@ def test_a_preset_name_that_is_taken_is_refused_beside_the_field(visit: Visit, h
     assert app.text_input(key="preset-name").value == "deep"
 
 
-def test_an_address_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -> None:
+def test_query_parameters_fill_the_form_and_start_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, q="Who is ![x](https://evil.example)?", preset="deep")
     assert app.text_area(key="question").value == "Who is ![x](https://evil.example)?"
     assert app.button_group(key="preset").value == "Deep"
@@ -135,13 +135,13 @@ def test_an_address_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -
     assert opened(home).store.runs() == []
 
 
-def test_an_unknown_preset_in_an_address_is_said(visit: Visit, home: Path) -> None:
+def test_an_unknown_preset_in_the_url_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, preset="Nope")
     assert "unknown preset" in app.error[0].value
     assert app.text_area(key="question").value == EXAMPLE_QUESTION
 
 
-def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None:
+def test_run_again_fills_the_form_from_the_run_and_records_its_origin(visit: Visit, home: Path) -> None:
     bench = opened(home)
     recipe = bench.recipe(
         framework="tool_rounds", context="window", options={"framework.rounds": 3, "context.k": 2},
@@ -159,13 +159,13 @@ def test_a_run_is_asked_again_with_its_choices(visit: Visit, home: Path) -> None
     assert (row.origin.run, row.origin.how) == (RUN, "rerun")
 
 
-def test_an_unknown_run_to_ask_again_is_said(visit: Visit, home: Path) -> None:
+def test_running_an_unknown_run_again_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, again="nope")
     assert "unknown run" in app.error[0].value
     assert app.text_area(key="question").value == EXAMPLE_QUESTION
 
 
-def test_over_a_run_stands_its_question_and_no_box(visit: Visit, answered: Path) -> None:
+def test_a_run_shows_its_question_instead_of_the_question_box(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     assert not app.text_area
     assert EXAMPLE_QUESTION.split("(")[0].strip() in "\n".join(head.value.replace("\\", "") for head in app.subheader)
@@ -174,7 +174,7 @@ def test_over_a_run_stands_its_question_and_no_box(visit: Visit, answered: Path)
     assert "run" not in app.query_params
 
 
-def test_what_a_model_lacks_stands_beside_it_and_opens_the_options(visit: Visit, home: Path) -> None:
+def test_a_missing_key_is_shown_beside_the_model_and_opens_the_options(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.session_state["known-models"] = ["anthropic:any"]
     app.run()
@@ -187,7 +187,7 @@ def test_what_a_model_lacks_stands_beside_it_and_opens_the_options(visit: Visit,
 
 
 @pytest.mark.parametrize(("question", "said"), [("  ", "the question is empty"), ("x" * 20_001, "20,001 characters")])
-def test_a_question_that_cannot_be_asked_stays_in_the_box(visit: Visit, home: Path, question: str, said: str) -> None:
+def test_an_invalid_question_stays_in_the_box(visit: Visit, home: Path, question: str, said: str) -> None:
     app = visit(home)
     app.text_area(key="question").set_value(question)
     press(app, "Start")
@@ -195,7 +195,7 @@ def test_a_question_that_cannot_be_asked_stays_in_the_box(visit: Visit, home: Pa
     assert app.text_area(key="question").value == question
 
 
-def test_no_source_to_search_is_said_beside_the_sources(visit: Visit, home: Path) -> None:
+def test_an_empty_or_unavailable_search_selection_is_reported_beside_it(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.button_group(key="search").set_value([]).run()
     assert "nothing to search" in texts(app)
@@ -203,7 +203,7 @@ def test_no_source_to_search_is_said_beside_the_sources(visit: Visit, home: Path
     assert "TAVILY" in texts(app)
 
 
-def test_choices_survive_other_pages_and_the_language(visit: Visit, home: Path) -> None:
+def test_choices_survive_visits_to_other_pages_and_a_language_change(visit: Visit, home: Path) -> None:
     app = choose(visit(home), "High reliability")
     app.text_area(key="question").set_value("Who?").run()
     app.switch_page("pages/runs.py").run()

@@ -1,4 +1,4 @@
-"""Compare without a browser: begin, watch, judge, keep, and what happens when something is missing."""
+"""The page Compare: start, watch, vote, save, and cope with missing runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Visit = Callable[..., AppTest]
 
 
 def texts(app: AppTest) -> str:
-    """Everything that is drawn as Markdown."""
+    """Return all text that is drawn as Markdown."""
     return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
 
 
@@ -38,7 +38,7 @@ def script(path: Path, *texts: str) -> str:
 
 
 def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str = EXAMPLE_QUESTION) -> str:
-    """A finished run in this home."""
+    """Finish a run in this home and return its id."""
     bench = Workbench(load(home=home))
     for _ in bench.engine.start(question, recipe or bench.recipe(context="window"), run_id, here=True).events():
         pass
@@ -47,12 +47,12 @@ def saved(home: Path, run_id: str, recipe: Recipe | None = None, question: str =
 
 @pytest.fixture
 def compared(answered: Path) -> tuple[Path, str]:
-    """A home with two finished runs side by side."""
+    """A home with a comparison of two finished runs, and its id."""
     saved(answered, OTHER)
     return answered, compare_saved(Workbench(load(home=answered)), [RUN, OTHER]).id
 
 
-def test_a_stranger_finds_two_recipes_and_one_button(visit: Visit, home: Path) -> None:
+def test_a_first_visit_offers_two_recipes_and_one_button(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     assert not app.exception
     assert app.text_area(key="compare-question").value == EXAMPLE_QUESTION
@@ -64,7 +64,7 @@ def test_a_stranger_finds_two_recipes_and_one_button(visit: Visit, home: Path) -
     assert "Your comparisons will be listed here" in texts(app)
 
 
-def test_start_runs_all_recipes_with_one_budget_and_opens_them_side_by_side(
+def test_start_runs_all_recipes_with_one_budget_and_opens_the_comparison(
     visit: Visit, home: Path, tmp_path: Path
 ) -> None:
     app = visit(home, "compare")
@@ -87,7 +87,7 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_them_side_by_side(
         assert open_home.bench().engine.wait(run, 60)
 
 
-def test_a_recipe_that_cannot_be_used_is_said_and_nothing_is_started(visit: Visit, home: Path) -> None:
+def test_an_unusable_recipe_shows_an_error_and_starts_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     app.session_state["known-models"] = ["nonsense:x"]
     app.run()
@@ -106,18 +106,18 @@ def test_an_empty_question_starts_nothing(visit: Visit, home: Path) -> None:
     assert Workbench(load(home=home)).store.runs() == []
 
 
-def test_a_strategy_that_makes_no_sense_is_not_offered(visit: Visit, home: Path) -> None:
+def test_an_unsupported_strategy_is_not_offered(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     app.selectbox(key="compare-2-0-framework").select("rewoo").run()
     assert "evolving" not in app.selectbox(key="compare-2-0-context-rewoo").options
     assert len(app.selectbox(key="compare-2-0-context-rewoo").options) == 3
 
 
-def test_the_question_may_come_with_the_address(visit: Visit, home: Path) -> None:
+def test_the_question_can_come_from_the_url(visit: Visit, home: Path) -> None:
     assert visit(home, "compare", question="Why?").text_area(key="compare-question").value == "Why?"
 
 
-def test_two_finished_runs_stand_side_by_side(visit: Visit, compared: tuple[Path, str]) -> None:
+def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     app = visit(home, "compare", id=key)
     assert not app.exception
@@ -127,7 +127,7 @@ def test_two_finished_runs_stand_side_by_side(visit: Visit, compared: tuple[Path
     steps = app.get_by_key("compare-steps").markdown[0].value
     assert "| 1 · ReAct / Full history | 2 · ReAct / Sliding window |" in steps
     row = next(line for line in steps.splitlines() if "Search" in line)
-    assert row.count("Search") == 2, "the same query stands in one row"
+    assert row.count("Search") == 2, "the same query is aligned in one row"
     assert drawn.count(r"\$3.732 trillion") >= 2
     figures = app.get_by_key("compare-figures").markdown[0].value
     assert "| Outcome | Answered | Answered |" in figures
@@ -138,7 +138,7 @@ def test_two_finished_runs_stand_side_by_side(visit: Visit, compared: tuple[Path
     assert not any(button.label.startswith("Stop") for button in app.button)
 
 
-def test_votes_and_notes_are_kept_and_seen_by_others(visit: Visit, compared: tuple[Path, str]) -> None:
+def test_votes_and_notes_are_saved_and_updates_from_elsewhere_appear(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     app = visit(home, "compare", id=key)
     vote, note = f"compare-run-1-{key}-vote", f"compare-run-1-{key}-note"
@@ -154,7 +154,9 @@ def test_votes_and_notes_are_kept_and_seen_by_others(visit: Visit, compared: tup
     assert visit(home, "compare", id=key).text_area(key=note).value == "wrong after all"
 
 
-def test_what_two_reports_have_apart_is_drawn_when_it_is_opened(visit: Visit, answered: Path, tmp_path: Path) -> None:
+def test_the_differences_between_two_reports_are_drawn_when_opened(
+    visit: Visit, answered: Path, tmp_path: Path
+) -> None:
     bench = Workbench(load(home=answered))
     answer = "<answer>Real GDP was **$3.7 trillion**.\n\nIt has a coast.</answer>"
     saved(answered, OTHER, bench.recipe(model=script(tmp_path / "s.jsonl", answer)))
@@ -167,7 +169,7 @@ def test_what_two_reports_have_apart_is_drawn_when_it_is_opened(visit: Visit, an
     assert "in both" in texts(app)
 
 
-def test_a_deleted_run_leaves_its_column_and_the_rest_works(visit: Visit, compared: tuple[Path, str]) -> None:
+def test_a_deleted_run_keeps_its_column_and_the_rest_still_works(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     Workbench(load(home=home)).store.delete([OTHER])
     app = visit(home, "compare", id=key)
@@ -178,7 +180,7 @@ def test_a_deleted_run_leaves_its_column_and_the_rest_works(visit: Visit, compar
     assert "This run was deleted" not in texts(app.run())
 
 
-def test_all_runs_may_be_gone(visit: Visit, compared: tuple[Path, str]) -> None:
+def test_a_comparison_whose_runs_are_all_deleted_still_opens(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     Workbench(load(home=home)).store.delete([RUN, OTHER])
     app = visit(home, "compare", id=key)
@@ -186,7 +188,7 @@ def test_all_runs_may_be_gone(visit: Visit, compared: tuple[Path, str]) -> None:
     assert texts(app).count("This run was deleted") >= 2
 
 
-def test_runs_of_other_questions_or_budgets_are_told_apart(visit: Visit, answered: Path) -> None:
+def test_runs_with_different_questions_or_budgets_show_a_warning(visit: Visit, answered: Path) -> None:
     bench = Workbench(load(home=answered))
     saved(answered, OTHER, bench.recipe(budget=Budget(tokens=90_000)), "What is the population of France?")
     app = visit(answered, "compare", id=compare_saved(bench, [RUN, OTHER]).id)
@@ -195,13 +197,13 @@ def test_runs_of_other_questions_or_budgets_are_told_apart(visit: Visit, answere
     assert "had different budgets" in said
 
 
-def test_an_unknown_comparison_is_said(visit: Visit, home: Path) -> None:
+def test_an_unknown_comparison_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, "compare", id="nope")
     assert not app.exception
     assert "nope" in app.error[0].value
 
 
-def test_one_saved_run_gets_a_second_recipe_beside_it(visit: Visit, answered: Path) -> None:
+def test_a_saved_run_can_be_compared_with_a_new_recipe(visit: Visit, answered: Path) -> None:
     app = visit(answered, "compare", runs=RUN)
     assert not app.exception
     assert app.selectbox(key="compare-1-0-framework").value == "iter_research"
@@ -217,7 +219,7 @@ def test_one_saved_run_gets_a_second_recipe_beside_it(visit: Visit, answered: Pa
     assert open_home.bench().engine.wait(row.id, 60)
 
 
-def test_saved_runs_of_the_address_are_picked_and_compared_with_one_click(visit: Visit, answered: Path) -> None:
+def test_runs_in_the_url_are_selected_and_compared_with_one_click(visit: Visit, answered: Path) -> None:
     saved(answered, OTHER)
     app = visit(answered, "compare", runs=f"{RUN},{OTHER},nope")
     assert "nope" in app.error[0].value
@@ -226,21 +228,21 @@ def test_saved_runs_of_the_address_are_picked_and_compared_with_one_click(visit:
     assert Workbench(load(home=answered)).saved.comparison(app.query_params["id"]).runs == (RUN, OTHER)
 
 
-def test_a_past_comparison_is_listed_forgotten_and_taken_back(visit: Visit, compared: tuple[Path, str]) -> None:
+def test_a_past_comparison_is_listed_removed_and_restored(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     app = visit(home, "compare")
     assert any(link.proto.query_string == f"id={key}" for link in app.page_link)
     app.button(key=f"compare-forget-{key}").click().run()
     saved = Workbench(load(home=home)).saved
     assert saved.comparisons() == []
-    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
+    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone, without the bar that app.py draws
     assert "removed" in said
     restore()
     assert [each.id for each in saved.comparisons()] == [key]
     assert len(Workbench(load(home=home)).store.runs()) == 2
 
 
-def test_runs_at_work_show_what_they_do_and_can_be_stopped(visit: Visit, answered: Path) -> None:
+def test_running_runs_show_their_progress_and_can_be_stopped(visit: Visit, answered: Path) -> None:
     key = compare_saved(Workbench(load(home=answered)), [RUN, saved(answered, OTHER)]).id
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute(
@@ -258,7 +260,7 @@ def test_runs_at_work_show_what_they_do_and_can_be_stopped(visit: Visit, answere
     assert Workbench(load(home=answered)).store.requests([OTHER]) == {OTHER: "stop"}
 
 
-def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) -> None:
+def test_hostile_text_is_escaped(visit: Visit, answered: Path, tmp_path: Path) -> None:
     evil = "![x](https://evil.example/x.png) | :material/bug: $x$ <img src=x>"
     bench = Workbench(load(home=answered))
     call = json.dumps({"name": "search", "arguments": {"query": evil}})
@@ -274,7 +276,7 @@ def test_hostile_words_stay_words(visit: Visit, answered: Path, tmp_path: Path) 
     assert all(line.replace("\\|", "").count("|") == 3 for line in steps.splitlines())
 
 
-def test_a_comparison_begun_elsewhere_is_the_same_page(visit: Visit, home: Path) -> None:
+def test_a_comparison_started_through_the_api_opens_on_the_page(visit: Visit, home: Path) -> None:
     bench = Workbench(load(home=home))
     comparison = compare(bench, EXAMPLE_QUESTION, [bench.recipe(), bench.recipe(context="window")])
     assert all(bench.engine.wait(run, 60) for run in comparison.runs)

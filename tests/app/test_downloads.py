@@ -1,4 +1,4 @@
-"""The row of downloads: Markdown at once, the rest in a menu, and nothing is made before it is asked for."""
+"""The download buttons: Markdown directly, other formats in a menu, and no file is built before it is requested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def page() -> None:
     downloads.draw(fold(bench.store.events(bench.store.runs()[0].id)))
 
 
-def test_every_format_is_offered_and_made_only_when_asked_for(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_format_is_offered_and_built_only_on_request(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(answered))
     st.cache_resource.clear()
     made: list[str] = []
@@ -38,7 +38,7 @@ def test_every_format_is_offered_and_made_only_when_asked_for(answered: Path, mo
     assert made == []
 
 
-def test_what_is_made_is_the_run(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_file_contains_the_run(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(answered))
     st.cache_resource.clear()
     bench = open_home.bench()

@@ -1,4 +1,4 @@
-"""The page "Evaluate": from nothing to figures, what is wrong said where it stands, and nothing lost by a closed page."""
+"""The page Evaluate: the form, errors beside their field, results, and work that survives a closed page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = "![x](https://evil.example/x.png) :material/home: $x$"
 
 
 def texts(app: AppTest) -> str:
-    """Everything that is drawn as Markdown."""
+    """Return all text that is drawn as Markdown."""
     return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
 
 
@@ -33,7 +33,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def unescaped(text: str) -> str:
-    """As a reader sees it."""
+    """Return the text as a reader sees it, without escapes."""
     return text.replace("\\", "").replace("\u2060", "")
 
 
@@ -42,7 +42,7 @@ def errors(app: AppTest) -> str:
 
 
 def own_file(app: AppTest, path: object, documents: object = "") -> AppTest:
-    """Choose a file by its path."""
+    """Select a dataset file by its path."""
     app.selectbox(key="evaluate-dataset").select("own").run()
     app.segmented_control(key="evaluate-way").set_value("path").run()
     app.text_input(key="evaluate-documents-path").set_value(str(documents))
@@ -51,7 +51,7 @@ def own_file(app: AppTest, path: object, documents: object = "") -> AppTest:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
-    """Two questions of one's own."""
+    """A dataset file with two questions."""
     path = tmp_path / "france.jsonl"
     lines = [
         {"id": "a", "question": "What is the length of the coastline of France?", "answer": "4,853 km"},
@@ -64,7 +64,7 @@ def asked(tmp_path: Path) -> Path:
 def kept(
     home: Path, recipes: dict[str, str], name: str = "mine", part: str = "dev", question: str = "What is {n}?"
 ) -> list[str]:
-    """An evaluation with one row for each sign: `1` right, `0` wrong, `-` not asked yet.  Returns the runs' ids."""
+    """Store an evaluation with one row per sign (`1` right, `0` wrong, `-` not asked yet) and return the runs' ids."""
     bench = Workbench(load(home=home))
     most = max(map(len, recipes.values()))
     questions = [Question(f"{part}-{n}", question.format(n=n), (f"gold {n}",), kind="one") for n in range(most)]
@@ -85,7 +85,7 @@ def kept(
 
 
 def at_its_end(app: AppTest, name: str) -> AppTest:
-    """The page once the evaluation has ended."""
+    """Wait for the evaluation to end and return the page."""
     job = jobs.of(open_home._open()[0]).job(name)
     assert job is not None
     job.join(120)
@@ -96,7 +96,7 @@ def at_its_end(app: AppTest, name: str) -> AppTest:
 # -- the form -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_home_offers_an_example_that_works_offline_and_says_what_it_takes(visit: Visit, home: Path) -> None:
+def test_a_new_home_offers_an_offline_example_with_its_size_and_cost(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate")
     assert not app.exception
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
@@ -105,7 +105,7 @@ def test_a_new_home_offers_an_example_that_works_offline_and_says_what_it_takes(
     assert "will be listed here" in texts(app)
 
 
-def test_ready_choices_fill_the_list(visit: Visit, home: Path) -> None:
+def test_the_shortcut_buttons_fill_the_recipe_list(visit: Visit, home: Path) -> None:
     app = press(visit(home, "evaluate"), "All combinations")
     assert len(app.multiselect(key="evaluate-recipes").value) == 27
     assert "10 questions × 27 recipes = 270 runs" in texts(app)
@@ -113,7 +113,7 @@ def test_ready_choices_fill_the_list(visit: Visit, home: Path) -> None:
     assert {text.partition("/")[0] for text in app.multiselect(key="evaluate-recipes").value} == {"react"}
 
 
-def test_each_recipe_is_asked_with_each_model(visit: Visit, home: Path, tmp_path: Path) -> None:
+def test_each_recipe_runs_with_each_model(visit: Visit, home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text(json.dumps({"text": "<answer>No.</answer>"}), encoding="utf-8")
     app = visit(home, "evaluate")
@@ -122,7 +122,7 @@ def test_each_recipe_is_asked_with_each_model(visit: Visit, home: Path, tmp_path
     assert "10 questions × 6 recipes = 60 runs" in texts(app)
 
 
-def test_the_part_for_the_end_comes_with_a_word_of_warning(visit: Visit, home: Path) -> None:
+def test_the_held_out_split_shows_a_warning(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate")
     assert not app.warning
     app.segmented_control(key="evaluate-split").set_value("held").run()
@@ -138,7 +138,7 @@ def test_the_part_for_the_end_comes_with_a_word_of_warning(visit: Visit, home: P
         ("", ["contains no questions"]),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(
+def test_an_unreadable_file_is_named_with_the_reason(
     visit: Visit, home: Path, tmp_path: Path, content: str | None, said: Sequence[str]
 ) -> None:
     path = tmp_path / "nothing.jsonl"
@@ -157,9 +157,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
         (["react:rounds/full"], "NAME=VALUE"),
     ],
 )  # fmt: skip
-def test_a_recipe_that_cannot_be_used_is_named_with_the_reason(
-    visit: Visit, home: Path, recipes: list[str], said: str
-) -> None:
+def test_an_unusable_recipe_is_named_with_the_reason(visit: Visit, home: Path, recipes: list[str], said: str) -> None:
     app = visit(home, "evaluate")
     app.session_state["evaluate-recipes"] = recipes
     app.run()
@@ -168,14 +166,14 @@ def test_a_recipe_that_cannot_be_used_is_named_with_the_reason(
     assert next(button for button in app.button if button.label == "Start").disabled
 
 
-def test_nothing_chosen_is_said_beside_the_list(visit: Visit, home: Path) -> None:
+def test_an_empty_selection_shows_an_error_beside_the_list(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate")
     app.multiselect(key="evaluate-recipes").set_value([]).run()
     assert "Choose at least one recipe." in texts(app)
     assert next(button for button in app.button if button.label == "Start").disabled
 
 
-def test_a_cap_on_cost_that_cannot_be_kept_starts_nothing(
+def test_a_cost_limit_with_an_unknown_price_starts_nothing(
     visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -191,17 +189,19 @@ def test_a_cap_on_cost_that_cannot_be_kept_starts_nothing(
     assert Workbench(load(home=home)).store.runs() == []
 
 
-def test_a_name_that_cannot_be_one_starts_nothing(visit: Visit, home: Path, asked: Path) -> None:
+def test_an_invalid_name_starts_nothing(visit: Visit, home: Path, asked: Path) -> None:
     app = own_file(visit(home, "evaluate"), asked)
     app.text_input(key="evaluate-name").set_value("a/b").run()
     press(app, "Start")
     assert "1 to 60 printable characters" in errors(app)
 
 
-# -- at work ------------------------------------------------------------------------------------------------------------
+# -- running ------------------------------------------------------------------------------------------------------------
 
 
-def test_it_works_although_the_page_is_left_and_its_rows_open_their_runs(visit: Visit, home: Path, asked: Path) -> None:
+def test_an_evaluation_runs_without_the_page_and_its_rows_link_to_their_runs(
+    visit: Visit, home: Path, asked: Path
+) -> None:
     app = own_file(visit(home, "evaluate"), asked)
     app.multiselect(key="evaluate-recipes").set_value(["react/full", "rewoo/full"]).run()
     assert "2 questions × 2 recipes = 4 runs" in texts(app)
@@ -223,7 +223,7 @@ def rows(home: Path, name: str) -> list[Row]:
     return list(Records(Workbench(load(home=home)).store, name).rows().values())
 
 
-def test_what_was_interrupted_goes_on_with_one_button_and_asks_nothing_twice(visit: Visit, home: Path) -> None:
+def test_an_interrupted_evaluation_resumes_and_asks_no_question_twice(visit: Visit, home: Path) -> None:
     before = kept(home, {"react/full": "1-", "react/window": "--"}, question="What is the area of France? {n}")
     app = visit(home, "evaluate", evaluation="mine")
     assert "1 of 4 runs done" in texts(app)
@@ -232,10 +232,10 @@ def test_what_was_interrupted_goes_on_with_one_button_and_asks_nothing_twice(vis
     assert not app.exception and "All 4 runs done" in texts(app)
     done = rows(home, "mine")
     assert len(done) == 4 and all(row.done for row in done) and before[0] in {row.run for row in done}
-    assert len(Workbench(load(home=home)).store.runs()) == 3, "the first was not asked again"
+    assert len(Workbench(load(home=home)).store.runs()) == 3, "the first question was asked again"
 
 
-def test_while_another_process_works_on_it_nobody_asks_the_same_twice(visit: Visit, home: Path) -> None:
+def test_an_evaluation_running_in_another_process_cannot_be_resumed_here(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1-"})
     bench = Workbench(load(home=home))
     plan, now = stored_plans(bench.store)[0].plan, time.time()
@@ -252,7 +252,7 @@ def test_while_another_process_works_on_it_nobody_asks_the_same_twice(visit: Vis
     bench.store.close()
 
 
-def test_a_folder_that_is_gone_is_named_and_what_is_there_is_kept(
+def test_a_missing_folder_is_named_and_the_finished_rows_are_kept(
     visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(home, {"react/full": "1-"})
@@ -274,7 +274,7 @@ def test_a_folder_that_is_gone_is_named_and_what_is_there_is_kept(
 # -- results ------------------------------------------------------------------------------------------------------------
 
 
-def test_figures_differences_and_the_front_are_told_in_words(visit: Visit, home: Path) -> None:
+def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1" * 20, "react/window": "1" * 20, "rewoo/full": "0" * 12 + "1" * 8})
     app = visit(home, "evaluate", evaluation="mine")
     assert not app.exception
@@ -292,7 +292,7 @@ def test_figures_differences_and_the_front_are_told_in_words(visit: Visit, home:
     assert scatter.alt == "Pareto-optimal: 1 · ReAct / Full history (100 %)"
 
 
-def test_an_oracle_is_marked_and_is_no_rival(visit: Visit, home: Path) -> None:
+def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10" * 5, "reflexion:evaluator=gold/full": "1" * 10})
     app = visit(home, "evaluate", evaluation="mine")
     said = unescaped(texts(app))
@@ -301,7 +301,7 @@ def test_an_oracle_is_marked_and_is_no_rival(visit: Visit, home: Path) -> None:
     assert "fewer tokens): 1 · ReAct / Full history (50 %)." in said
 
 
-def test_another_measure_is_shown_in_the_charts_and_the_differences(visit: Visit, home: Path) -> None:
+def test_selecting_another_measure_changes_the_differences(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1" * 10, "rewoo/full": "1" * 10})
     app = visit(home, "evaluate", evaluation="mine")
     app.selectbox(key="evaluate-measure-mine").select("tokens").run()
@@ -311,7 +311,7 @@ def test_another_measure_is_shown_in_the_charts_and_the_differences(visit: Visit
     assert "**2 · ReWOO / Full history** uses 1.0k more than **1 · ReAct / Full history**" in said
 
 
-def test_questions_are_narrowed_down_and_opened(visit: Visit, home: Path) -> None:
+def test_questions_are_filtered_and_opened(visit: Visit, home: Path) -> None:
     runs = kept(home, {"react/full": "110", "rewoo/full": "100"}, question="Which {n}? " + HOSTILE)
     app = visit(home, "evaluate", evaluation="mine")
     assert not app.exception
@@ -330,7 +330,7 @@ def test_questions_are_narrowed_down_and_opened(visit: Visit, home: Path) -> Non
     assert "gold 1" in texts(app) and "said dev-1" in texts(app)
 
 
-def test_what_models_and_files_say_is_drawn_as_it_is(visit: Visit, home: Path, asked: Path) -> None:
+def test_text_from_models_and_files_is_escaped(visit: Visit, home: Path, asked: Path) -> None:
     kept(home, {"react/full": "10"}, question="Which {n}? " + HOSTILE, name="n ![x](y) :red[z]")
     app = visit(home, "evaluate", evaluation="n ![x](y) :red[z]", question="dev-0")
     assert not app.exception
@@ -341,7 +341,7 @@ def test_what_models_and_files_say_is_drawn_as_it_is(visit: Visit, home: Path, a
     ]
 
 
-def test_the_questions_of_the_part_for_the_end_are_not_shown_by_themselves(visit: Visit, home: Path) -> None:
+def test_held_out_questions_stay_hidden_until_the_user_asks_for_them(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10"}, part="held")
     app = visit(home, "evaluate", evaluation="mine")
     assert len(app.dataframe) == 0 and "What is 0?" not in texts(app)
@@ -352,7 +352,7 @@ def test_the_questions_of_the_part_for_the_end_are_not_shown_by_themselves(visit
 # -- the list -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_deletion_is_taken_back_with_every_row(visit: Visit, home: Path) -> None:
+def test_undoing_a_deletion_restores_every_row(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10"})
     kept(home, {"react/full": "1-"}, name="other")
     app = visit(home, "evaluate")
@@ -361,7 +361,7 @@ def test_a_deletion_is_taken_back_with_every_row(visit: Visit, home: Path) -> No
     app.button(key=f"evaluate-delete-{names.index('mine')}").click().run()
     assert [button.label for button in app.button if (button.key or "").startswith("evaluate-open-")] == ["other"]
     assert rows(home, "mine") == []
-    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone: the bar of app.py is not drawn
+    said, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone, without the bar that app.py draws
     assert said == "Evaluation deleted."
     restore()
     assert len(rows(home, "mine")) == 2
@@ -369,7 +369,7 @@ def test_a_deletion_is_taken_back_with_every_row(visit: Visit, home: Path) -> No
     assert app.query_params["evaluation"] == "mine" and "All 2 runs done" in texts(app)
 
 
-def test_an_unknown_name_says_so_and_leads_back(visit: Visit, home: Path) -> None:
+def test_an_unknown_evaluation_shows_an_error_and_a_way_back(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate", evaluation="gone")
     assert "unknown evaluation 'gone'" in errors(app)
     press(app, "All evaluations")

@@ -1,4 +1,4 @@
-"""A fork on the pages: its form by a link, an edit before it goes on, its mark, and the way back to its origin."""
+"""Forks on the pages: the form behind a link, an edit before the fork continues, its mark, and links to its origin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def written(app: AppTest) -> str:
     return "\n".join(each.value for each in [*app.caption, *app.markdown])
 
 
-def test_a_link_opens_the_form_and_an_edited_fork_is_marked(visit: Visit, answered: Path) -> None:
+def test_a_link_opens_the_fork_form_and_an_edited_fork_is_marked(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, fork="1")
     assert not app.exception
     assert app.number_input(key=f"fork-{RUN}-1-round").value == 1
@@ -41,9 +41,9 @@ def test_a_link_opens_the_form_and_an_edited_fork_is_marked(visit: Visit, answer
     assert f"Fork at round 1: {forked}" in [link.label for link in app.page_link]
 
 
-def test_what_cannot_be_forked_is_said_in_the_form(visit: Visit, answered: Path) -> None:
+def test_an_invalid_fork_shows_an_error_in_the_form(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, fork="99")
-    assert app.number_input(key=f"fork-{RUN}-99-round").value == 2, "the last there is"
+    assert app.number_input(key=f"fork-{RUN}-99-round").value == 2, "the last round of the run"
     app = visit(answered, run=RUN, fork="1")
     app.text_area(key=f"fork-{RUN}-1-question").set_value("x" * 20_001).run()
     press(app, "Fork and continue")
@@ -51,7 +51,7 @@ def test_what_cannot_be_forked_is_said_in_the_form(visit: Visit, answered: Path)
     assert len(bench(answered).store.runs()) == 1
 
 
-def test_the_comparison_begins_where_the_fork_parted(visit: Visit, answered: Path) -> None:
+def test_a_comparison_with_a_fork_folds_the_shared_rounds(visit: Visit, answered: Path) -> None:
     own = Workbench(load(home=answered))
     followed = own.engine.fork(RUN, 2, here=True)
     list(followed.events())

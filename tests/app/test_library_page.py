@@ -1,4 +1,4 @@
-"""Library: what it holds, browsed, searched, forgotten and taken back."""
+"""The page Library: browse, search, remove and restore collections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 @pytest.fixture
 def papers(home: Path, tmp_path: Path) -> Path:
-    """A folder in the library: a note, a long document, and a file that cannot be read."""
+    """A folder in the library with a note, a long document and an unreadable file."""
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")
@@ -38,7 +38,7 @@ def papers(home: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_collection_is_browsed_by_title(visit: Visit, home: Path) -> None:
+def test_a_collection_is_filtered_by_title(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="factbook", title="econ")
     assert not app.exception
     assert app.dataframe[0].value["Document"].tolist() == ["France · Economy"]
@@ -47,20 +47,20 @@ def test_a_collection_is_browsed_by_title(visit: Visit, home: Path) -> None:
     assert "No title contains" in texts(app)
 
 
-def test_an_unknown_collection_is_said(visit: Visit, home: Path) -> None:
+def test_an_unknown_collection_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="/no/![x](y)")
     assert not app.exception
     assert "has no collection" in app.error[0].value
     assert "![" not in app.error[0].value
 
 
-def test_files_that_could_not_be_read_are_listed_with_the_reason(visit: Visit, home: Path, papers: Path) -> None:
+def test_unreadable_files_are_listed_with_the_reason(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", collection=str(papers))
     assert [each.label for each in app.expander] == ["1 file could not be read"]
     assert any("broken.docx" in each.value and "a damaged docx" in each.value for each in app.markdown)
 
 
-def test_a_search_says_how_near_each_document_is(visit: Visit, home: Path, papers: Path) -> None:
+def test_search_results_show_their_ranks_by_meaning_and_by_words(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", q="what is the moon made of")
     assert not app.exception
     first = app.markdown[0].value
@@ -69,18 +69,18 @@ def test_a_search_says_how_near_each_document_is(visit: Visit, home: Path, paper
     assert "no. 1 by meaning" in bars[0].proto.text and "no. 1 by words" in bars[0].proto.text
 
 
-def test_a_search_within_a_collection_stays_there(visit: Visit, home: Path, papers: Path) -> None:
+def test_a_search_within_a_collection_returns_only_its_documents(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", q="economy", collection=str(papers))
     assert "France" not in texts(app)
 
 
-def test_the_search_stands_in_the_address(visit: Visit, home: Path) -> None:
+def test_the_search_query_is_kept_in_the_url(visit: Visit, home: Path) -> None:
     app = visit(home, "library")
     app.text_input(key="library-q").set_value("gdp growth").run()
     assert app.query_params["q"] == "gdp growth"
 
 
-def test_forgetting_is_instant_and_taken_back(visit: Visit, home: Path, papers: Path) -> None:
+def test_removing_a_collection_takes_effect_at_once_and_can_be_undone(visit: Visit, home: Path, papers: Path) -> None:
     app = press(visit(home, "library"), "Remove")
     assert "**papers**" not in texts(app)
     text, restore, _ = app.session_state["undo"]  # `AppTest` runs the page without the bar that app.py draws
@@ -95,20 +95,20 @@ def test_forgetting_is_instant_and_taken_back(visit: Visit, home: Path, papers: 
     assert (papers / "moon.md").exists()
 
 
-def test_a_refresh_reads_what_has_changed(visit: Visit, home: Path, papers: Path) -> None:
+def test_a_refresh_reads_only_changed_files(visit: Visit, home: Path, papers: Path) -> None:
     (papers / "mars.md").write_text("Mars is red.", "utf-8")
     app = press(visit(home, "library"), "Refresh")
     assert "1 file read, 2 unchanged, 0 removed" in app.success[0].value
 
 
-def test_a_folder_that_has_gone_is_said(visit: Visit, home: Path, papers: Path) -> None:
+def test_a_missing_folder_shows_an_error_and_stays_listed(visit: Visit, home: Path, papers: Path) -> None:
     papers.rename(papers.with_name("elsewhere"))
     app = press(visit(home, "library"), "Refresh")
     assert "does not exist" in app.error[0].value
     assert "**papers**" in texts(app)
 
 
-def test_a_long_document_opens_at_the_part_that_is_quoted(visit: Visit, home: Path, papers: Path) -> None:
+def test_a_long_document_opens_at_the_quoted_part(visit: Visit, home: Path, papers: Path) -> None:
     (url,) = [each.url for each in Workbench(load(home=home)).library.documents(str(papers), "long")]
     app = visit(home, "library", doc=url, quote="Measurement 1900 gave 13300 units.")
     assert "Part 3 of 3" in texts(app)

@@ -1,4 +1,4 @@
-"""What a page draws of a run that has come as far as round k is what the replay draws at round k."""
+"""A live run that has reached round k looks the same as its replay at round k."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ RUN = "261121-120000-abcd"
 
 
 def tree(node: Any) -> list[Any]:
-    """An element and all below it: its kind and every property.
+    """Return an element's kind and properties, with its descendants'.
 
-    What a fragment writes into a container outside of it stands in a transparent one, which draws nothing itself, as
-    does the empty element that keeps its place.
+    When a fragment writes into an outer container, Streamlit wraps the content in a transparent container and leaves an
+    empty element in its place.  Neither is visible, so both are skipped.
     """
     children: list[Any] = []
     for _, child in sorted(getattr(node, "children", {}).items()):
@@ -52,7 +52,7 @@ def test_live_equals_replay(visit: Callable[..., AppTest], home: Path, answered:
     assert seen == drawn(visit(answered, run=RUN, round=str(number)))
 
 
-def test_an_unfinished_round_is_drawn_open_and_its_words_as_they_come(
+def test_an_unfinished_round_is_expanded_and_its_text_streams_in(
     visit: Callable[..., AppTest], home: Path, answered: Path
 ) -> None:
     finished = Workbench(load(home=answered))

@@ -1,4 +1,4 @@
-"""The page Memory without a browser, each test on a home of its own."""
+"""The page Memory, each test on its own home."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def texts(app: AppTest) -> str:
 
 
 def links(app: AppTest) -> list[str]:
-    """The labels of all links, in order."""
+    """Return the labels of all links, in order."""
     return [element.proto.label for element in app.get("page_link")]
 
 
@@ -66,7 +66,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def test_an_empty_memory_teaches_and_offers_one_step(visit: Visit, home: Path) -> None:
+def test_an_empty_memory_explains_itself_and_saves_a_first_note(visit: Visit, home: Path) -> None:
     app = visit(home, "memory")
     assert not app.exception
     assert "No memories yet" in texts(app)
@@ -81,7 +81,7 @@ def test_an_empty_memory_teaches_and_offers_one_step(visit: Visit, home: Path) -
     assert "1 of 1,000 entries, 0 pinned." in texts(app)
 
 
-def test_the_list_says_what_there_is_and_where_it_comes_from(visit: Visit, noted: Path) -> None:
+def test_the_list_shows_each_entry_with_its_run_and_source(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory")
     assert not app.exception
     assert links(app) == [
@@ -99,7 +99,9 @@ def test_the_list_says_what_there_is_and_where_it_comes_from(visit: Visit, noted
     ("query", "first"),
     [("what do people eat in Addis Ababa", "injera"), ("geothermal energy", "Iceland"), ("中国哪条河最长", "长江")],
 )
-def test_search_finds_by_meaning_and_shows_how_near(visit: Visit, noted: Path, query: str, first: str) -> None:
+def test_search_finds_entries_by_meaning_and_shows_the_similarity(
+    visit: Visit, noted: Path, query: str, first: str
+) -> None:
     app = visit(noted, "memory", q=query)
     assert not app.exception
     assert first in links(app)[0]
@@ -109,7 +111,7 @@ def test_search_finds_by_meaning_and_shows_how_near(visit: Visit, noted: Path, q
     assert "No. 1 by meaning" in texts(app) or "no. 1 by meaning" in texts(app)
 
 
-def test_typing_a_query_puts_it_into_the_address(visit: Visit, noted: Path) -> None:
+def test_a_typed_query_is_kept_in_the_url(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory")
     app.text_input(key="memory-q").set_value("injera").run()
     assert app.query_params["q"] == "injera"
@@ -125,7 +127,7 @@ def test_typing_a_query_puts_it_into_the_address(visit: Visit, noted: Path) -> N
         ({"kind": "nonsense", "by": "nobody"}, []),
     ],
 )  # fmt: skip
-def test_filters_stand_in_the_address(visit: Visit, noted: Path, address: dict[str, str], wanted: list[str]) -> None:
+def test_filters_can_come_from_the_url(visit: Visit, noted: Path, address: dict[str, str], wanted: list[str]) -> None:
     app = visit(noted, "memory", **address)
     assert not app.exception
     shown = [label for label in links(app) if "round" not in label and label != "Chile"]
@@ -134,7 +136,7 @@ def test_filters_stand_in_the_address(visit: Visit, noted: Path, address: dict[s
         assert "No entries match" in texts(app)
 
 
-def test_an_entry_is_opened_pinned_edited_forgotten_and_taken_back(visit: Visit, noted: Path) -> None:
+def test_an_entry_is_opened_pinned_edited_removed_and_restored(visit: Visit, noted: Path) -> None:
     memory = Workbench(load(home=noted)).memory
     app = visit(noted, "memory", entry="copper")
     assert "Learned while answering: gone-run" in texts(app)
@@ -156,7 +158,7 @@ def test_an_entry_is_opened_pinned_edited_forgotten_and_taken_back(visit: Visit,
     assert memory.get("copper") == after
 
 
-def test_what_cannot_be_kept_is_said_and_nothing_is_lost(visit: Visit, noted: Path) -> None:
+def test_an_invalid_edit_shows_an_error_and_leaves_the_entry_unchanged(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory", entry="food")
     next(area for area in app.text_area if area.label == "Text").set_value("   ")
     press(app, "Save")
@@ -164,13 +166,13 @@ def test_what_cannot_be_kept_is_said_and_nothing_is_lost(visit: Visit, noted: Pa
     assert Workbench(load(home=noted)).memory.get("food") == NOTES[0]
 
 
-def test_a_link_to_an_entry_that_is_gone_says_so(visit: Visit, noted: Path) -> None:
+def test_a_link_to_a_missing_entry_shows_a_notice(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory", entry="nobody")
     assert not app.exception
     assert "nobody" in app.info[0].value
 
 
-def test_hostile_text_is_drawn_as_data(visit: Visit, noted: Path) -> None:
+def test_hostile_text_is_escaped(visit: Visit, noted: Path) -> None:
     hostile = Entry(
         HOSTILE, "passage", "bad", "page", HOSTILE, 1, "javascript:alert(1)", HOSTILE, HOSTILE, 9.0, (HOSTILE,)
     )
@@ -184,14 +186,14 @@ def test_hostile_text_is_drawn_as_data(visit: Visit, noted: Path) -> None:
     assert not [element for element in app.get("page_link") if element.proto.page.startswith("javascript")]
 
 
-def test_another_encoder_encodes_anew_by_itself_and_says_how_far_it_is(visit: Visit, home: Path) -> None:
+def test_entries_of_another_encoder_are_listed_while_they_are_reembedded(visit: Visit, home: Path) -> None:
     other = Memory(home / "memory.sqlite", WordEncoder())
     other.add(NOTES)
     other.close()
     app = visit(home, "memory", q="food")
     assert not app.exception
     assert "universal:" in app.info[0].value and "words:64" in app.info[0].value
-    assert len([label for label in links(app) if "injera" in label]) == 1, "what is there is listed all the same"
+    assert len([label for label in links(app) if "injera" in label]) == 1, "entries are listed meanwhile"
     assert "Add a note" not in [popover.proto.popover.label for popover in app.get("popover")]
     renewal = open_home.bench().reembedding
     renewal.start().join(60)
@@ -202,7 +204,7 @@ def test_another_encoder_encodes_anew_by_itself_and_says_how_far_it_is(visit: Vi
     assert "Add a note" in [popover.proto.popover.label for popover in app.get("popover")]
 
 
-def test_a_renewal_that_fails_says_why_and_can_be_tried_again(visit: Visit, noted: Path) -> None:
+def test_a_failed_reembedding_shows_the_reason_and_can_be_retried(visit: Visit, noted: Path) -> None:
     visit(noted, "memory")
     bench = open_home.bench()
 
@@ -225,7 +227,7 @@ def test_a_renewal_that_fails_says_why_and_can_be_tried_again(visit: Visit, note
     memory.close()
 
 
-def test_the_time_of_learning_filters_and_stands_in_the_address(visit: Visit, noted: Path) -> None:
+def test_entries_are_filtered_by_age_and_the_filter_is_kept_in_the_url(visit: Visit, noted: Path) -> None:
     memory = Workbench(load(home=noted)).memory
     memory.add(
         [Entry("Teff is grown in Ethiopia.", id="today"), Entry("Rye is grown in Poland.", time=time.time() - 864_000)]
@@ -241,7 +243,7 @@ def test_the_time_of_learning_filters_and_stands_in_the_address(visit: Visit, no
     assert "since" not in app.query_params and len([label for label in links(app) if "injera" in label]) == 1
 
 
-def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Path) -> None:
+def test_findings_of_a_run_are_saved_with_quote_source_and_round(answered: Path) -> None:
     bench = Workbench(load(home=answered))
     view = fold(bench.store.events(RUN))
     found = supported_findings(view)
@@ -255,11 +257,11 @@ def test_the_findings_of_a_run_are_kept_with_quote_source_and_round(answered: Pa
         assert "**" not in entry.text
     added = bench.memory.add(found)
     assert any(each.new for each in added)
-    assert not any(each.new for each in bench.memory.add(supported_findings(view))), "a second time nothing is new"
+    assert not any(each.new for each in bench.memory.add(supported_findings(view))), "saving again adds nothing"
     assert "3.732" in bench.memory.search("French GDP in 2024")[0].entry.text
 
 
-def test_two_runs_of_one_question_are_told_apart_in_the_filter(visit: Visit, home: Path) -> None:
+def test_two_runs_of_one_question_have_different_names_in_the_filter(visit: Visit, home: Path) -> None:
     own = Workbench(load(home=home))
     for run in ("261121-100000-aaaa", "261121-100001-bbbb"):
         own.store.create(run, "How large is Mongolia?", own.recipe())

@@ -1,4 +1,4 @@
-"""The page "Metrics"."""
+"""The page Metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def links(app: AppTest) -> dict[str, str]:
 
 
 def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: float = 0.0) -> None:
-    """A run of two rounds that has ended."""
+    """Store a finished run of two rounds."""
     store, now = SqliteStore(home / "workbench.sqlite"), time.time() - age_s
     recipe, end = Recipe(framework=framework), ending(2)
     over = RunFinished(status=end.status, outcome=outcome, answer="a", report="r", seconds=end.seconds)  # type: ignore[arg-type]
@@ -40,14 +40,14 @@ def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: 
     store.close()
 
 
-def test_an_empty_home_says_what_will_be_here(visit: Visit, home: Path) -> None:
+def test_an_empty_home_shows_an_invitation_to_ask(visit: Visit, home: Path) -> None:
     app = visit(home, "metrics", since="all")
     assert not app.exception
     assert [each.value for each in app.subheader] == ["Nothing to measure yet"]
     assert "Ask the first question" in links(app)
 
 
-def test_the_numbers_are_those_of_the_command_line(visit: Visit, answered: Path) -> None:
+def test_the_page_shows_the_same_numbers_as_the_command_line(visit: Visit, answered: Path) -> None:
     app = visit(answered, "metrics", since="all")
     assert not app.exception
     bench = Workbench(load(home=answered))
@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_the_command_line(visit: Visit, answered: Path)
     bench.store.close()
 
 
-def test_filters_stand_in_the_address_and_lead_to_the_same_runs(visit: Visit, home: Path) -> None:
+def test_filters_come_from_the_url_and_links_carry_them_to_the_runs(visit: Visit, home: Path) -> None:
     add(home, "261121-100000-aaaa", "react")
     add(home, "261121-100000-bbbb", "iter_research", "failed")
     add(home, "261121-100000-cccc", "iter_research", age_s=40 * 86_400)
@@ -78,7 +78,7 @@ def test_filters_stand_in_the_address_and_lead_to_the_same_runs(visit: Visit, ho
     assert tiles(app)["Finished runs"] == "3"
 
 
-def test_a_filter_that_fits_nothing_says_so_and_can_be_taken_back(visit: Visit, home: Path) -> None:
+def test_a_filter_without_matches_shows_a_notice_and_can_be_reset(visit: Visit, home: Path) -> None:
     add(home, "261121-100000-aaaa", "react", age_s=40 * 86_400)
     app = visit(home, "metrics", since="week")
     assert any("No finished runs match" in each.value for each in app.markdown)
@@ -86,7 +86,7 @@ def test_a_filter_that_fits_nothing_says_so_and_can_be_taken_back(visit: Visit, 
     assert tiles(app)["Finished runs"] == "1"
 
 
-def test_names_of_tools_models_and_questions_are_drawn_as_they_are(visit: Visit, home: Path) -> None:
+def test_names_of_models_frameworks_and_questions_are_escaped(visit: Visit, home: Path) -> None:
     hostile = "![x](https://evil.example/x.png) :material/home: $x$"
     store = SqliteStore(home / "workbench.sqlite")
     LongRun(store, "261121-100000-aaaa", question=hostile, recipe=Recipe(model=f"scripted:{hostile}")).rounds(1)

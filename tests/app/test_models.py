@@ -1,4 +1,4 @@
-"""The model's Test button and `doctor`: a connection is tried, and what is wrong is said exactly."""
+"""The model's Test button and `doctor` try each connection and report what is wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "sk-canary-0123456789"
 
 
 def tried(app: AppTest, name: str) -> AppTest:
-    app.session_state["known-models"] = [name]  # as if typed, which `AppTest` cannot do
+    app.session_state["known-models"] = [name]  # `AppTest` cannot type a new option
     app.run()
     app.selectbox(key="model").select(name)
     return app.button(key="test-model").click().run()
@@ -32,7 +32,7 @@ def test_a_working_connection_fills_the_list_of_models(
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         app = tried(visit(home), "openai:fake")
         assert "openai:fake answers" in app.success[0].value
-        assert "price unknown" in app.success[0].value, "it is not OpenAI's server"
+        assert "price unknown" in app.success[0].value, "the server is not OpenAI's"
         assert {"openai:fake", "openai:other"} <= set(app.run().selectbox(key="model").options)
 
 
@@ -45,7 +45,7 @@ def test_a_working_connection_fills_the_list_of_models(
         ("gguf:/no/such.gguf", KEY, "/no/such.gguf"),
     ],
 )
-def test_what_is_wrong_is_said_exactly_and_without_the_key(
+def test_a_failed_connection_shows_the_cause_without_the_key(
     visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch, model: str, key: str, said: str
 ) -> None:
     with FakeOpenAI(lambda body: FakeReply("ready"), models=("fake",), key=KEY) as server:
@@ -57,7 +57,9 @@ def test_what_is_wrong_is_said_exactly_and_without_the_key(
     assert key not in shown
 
 
-def test_nobody_at_the_address_names_the_setting(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_names_the_setting_to_change(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with FakeOpenAI() as server:
         url = server.base_url
     monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -65,7 +67,7 @@ def test_nobody_at_the_address_names_the_setting(visit: Visit, home: Path, monke
     assert "OPENAI_BASE_URL" in app.error[0].value.replace("\\", "")
 
 
-def test_doctor_tries_what_is_set_up(home: Path) -> None:
+def test_doctor_tries_every_configured_service(home: Path) -> None:
     with FakeOpenAI(models=("fake",), key=KEY) as server:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY, "PATH": "/usr/bin:/bin"}
         done = subprocess.run(

@@ -22,7 +22,7 @@ Visit = Callable[..., AppTest]
 
 
 def texts(app: AppTest) -> str:
-    """Everything that is drawn as Markdown."""
+    """Return all text that is drawn as Markdown."""
     return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
 
 
@@ -30,7 +30,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def test_ask_begins_with_an_example_and_one_button(visit: Visit, home: Path) -> None:
+def test_ask_opens_with_an_example_and_one_button(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert not app.exception
     assert app.text_area(key="question").value == EXAMPLE_QUESTION
@@ -38,7 +38,7 @@ def test_ask_begins_with_an_example_and_one_button(visit: Visit, home: Path) -> 
     assert "is not a language model" in texts(app)
 
 
-def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None:
+def test_option_widgets_come_from_the_signatures(visit: Visit, home: Path) -> None:
     app = visit(home)
     rounds = app.number_input(key="framework.react.rounds")
     assert (rounds.value, rounds.min, rounds.max, rounds.help) == (30, 1, 2048, "Rounds before the forced answer.")
@@ -47,13 +47,13 @@ def test_options_are_drawn_from_the_signatures(visit: Visit, home: Path) -> None
 
 
 def pick_model(app: AppTest, name: str) -> None:
-    """As if a server had told of it: `AppTest` cannot type what is not among the options."""
+    """Select a model as if a server had listed it: `AppTest` cannot type a new option."""
     app.session_state["known-models"] = [name]
     app.run()
     app.selectbox(key="model").select(name)
 
 
-def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
+def test_start_runs_the_selected_recipe(visit: Visit, home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text(json.dumps({"text": "<answer>No one knows.</answer>"}), encoding="utf-8")
     app = visit(home)
@@ -78,7 +78,7 @@ def test_start_runs_the_recipe_that_was_chosen(visit: Visit, home: Path, tmp_pat
         ("model", "scripted:/nowhere.jsonl", "cannot be read"),
     ],
 )
-def test_bad_input_says_how_to_mend_it_and_loses_nothing(
+def test_invalid_input_shows_an_error_and_keeps_the_form(
     visit: Visit, home: Path, key: str, value: str, said: str
 ) -> None:
     app = visit(home)
@@ -106,7 +106,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     assert app.download_button[0].label == "Download Markdown"
 
 
-def test_an_opened_round_shows_exactly_what_was_asked_and_sent(visit: Visit, answered: Path) -> None:
+def test_an_opened_round_shows_the_exact_call_and_the_exact_prompt(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     app.session_state[f"round-{RUN}-main-2"] = True
     app.run()
@@ -115,7 +115,7 @@ def test_an_opened_round_shows_exactly_what_was_asked_and_sent(visit: Visit, ans
     assert any("<tool_response" in code.value for code in app.code)
 
 
-def test_the_address_opens_a_round_and_the_slider_moves_on(visit: Visit, answered: Path) -> None:
+def test_the_url_opens_a_round_and_the_slider_moves_to_another(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, round="1")
     assert "Round 1 of 3" in texts(app)
     assert len(app.get_by_key("rounds").expander) == 1
@@ -127,24 +127,24 @@ def test_the_address_opens_a_round_and_the_slider_moves_on(visit: Visit, answere
 
 
 @pytest.mark.parametrize("number", ["0", "99", "-1", "abc", "²"])
-def test_a_round_that_is_not_there_opens_the_closest(visit: Visit, answered: Path, number: str) -> None:
+def test_a_round_out_of_range_opens_the_closest_one(visit: Visit, answered: Path, number: str) -> None:
     app = visit(answered, run=RUN, round=number)
     assert not app.exception
     assert app.slider[0].value in (1, 3)
 
 
-def test_play_begins_again_at_the_first_round(visit: Visit, answered: Path) -> None:
+def test_play_starts_at_the_first_round(visit: Visit, answered: Path) -> None:
     app = press(visit(answered, run=RUN), "Play")
     assert "Round 1 of 3" in texts(app)
     assert "Round 1 of 3" in texts(press(app, "Pause replay"))
 
 
-def test_an_unknown_run_is_said(visit: Visit, home: Path) -> None:
+def test_an_unknown_run_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, run="nope")
     assert "unknown run 'nope'" in app.error[0].value.replace("\\", "")
 
 
-def test_a_run_that_ends_its_process_each_time_is_interrupted(
+def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(
     visit: Visit, answered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqliteStore(answered / "workbench.sqlite")
@@ -164,7 +164,7 @@ def test_a_run_that_ends_its_process_each_time_is_interrupted(
     assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["Interrupted"]
 
 
-def test_a_run_whose_process_has_gone_is_about_to_go_on(visit: Visit, answered: Path) -> None:
+def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
         connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
@@ -173,7 +173,7 @@ def test_a_run_whose_process_has_gone_is_about_to_go_on(visit: Visit, answered: 
     assert any(button.label == "Stop" for button in app.button)
 
 
-def test_runs_teaches_when_there_are_none(visit: Visit, home: Path) -> None:
+def test_runs_without_any_run_links_to_the_first_question(visit: Visit, home: Path) -> None:
     app = visit(home, "runs")
     assert not app.exception
     assert "No runs yet" in texts(app)
@@ -190,14 +190,14 @@ def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     assert "No runs match" in texts(app)
 
 
-def test_the_library_shows_what_it_holds(visit: Visit, home: Path) -> None:
+def test_the_library_lists_its_collections(visit: Visit, home: Path) -> None:
     app = visit(home, "library")
     assert not app.exception
     assert "CIA World Factbook" in texts(app)
     assert "13 documents" in texts(app) or "12 documents" in texts(app)
 
 
-def test_the_library_searches_and_opens_with_the_passage_marked(visit: Visit, home: Path) -> None:
+def test_the_library_searches_and_highlights_the_quoted_passage(visit: Visit, home: Path) -> None:
     app = visit(home, "library")
     app.text_input[0].set_value("gdp growth").run()
     assert "France · Economy" in texts(app)
@@ -206,12 +206,12 @@ def test_the_library_searches_and_opens_with_the_passage_marked(visit: Visit, ho
     assert "highlighted (1 line" in texts(app)
 
 
-def test_a_document_that_is_not_there_is_said(visit: Visit, home: Path) -> None:
+def test_an_unknown_document_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, "library", doc="library://factbook/france/nothing")
     assert "no document" in app.error[0].value
 
 
-def test_a_folder_is_added_read_searched_and_forgotten(visit: Visit, home: Path, tmp_path: Path) -> None:
+def test_a_folder_is_added_searched_and_removed(visit: Visit, home: Path, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("# The moon\n\nThe moon is $3 of ![cheese](https://evil.example/p.png).", "utf-8")
@@ -230,7 +230,7 @@ def test_a_folder_is_added_read_searched_and_forgotten(visit: Visit, home: Path,
     assert "no longer searched" in app.session_state["undo"][0]
 
 
-def test_a_folder_added_among_the_options_is_chosen(visit: Visit, home: Path, tmp_path: Path) -> None:
+def test_a_folder_added_on_ask_is_selected(visit: Visit, home: Path, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("The moon is made of basalt.", "utf-8")
@@ -242,14 +242,14 @@ def test_a_folder_added_among_the_options_is_chosen(visit: Visit, home: Path, tm
 
 
 @pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Enter a folder")])
-def test_a_wrong_folder_is_said(visit: Visit, home: Path, path: str, said: str) -> None:
+def test_an_invalid_folder_shows_an_error(visit: Visit, home: Path, path: str, said: str) -> None:
     app = visit(home, "library")
     app.text_input[1].set_value(path)
     press(app, "Add folder")
     assert said in app.error[0].value.replace("\\", "")
 
 
-def test_a_damaged_database_is_named_and_left_alone(visit: Visit, home: Path) -> None:
+def test_a_damaged_database_is_named_and_left_unchanged(visit: Visit, home: Path) -> None:
     (home / "workbench.sqlite").write_bytes(b"this is no database" * 100)
     app = visit(home)
     assert not app.exception
@@ -257,7 +257,7 @@ def test_a_damaged_database_is_named_and_left_alone(visit: Visit, home: Path) ->
     assert (home / "workbench.sqlite").read_bytes().startswith(b"this is no database")
 
 
-def test_a_run_at_work_is_one_click_away(visit: Visit, answered: Path) -> None:
+def test_ask_links_to_a_running_run(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600")
     assert any(link.value.startswith("Running: What was France") for link in visit(answered).page_link)

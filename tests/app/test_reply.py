@@ -1,4 +1,4 @@
-"""A run that asks something is answered where it is read."""
+"""The user answers a run's question on the run's page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from research.workbench.workbench import Workbench
 from tests.workers import until
 
 
-def test_the_reply_on_the_page_lets_the_run_go_on(visit: Callable[..., AppTest], home: Path) -> None:
+def test_a_reply_on_the_page_resumes_the_run(visit: Callable[..., AppTest], home: Path) -> None:
     bench = Workbench(load(home=home))
     events = bench.engine.start("Compare them.", bench.recipe(framework="tool_rounds"), here=True)
     for _ in events.events():

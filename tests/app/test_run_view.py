@@ -1,4 +1,4 @@
-"""The view of one run: what changed, pages of rounds, agents, and the ways on from it."""
+"""The view of one run: changes, pages of rounds, agents, and follow-ups, forks and reruns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "261121-120000-long"
 
 
 def rounds(app: AppTest) -> list[str]:
-    """The numbers of the rounds that are drawn."""
+    """Return the numbers of the rounds on the page."""
     return [step.label.split("**")[1] for step in app.get_by_key("rounds").expander]
 
 
@@ -33,7 +33,7 @@ def bench(home: Path) -> Workbench:
 
 
 def waited(store: Store, run_id: str) -> None:
-    """Until a run in another workbench over the same home has come to rest."""
+    """Wait until a run in another workbench on the same home no longer runs."""
     until(lambda: store.run(run_id).status != "running")
 
 
@@ -50,7 +50,7 @@ def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
     assert rounds(app) == [str(n) for n in range(6, 31)]
 
 
-def test_a_round_of_the_past_marks_what_it_changed_in_words(visit: Visit, home: Path) -> None:
+def test_an_earlier_round_labels_its_changes_to_the_report(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(60)
     run.finish()
@@ -59,13 +59,15 @@ def test_a_round_of_the_past_marks_what_it_changed_in_words(visit: Visit, home: 
     assert "Report after round 50 · 1 new, 1 changed" in [caption.value for caption in report.caption]
     assert "new" in [caption.value for caption in report.caption]
     assert {"changed", "1 removed"} <= {popover.proto.popover.label for popover in report.get("popover")}
-    assert "49 chapters were read so far" in "".join(text.value for text in report.markdown), "how it read before"
-    # The finished report is for reading: nothing is marked in it.
+    assert "49 chapters were read so far" in "".join(text.value for text in report.markdown), (
+        "the report's earlier text"
+    )
+    # The finished report is for reading, so changes are not marked.
     press(app, "Go to the end")
     assert not any("changed" in caption.value for caption in app.get_by_key("report").caption)
 
 
-def test_a_run_at_work_shows_its_latest_rounds_and_any_earlier_one(visit: Visit, home: Path) -> None:
+def test_a_running_run_shows_its_latest_rounds_and_any_earlier_one(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(60)
     app = visit(home, run=LONG)
@@ -77,12 +79,12 @@ def test_a_run_at_work_shows_its_latest_rounds_and_any_earlier_one(visit: Visit,
     assert any(button.label == "Stop" for button in app.button)
     run.rounds(1)
     app.run()
-    assert app.slider[0].value == 9, "the past stays where it is while the run goes on"
+    assert app.slider[0].value == 9, "the slider stays while the run continues"
     press(app, "Back to live")
     assert rounds(app)[-1] == "61"
 
 
-def test_the_agents_are_told_apart(visit: Visit, home: Path) -> None:
+def test_rounds_are_filtered_by_agent_and_agents_are_listed_as_a_tree(visit: Visit, home: Path) -> None:
     own = bench(home)
     for _ in own.engine.start(
         EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
@@ -115,7 +117,7 @@ def test_a_parent_waits_for_its_children(home: Path) -> None:
     assert spans(view, {"main/run-1": Child("main/run-1", "", view.started, view.updated)})[-1].what == "run-1"
 
 
-def test_a_question_after_the_report_opens_the_run_that_answers_it(visit: Visit, answered: Path) -> None:
+def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     app.text_input(key=f"follow-up-text-{RUN}").set_value("And of Spain?")
     press(app, "Send")
@@ -129,7 +131,7 @@ def test_a_question_after_the_report_opens_the_run_that_answers_it(visit: Visit,
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
 
-def test_a_fork_begins_at_the_round_that_is_shown(visit: Visit, answered: Path) -> None:
+def test_a_fork_starts_at_the_round_on_the_page(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN, round="1")
     press(app, "Fork from this round …")
     press(app, "Fork and continue")
@@ -141,13 +143,13 @@ def test_a_fork_begins_at_the_round_that_is_shown(visit: Visit, answered: Path) 
     waited(bench(answered).store, row.id)
 
 
-def test_the_ways_on_are_links(visit: Visit, answered: Path) -> None:
+def test_run_again_and_compare_are_links(visit: Visit, answered: Path) -> None:
     links = {link.label: link.proto.query_string for link in visit(answered, run=RUN).page_link}
     assert links["Run again with another recipe"] == f"again={RUN}"
     assert links["Compare …"] == f"runs={RUN}"
 
 
-def test_a_paused_run_is_resumed(visit: Visit, home: Path) -> None:
+def test_a_paused_run_offers_only_to_resume(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(3)
     run.add([Paused()])
@@ -159,7 +161,7 @@ def test_a_paused_run_is_resumed(visit: Visit, home: Path) -> None:
 
 
 @pytest.mark.parametrize(("linked", "shown"), [("nobody", 6), ("main/run-1", 3)])
-def test_an_agent_that_is_not_there_filters_nothing(visit: Visit, home: Path, linked: str, shown: int) -> None:
+def test_an_unknown_agent_in_the_url_filters_nothing(visit: Visit, home: Path, linked: str, shown: int) -> None:
     own = bench(home)
     for _ in own.engine.start(
         EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True

@@ -1,4 +1,4 @@
-"""Runs: found, opened, tagged, compared, kept as files, thrown away and taken back."""
+"""The page Runs: filter, open, tag, compare, import, delete and restore runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def questions(app: AppTest) -> list[str]:
 
 
 def select(app: AppTest, rows: list[int], cells: list[tuple[int, str]] | None = None) -> AppTest:
-    """As a click in the table does; `AppTest` knows no clicks in tables."""
+    """Select rows as a click does: `AppTest` cannot click in a table."""
     key, ids = app.session_state["runs-listed"]
     app.session_state["runs-selected"] = tuple(ids[row] for row in rows)
     if len(rows) == 1:
@@ -52,7 +52,7 @@ def select(app: AppTest, rows: list[int], cells: list[tuple[int, str]] | None = 
 
 @pytest.fixture
 def two(answered: Path) -> Path:
-    """The answered example, and a run of another framework that came from it."""
+    """A home with the answered example and a rerun of it with another framework."""
     store = store_of(answered)
     recipe = Recipe(framework="rewoo", context="window", model="scripted:x")
     store.create(OTHER, "How many?", recipe, origin=Origin(RUN, "rerun"))
@@ -62,7 +62,7 @@ def two(answered: Path) -> Path:
     return answered
 
 
-def test_the_address_filters(visit: Visit, two: Path) -> None:
+def test_filters_can_come_from_the_url(visit: Visit, two: Path) -> None:
     assert len(questions(visit(two, "runs"))) == 2
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
         assert questions(visit(two, "runs", **{name: value})) == ["↳ How many?"]
@@ -70,7 +70,7 @@ def test_the_address_filters(visit: Visit, two: Path) -> None:
     assert questions(visit(two, "runs", outcome="failed")) == []
 
 
-def test_a_filter_that_is_chosen_stands_in_the_address_and_goes_again(visit: Visit, two: Path) -> None:
+def test_a_selected_filter_is_kept_in_the_url_until_it_is_reset(visit: Visit, two: Path) -> None:
     app = visit(two, "runs")
     app.query_params["page"] = "1"
     app.run().multiselect(key="runs-framework").select("rewoo").run()
@@ -84,14 +84,14 @@ def test_a_filter_that_is_chosen_stands_in_the_address_and_goes_again(visit: Vis
 
 @pytest.mark.parametrize("value", ["<script>", "-1", "²", "99999999999999"])
 @pytest.mark.parametrize("name", ["framework", "outcome", "since", "page", "tag"])
-def test_an_address_of_a_stranger_breaks_nothing(visit: Visit, two: Path, name: str, value: str) -> None:
+def test_hostile_query_parameters_break_nothing(visit: Visit, two: Path, name: str, value: str) -> None:
     app = visit(two, "runs")
     app.query_params[name] = value
     assert not app.run().exception
     assert "script>" not in texts(app).replace("\\<script\\>", "")
 
 
-def test_old_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
+def test_older_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
     store = store_of(answered)
     for number in range(205):
         store.create(f"260101-000000-{number:04x}", f"Question {number}", Recipe(), created=1_000.0 + number)
@@ -105,7 +105,7 @@ def test_old_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
     assert len(questions(press(app, "Newer"))) == 200
 
 
-def test_two_runs_are_tagged_together_and_linked_to_compare(visit: Visit, two: Path) -> None:
+def test_two_selected_runs_are_tagged_together_and_linked_to_compare(visit: Visit, two: Path) -> None:
     app = select(visit(two, "runs"), [0, 1])
     assert "**2 runs selected**" in texts(app)
     link = next(link for link in app.page_link if link.value == "Compare")
@@ -117,7 +117,7 @@ def test_two_runs_are_tagged_together_and_linked_to_compare(visit: Visit, two: P
     assert (store.run(RUN).tags, store.run(OTHER).tags) == (("moon",), ("moon",))
 
 
-def test_a_deletion_is_taken_back(visit: Visit, two: Path) -> None:
+def test_a_deletion_can_be_undone(visit: Visit, two: Path) -> None:
     app = press(select(visit(two, "runs"), [0, 1]), "Delete")
     assert not app.exception
     assert questions(app) == []
@@ -127,13 +127,13 @@ def test_a_deletion_is_taken_back(visit: Visit, two: Path) -> None:
     assert len(questions(app.run())) == 2
 
 
-def test_the_open_run_is_deleted_from_its_own_bar(visit: Visit, two: Path) -> None:
+def test_an_open_run_can_be_deleted(visit: Visit, two: Path) -> None:
     app = press(visit(two, "runs", run=OTHER), "Delete")
     assert questions(app) == [EXAMPLE_QUESTION]
     assert "run" not in app.query_params
 
 
-def test_a_run_at_work_is_not_deleted(visit: Visit, answered: Path) -> None:
+def test_a_running_run_is_not_deleted(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = ?", [time.time() + 3600])
     app = visit(answered, "runs")
@@ -143,19 +143,19 @@ def test_a_run_at_work_is_not_deleted(visit: Visit, answered: Path) -> None:
     assert "were not deleted" in app.toast[0].value
 
 
-def test_relatives_stand_in_a_tree(visit: Visit, two: Path) -> None:
+def test_related_runs_are_shown_as_a_tree(visit: Visit, two: Path) -> None:
     app = visit(two, "runs", run=RUN)
     assert [expander.label for expander in app.expander if "Related" in expander.label] == ["Related runs · 2"]
     assert any("Run again: ReWOO" in button.label for button in app.button)
     assert app.dataframe[0].value["From"].tolist().count("rerun") == 1
 
 
-def test_the_figures_of_what_is_listed(visit: Visit, two: Path) -> None:
+def test_the_list_shows_figures_for_its_runs(visit: Visit, two: Path) -> None:
     drawn = texts(visit(two, "runs"))
     assert "2 runs · 1.5 rounds on average · 0.0% of tool calls failed" in drawn
 
 
-def test_a_file_comes_in_and_its_hostile_words_are_harmless(visit: Visit, home: Path) -> None:
+def test_an_imported_run_is_escaped_and_loses_its_folders_and_mcp_servers(visit: Visit, home: Path) -> None:
     app = visit(home, "runs")
     wild = "![x](https://evil.example/p.png) $a^2$ :red[red]"
     events = [*life(Recipe(framework="<b>no such</b>", mcp=("shell",), folders=("/etc",)))]
@@ -169,7 +169,7 @@ def test_a_file_comes_in_and_its_hostile_words_are_harmless(visit: Visit, home: 
     assert store_of(home).run(RUN).recipe.mcp == ()
 
 
-def test_a_file_that_is_no_run_is_said_and_nothing_is_kept(visit: Visit, home: Path) -> None:
+def test_a_file_that_is_not_a_run_shows_an_error_and_imports_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, "runs")
     app.file_uploader[0].upload("notes.jsonl", b'{"a": 1}', "application/jsonl").run()
     assert not app.exception

@@ -10,7 +10,7 @@ HIDDEN = "\u2060"
 
 
 def shown(text: str) -> str:
-    """What a reader sees: escapes and the invisible joiner gone."""
+    """Return the text as a reader sees it, without escapes and invisible joiners."""
     return re.sub(r"\\([^\w\s]|_)", r"\1", text).replace(HIDDEN, "")
 
 
@@ -32,17 +32,17 @@ def test_an_image_becomes_a_link(text: str) -> None:
     assert "![" not in plain(text)
 
 
-def test_an_image_keeps_its_words() -> None:
+def test_an_image_keeps_its_alt_text() -> None:
     assert prose("![GDP by year](https://example.org/g.png)") == "[image: GDP by year](https://example.org/g.png)"
 
 
 @pytest.mark.parametrize("text", ["from $3.689 trillion to $3.732 trillion", "$$x^2$$", "already \\$5 and \\\\$6"])
-def test_a_dollar_is_money(text: str) -> None:
+def test_a_dollar_sign_never_starts_a_formula(text: str) -> None:
     assert not re.search(r"(?<!\\)\$", prose(text))
     assert not re.search(r"\\\\\$", prose(text))
 
 
-def test_code_and_addresses_stay_as_they_are() -> None:
+def test_code_and_urls_are_left_unchanged() -> None:
     code = "`echo $HOME ~/x`, see https://example.org/~me/$1\n\n```\ncost = $5 ~ $6\n```\n\nand $7"
     assert prose(code) == code.replace("and $7", "and \\$7")
 
@@ -59,7 +59,7 @@ def test_a_tilde_is_not_a_strike_through() -> None:
         "`a\nb` :red[c] `", "\\`:red[x]`",
     ],
 )  # fmt: skip
-def test_the_drawing_language_of_the_page_is_out_of_reach(text: str) -> None:
+def test_streamlit_directives_are_escaped(text: str) -> None:
     active = re.compile(r":[\w+\-/]+[:\[{]|:material_\w+:|::+\w")
     assert active.search(text)
     assert not active.search(prose(text))
@@ -77,7 +77,7 @@ def test_a_diagram_is_shown_as_text() -> None:
 @pytest.mark.parametrize(
     "text", ["[x](javascript:alert(1))", "[x](<data:text/html,x>)", "<vbscript:x>", "[x](/runs)", "[x]: javascript:y"]
 )
-def test_only_links_to_the_web_are_links(text: str) -> None:
+def test_links_that_do_not_lead_to_the_web_are_disabled(text: str) -> None:
     assert HIDDEN in prose(text)
     assert prose(f"`{text}`") == f"`{text}`"
 
@@ -85,11 +85,11 @@ def test_only_links_to_the_web_are_links(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["[x](https://e.org)", "[x](<https://e.org>)", "[x][1]\n\n[1]: https://e.org", "<https://e.org>"]
 )
-def test_links_to_the_web_stay(text: str) -> None:
+def test_links_to_the_web_are_left_unchanged(text: str) -> None:
     assert prose(text) == text
 
 
-def test_ordinary_markdown_is_left_alone() -> None:
+def test_ordinary_markdown_is_left_unchanged() -> None:
     text = (
         "## France\n\n- **GDP**: *up* at 10:30, see [the page](https://example.org:8080/a?b=1)\n\n| a | b |\n|---|---|"
     )
@@ -103,7 +103,7 @@ def test_ordinary_markdown_is_left_alone() -> None:
         "<b>not</b> [a](https://example.org)", "a | b ~ c $d$ &amp; e", "C:\\path\\file", "> quote",
     ],
 )  # fmt: skip
-def test_plain_text_shows_as_it_was_written(text: str) -> None:
+def test_plain_text_looks_as_it_was_written(text: str) -> None:
     assert shown(plain(text)) == text
     assert not re.match(r"[#>+*-]|\d+[.)]", plain(text))
     assert not re.search(r"(?<!\\)[*_`\[\]<>|~$&]", plain(text))

@@ -1,4 +1,4 @@
-"""The settings page without a browser: what it says, and what a change of it changes."""
+"""The page Settings: what it shows, and the effect of each change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Visit = Callable[..., AppTest]
 
 
 def said(app: AppTest) -> str:
-    """All text of the page, without Markdown's escapes."""
+    """Return all text of the page, without Markdown's escapes."""
     parts = [*app.markdown, *app.caption, *app.error, *app.info, *app.warning]
     return "\n".join(element.value for element in parts).replace("\\", "")
 
@@ -32,12 +32,12 @@ def row(app: AppTest, name: str) -> str:
 
 
 def tried(app: AppTest) -> AppTest:
-    """Timers do not fire here: drawn anew until nothing is being asked."""
+    """Redraw the page until no test is running: timers do not fire here."""
     until(lambda: "Testing" not in said(app) or "Testing" not in said(app.run()))
     return app
 
 
-def test_a_first_visit_says_what_works_and_what_a_key_adds(visit: Visit, home: Path) -> None:
+def test_a_first_visit_shows_which_services_work_without_a_key(visit: Visit, home: Path) -> None:
     app = visit(home, "settings")
     assert not app.exception
     assert "work without a key" in said(app)
@@ -46,7 +46,7 @@ def test_a_first_visit_says_what_works_and_what_a_key_adds(visit: Visit, home: P
     assert not app.button(key="test-extractive").disabled
 
 
-def test_a_key_of_the_environment_is_said_tested_and_not_to_be_changed(
+def test_a_key_from_the_environment_can_be_tested_but_not_changed(
     visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeOpenAI(key=KEY, models=("fake", "other")) as server:
@@ -64,7 +64,7 @@ def test_a_key_of_the_environment_is_said_tested_and_not_to_be_changed(
     assert KEY not in said(app)
 
 
-def test_a_refused_key_says_why_and_not_which(visit: Visit, home: Path) -> None:
+def test_a_rejected_key_shows_the_reason_but_not_the_key(visit: Visit, home: Path) -> None:
     with FakeOpenAI(key="sk-another") as server:
         saved_settings.save(load(home=home), openai_api_key=KEY, openai_base_url=server.base_url)
         app = tried(visit(home, "settings").button(key="test-openai").click().run())
@@ -74,7 +74,7 @@ def test_a_refused_key_says_why_and_not_which(visit: Visit, home: Path) -> None:
     assert KEY not in said(app)
 
 
-def test_a_key_is_entered_tested_used_at_once_and_not_kept_in_the_session(visit: Visit, home: Path) -> None:
+def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit: Visit, home: Path) -> None:
     with FakeOpenAI(key=KEY) as server:
         app = visit(home, "settings")
         app.button(key="change-openai").click().run()
@@ -91,7 +91,7 @@ def test_a_key_is_entered_tested_used_at_once_and_not_kept_in_the_session(visit:
         assert KEY not in said(app)
 
 
-def test_a_wrong_entry_is_said_and_saves_nothing(visit: Visit, home: Path) -> None:
+def test_an_invalid_url_shows_an_error_and_saves_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, "settings")
     app.button(key="change-openai").click().run()
     app.text_input(key="enter-openai_api_key").set_value(KEY)
@@ -102,14 +102,14 @@ def test_a_wrong_entry_is_said_and_saves_nothing(visit: Visit, home: Path) -> No
     assert not (home / SAVED_FILE).exists()
 
 
-def test_a_moved_address_asks_for_the_key_again(visit: Visit, home: Path) -> None:
+def test_a_key_is_not_sent_to_a_changed_address(visit: Visit, home: Path) -> None:
     now = saved_settings.save(load(home=home), openai_api_key=KEY, openai_base_url="http://localhost:1/v1")
     saved_settings.save(now, openai_base_url="http://localhost:2/v1")
     app = visit(home, "settings")
     assert "belongs to another address and is not sent to this one" in row(app, "openai")
 
 
-def test_a_locked_server_shows_and_changes_nothing(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_settings_cannot_be_changed(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_LOCK_SETTINGS", "1")
     app = visit(home, "settings")
     assert "has locked the settings" in said(app)
@@ -119,7 +119,7 @@ def test_a_locked_server_shows_and_changes_nothing(visit: Visit, home: Path, mon
     assert next(button for button in defaults.button if button.label == "Save").disabled
 
 
-def test_defaults_are_kept_and_the_usual_is_not_written_down(visit: Visit, home: Path) -> None:
+def test_changed_defaults_are_saved_and_default_values_are_not_written(visit: Visit, home: Path) -> None:
     app = visit(home, "settings", section="defaults")
     app.selectbox(key="default-reader").select("jina")
     app.number_input(key="default-search_cache_s").set_value(2.0)
@@ -132,7 +132,7 @@ def test_defaults_are_kept_and_the_usual_is_not_written_down(visit: Visit, home:
     assert load(home=home).origin("reader") == "default"
 
 
-def test_another_encoder_is_used_at_once(visit: Visit, home: Path) -> None:
+def test_a_changed_encoder_takes_effect_at_once(visit: Visit, home: Path) -> None:
     app = visit(home, "settings", section="defaults")
     library = open_home.bench().library
     assert "library has keyword search only" in said(app)
@@ -150,7 +150,7 @@ def test_each_section_has_a_link(visit: Visit, home: Path, section: str) -> None
     assert app.session_state["settings-section"] == section
 
 
-def test_the_folder_its_parts_and_the_machine_are_told(visit: Visit, home: Path) -> None:
+def test_the_data_and_system_sections_show_the_folder_its_parts_and_the_machine(visit: Visit, home: Path) -> None:
     app = visit(home, "settings", section="data")
     assert [code.value for code in app.code] == [str(home)]
     assert "Library" in app.dataframe[0].value["Part"].tolist()
@@ -169,8 +169,8 @@ def test_a_damaged_file_is_named_on_every_page(visit: Visit, home: Path) -> None
         assert KEY not in said(app)
 
 
-def test_nothing_weakens_what_streamlit_has_against_other_sites() -> None:
-    """A page of a stranger, open in the same browser, must not be able to change a setting here."""
+def test_streamlit_protection_against_other_sites_stays_on() -> None:
+    """Another site, open in the same browser, must not be able to change a setting here."""
     config = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text("utf-8"))["server"]
     assert config["address"] == "localhost"
     assert set(config["allowedHosts"]) <= {"localhost", "127.0.0.1", "[::1]"}

@@ -1,4 +1,4 @@
-"""The database goes away while a page is open: it says so in words."""
+"""A page reports that the database has become unavailable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def said(app: AppTest) -> list[str]:
     return [each.value for each in app.error]
 
 
-def test_a_question_that_cannot_be_kept(
+def test_starting_a_run_without_a_database_shows_an_error(
     visit: Callable[..., AppTest], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = visit(home)

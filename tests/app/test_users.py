@@ -1,4 +1,4 @@
-"""Login that is wanted and cannot work keeps everybody out; who has not logged in sees one button."""
+"""A misconfigured login keeps everyone out, and signed-out users see only the login button."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def without(name: str) -> str:
 
 @pytest.fixture
 def told(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    """The app, or one of its pages by itself, with these secrets."""
+    """Open the app, or one page alone, with the given secrets."""
     monkeypatch.setenv("WORKBENCH_HOME", str(home))
     path, before = tmp_path / "secrets.toml", config.get_option("secrets.files")
     st.cache_resource.clear()
@@ -54,7 +54,7 @@ def told(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def nothing_but(app: AppTest, *buttons: str) -> None:
-    """No page, no box, no workbench: these buttons alone."""
+    """Check that the page shows these buttons and nothing else."""
     assert not app.exception
     assert [each.label for each in app.button] == list(buttons)
     assert not app.text_area and not app.text_input and not app.selectbox and not app.expander
@@ -77,7 +77,7 @@ def nothing_but(app: AppTest, *buttons: str) -> None:
         (toml(GOOD) + "[auth.other]\nclient_id = 'x'\n", "client_secret"),
     ],
 )
-def test_a_login_that_cannot_work_keeps_everybody_out(told: Told, home: Path, secrets: str, reason: str) -> None:
+def test_a_misconfigured_login_keeps_everyone_out(told: Told, home: Path, secrets: str, reason: str) -> None:
     app = told(secrets)
     nothing_but(app)
     assert reason in app.error[0].value.replace("\\", "")
@@ -85,7 +85,7 @@ def test_a_login_that_cannot_work_keeps_everybody_out(told: Told, home: Path, se
     assert not (home / "workbench.sqlite").exists()
 
 
-def test_a_login_without_its_library_keeps_everybody_out(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_without_its_library_keeps_everyone_out(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "authlib", None)
     app = told(toml(GOOD))
     nothing_but(app)
@@ -93,7 +93,7 @@ def test_a_login_without_its_library_keeps_everybody_out(told: Told, monkeypatch
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_page_opens_for_who_has_not_logged_in(told: Told, home: Path, page: str) -> None:
+def test_signed_out_users_see_only_the_login_button_on_every_page(told: Told, home: Path, page: str) -> None:
     app = told(toml(GOOD))
     nothing_but(app, "Log in")
     app.query_params["run"] = "x"
@@ -102,14 +102,14 @@ def test_no_page_opens_for_who_has_not_logged_in(told: Told, home: Path, page: s
     assert not (home / "workbench.sqlite").exists() and not (home / "users").exists()
 
 
-def test_the_address_says_nothing_about_who_somebody_is(told: Told) -> None:
+def test_query_parameters_cannot_sign_a_user_in(told: Told) -> None:
     app = told(toml(GOOD))
     for name in ("is_logged_in", "user", "email", "sub", "iss", "WORKBENCH_USER"):
         app.query_params[name] = "true"
     nothing_but(app.run(), "Log in")
 
 
-def test_each_provider_has_its_button(told: Told) -> None:
+def test_each_login_provider_has_its_button(told: Told) -> None:
     keys = {each: GOOD[each] for each in ("client_id", "client_secret", "server_metadata_url")}
     shared = {each: GOOD[each] for each in ("redirect_uri", "cookie_secret")}
     named = "".join(toml(keys).replace("[auth]", f"[auth.{name}]") for name in ("one", "two"))
@@ -121,12 +121,12 @@ def test_without_login_the_app_is_open(told: Told) -> None:
     assert app.text_area(key="question") and not [each for each in app.button if each.key == "log-out"]
 
 
-def test_login_that_was_on_stays_on_while_its_file_is_edited(told: Told) -> None:
+def test_login_stays_on_while_its_file_is_edited(told: Told) -> None:
     told(toml(GOOD))
     nothing_but(told(""), "Log in")
 
 
-def test_a_file_is_not_made_of_a_run_that_was_taken_back(home: Path) -> None:
+def test_a_run_that_is_no_longer_shared_cannot_be_exported(home: Path) -> None:
     store = SqliteStore(home / "workbench.sqlite")
     with pytest.raises(ConfigError, match="not shared any more"):
         open_home._shared_events("t" * 32, "261121-120000-abcd", store, store)
@@ -152,10 +152,10 @@ ALLOWED = "alice@example.org, @team.example.org"
         ("", True, False),
     ],
 )
-def test_who_is_let_in(email: str, verified: bool, expected: bool) -> None:
+def test_only_verified_addresses_on_the_list_are_let_in(email: str, verified: bool, expected: bool) -> None:
     assert account.welcome(ALLOWED, email, verified) is expected
 
 
-def test_a_list_that_names_nobody_lets_nobody_in() -> None:
+def test_an_allow_list_without_addresses_lets_no_one_in() -> None:
     assert account.welcome("", "a@b.org", False)
     assert not account.welcome(" , ", "a@b.org", True)
