@@ -95,6 +95,17 @@ def test_removing_a_collection_takes_effect_at_once_and_can_be_undone(visit: Vis
     assert (papers / "moon.md").exists()
 
 
+def test_removing_a_collection_that_another_window_removed_offers_no_undo(
+    visit: Visit, home: Path, papers: Path
+) -> None:
+    app = visit(home, "library")
+    Workbench(load(home=home)).library.remove(str(papers))
+    app = press(app, "Remove")
+    assert not app.exception and "undo" not in app.session_state
+    assert "papers" in app.toast[0].value
+    assert "**papers**" not in texts(app)
+
+
 def test_a_refresh_reads_only_changed_files(visit: Visit, home: Path, papers: Path) -> None:
     (papers / "mars.md").write_text("Mars is red.", "utf-8")
     app = press(visit(home, "library"), "Refresh")

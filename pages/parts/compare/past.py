@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from pages.parts.shared import undo
@@ -34,17 +37,15 @@ def draw(bench: Workbench) -> None:
                 width="stretch",
             )
             st.caption(f"{count(len(each.runs), 'run')} · {when(each.created)}", width="content")
-            st.button(
+            undo.delete_button(
                 t("Remove"),
-                key=f"compare-forget-{each.id}",
-                type="tertiary",
-                icon=":material/delete:",
-                on_click=_forget,
-                args=(bench, each),
+                f"compare-forget-{each.id}",
+                partial(_forget, bench, each),
+                t("Comparison removed."),
                 help=t("The runs themselves stay on the Runs page."),
             )
 
 
-def _forget(bench: Workbench, comparison: Comparison) -> None:
+def _forget(bench: Workbench, comparison: Comparison) -> Callable[[], None]:
     bench.saved.delete_comparison(comparison.id)
-    undo.offer(t("Comparison removed."), lambda: bench.saved.save_comparison(comparison))
+    return lambda: bench.saved.save_comparison(comparison)

@@ -11,7 +11,6 @@ from pages.parts.shared import address, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
-from research.errors import REFUSED
 from research.evaluation.plans import Saved
 from research.workbench.workbench import Workbench
 
@@ -50,21 +49,10 @@ def _one(bench: Workbench, place: int, each: Saved) -> None:
             ),
             width="content",
         )
-        st.button(
+        undo.delete_button(
             t("Delete"),
-            key=f"evaluate-delete-{place}",
-            type="tertiary",
-            icon=":material/delete:",
-            on_click=_forget,
-            args=(bench, name),
+            f"evaluate-delete-{place}",
+            lambda: jobs.forget(name),
+            t("Evaluation deleted."),
             help=t("The runs themselves stay on the Runs page."),
         )
-
-
-def _forget(bench: Workbench, name: str) -> None:
-    try:
-        restore = evaluate_jobs.of(bench).forget(name)
-    except REFUSED as error:
-        st.toast(plain(str(error)), icon=":material/info:")
-        return
-    undo.offer(t("Evaluation deleted."), restore)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ from pages.parts.shared import address, home, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
-from research.errors import REFUSED, ConfigError
+from research.errors import REFUSED
 from research.search.library.indexing import FACTBOOK, FolderReport
 from research.search.library.overview import CollectionInfo
 from research.workbench.workbench import Workbench
@@ -100,13 +101,11 @@ def actions(bench: Workbench, name: str) -> None:
         args=(bench, name),
         help=t("Read new and changed files, and drop deleted ones."),
     )
-    st.button(
+    undo.delete_button(
         t("Remove"),
-        key=f"forget-{name}",
-        icon=":material/delete:",
-        type="tertiary",
-        on_click=_forget,
-        args=(bench, name),
+        f"forget-{name}",
+        lambda: _forget(bench, name),
+        t("{name} is no longer searched. Its files stay where they are.", name=plain(title(name))),
     )
 
 
@@ -142,14 +141,10 @@ def _refresh(bench: Workbench, name: str) -> None:
     st.session_state[CHANGED] = True
 
 
-def _forget(bench: Workbench, name: str) -> None:
+def _forget(bench: Workbench, name: str) -> Callable[[], None]:
     """Hide the collection now and delete it later, so that it can be restored; its files are not touched."""
-    try:
-        bench.library.forget(name)
-    except ConfigError:
-        return  # removed in another window
+    st.session_state[CHANGED] = True
+    bench.library.forget(name)
     if st.query_params.get("collection") == name:
         del st.query_params["collection"]
-    text = t("{name} is no longer searched. Its files stay where they are.", name=plain(title(name)))
-    undo.offer(text, lambda: bench.library.restore(name))
-    st.session_state[CHANGED] = True
+    return lambda: bench.library.restore(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.parts.memory import entries, filters, note
@@ -75,10 +77,16 @@ def _actions(bench: Workbench, entry: Entry) -> None:
                 args=([entry.id],),
                 help=t("A pinned entry is never replaced."),
             )
-        st.button(t("Remove"), key="memory-forget", icon=":material/delete:", on_click=_forget, args=(bench, entry))
+        undo.delete_button(
+            t("Remove"),
+            "memory-forget",
+            lambda: _forget(bench, entry),
+            t("Removed: {what}", what=plain(clip(" ".join(entry.text.split()), 60))),
+            type="secondary",
+        )
 
 
-def _forget(bench: Workbench, entry: Entry) -> None:
+def _forget(bench: Workbench, entry: Entry) -> Callable[[], None]:
     bench.memory.forget([entry.id])
     address.put("entry", "")
 
@@ -86,4 +94,4 @@ def _forget(bench: Workbench, entry: Entry) -> None:
         bench.memory.restore([entry.id])
         address.put("entry", entry.id)
 
-    undo.offer(t("Removed: {what}", what=plain(clip(" ".join(entry.text.split()), 60))), restore)
+    return restore

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -92,13 +94,11 @@ def _own(bench: Workbench) -> None:
     for each in own:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(plain(each.name), width="stretch")
-            st.button(
+            undo.delete_button(
                 t("Delete"),
-                key=f"forget-preset-{each.name}",
-                icon=":material/delete:",
-                type="tertiary",
-                on_click=_forget,
-                args=(each,),
+                f"forget-preset-{each.name}",
+                partial(_forget, bench, each),
+                t("The preset {name} was deleted.", name=plain(each.name)),
             )
 
 
@@ -116,7 +116,6 @@ def _keep() -> None:
         undo.offer(t("The preset {name} was replaced.", name=plain(name)), lambda: bench.saved.save_preset(before))
 
 
-def _forget(preset: Preset) -> None:
-    saved = home.bench().saved
-    saved.delete_preset(preset.name)
-    undo.offer(t("The preset {name} was deleted.", name=plain(preset.name)), lambda: saved.save_preset(preset))
+def _forget(bench: Workbench, preset: Preset) -> Callable[[], None]:
+    bench.saved.delete_preset(preset.name)
+    return lambda: bench.saved.save_preset(preset)
