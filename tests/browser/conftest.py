@@ -1,4 +1,4 @@
-"""The real app in its own process, and a real Chromium that may talk to nobody else."""
+"""Run the real app in its own process and a real Chromium that may reach no other host."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ARGUMENTS = [
     "--disable-sync", "--no-first-run",
 ]  # fmt: skip
 WAIT_MS = 120_000
-"""How long anything may take on a machine that is slow and busy; a test that passes never waits for it."""
+"""Time limit of every wait, for a slow and busy machine; a passing test never waits this long."""
 LOST_MS = 20_000
-"""A click without any effect after so long was lost."""
+"""A click without an effect after this time was lost."""
 COUNTRIES = (
     "china",
     "comoros",
@@ -51,14 +51,14 @@ COUNTRIES = (
 
 
 class App:
-    """A served app with a home of its own."""
+    """A running app with its own home."""
 
     def __init__(self, home: Path, url: str) -> None:
         self.home, self.url = home, url
 
     @property
     def bench(self) -> Workbench:
-        """The same home, opened from outside."""
+        """Return a workbench on the app's home, in this process."""
         return Workbench(load(home=self.home))
 
 
@@ -66,7 +66,7 @@ class App:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Factbook's sections on a few countries, with their vectors.
 
-    Of the whole Factbook each app would make the vectors in the background, two minutes of work beside its test.
+    With the whole Factbook, each app would embed it in the background for two minutes, while its test runs.
     """
     home = tmp_path_factory.mktemp("library")
     bench = Workbench(load(home=home))
@@ -90,9 +90,9 @@ def app(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App
 
 @pytest.fixture
 def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """An app of its own, for a story that begins with nothing asked, remembered or uploaded.
+    """A new app, for a test that starts with no runs, memories or uploads.
 
-    To be named before `page`, which goes first then: a page whose server has gone writes errors to the console.
+    Request it before `page`, so that the page closes first: a page whose server is gone logs errors to the console.
     """
     home = tmp_path_factory.mktemp("fresh")
     shutil.copy(library, home)
@@ -102,7 +102,7 @@ def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 @contextmanager
 def served(home: Path) -> Iterator[App]:
-    """The app over this home, on a port of its own; a traceback in its log is an error."""
+    """Serve the app with this home on a free port; a traceback in its log is an error."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -144,7 +144,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def watched(chromium: Browser, locale: str = "en-US") -> Iterator[BrowserContext]:
-    """One visit; at its end, an error in the console or a request to any other host is an error here."""
+    """Open a browser context that fails the test on a console error or a request to another host."""
     wrong: list[str] = []
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", locale=locale)
     context.set_default_timeout(WAIT_MS)
@@ -163,7 +163,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 def _listen(message: ConsoleMessage, wrong: list[str]) -> None:
-    # Opened below its root, Streamlit's own page first looks for its server under the page's path.
+    # Opened at a page's path, Streamlit first probes for its server below that path.
     probing = message.location["url"].rpartition("/_stcore/")[2] in ("health", "host-config")
     if message.type == "error" and not probing:
         wrong.append(f"{message.text} {message.location['url']}")
@@ -181,7 +181,7 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """Three rounds of the example, slow enough to be watched: two tool calls, then the answer."""
+    """A script of the example in three rounds, slow enough to watch: two tool calls, then the answer."""
     lines = [
         {"text": "<think>Look for the figures of France.</think>\n"
          '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing"}}</tool_call>'},
@@ -195,9 +195,9 @@ def script(tmp_path: Path) -> Path:
 
 
 def settle(page: Page) -> None:
-    """Until the script has run, what it no longer draws is gone, and nothing is being loaded.
+    """Wait until the script has run, stale elements are gone and nothing is loading.
 
-    After a page was opened.  The server hears of a click a moment later: after one, first wait for what it does.
+    Call this after opening a page.  After a click, first wait for its effect: the server receives it a moment later.
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]").locator("visible=true")).to_have_count(0)
@@ -205,14 +205,14 @@ def settle(page: Page) -> None:
 
 
 def pick_row(page: Page, address: str, x: int = 200) -> None:
-    """Click the first row of the table, which leads to that address.
+    """Click the first row of the table and wait for its URL.
 
-    The table is a canvas: while charts above it are growing a click on it is lost, as a person would notice.
+    The table is a canvas.  While charts above it grow, it loses clicks; a user would click again, and so does this.
     """
     for _ in range(4):
         settle(page)
         table = page.get_by_test_id("stDataFrame")
-        expect(table).to_have_count(1)  # another search is another table, and the last one goes a moment later
+        expect(table).to_have_count(1)  # a new search draws a new table, and the old one disappears a moment later
         table.click(position={"x": x, "y": 52})
         try:
             page.wait_for_url(re.compile(address), timeout=LOST_MS)
@@ -223,7 +223,7 @@ def pick_row(page: Page, address: str, x: int = 200) -> None:
 
 
 def opened(part: Locator, label: str, inside: str) -> None:
-    """Open what the label heads; a click while the page is still being drawn is lost, as a person would notice."""
+    """Open the section with this label, and click again if the click was lost while the page was being drawn."""
     for _ in range(4):
         settle(part.page)
         part.get_by_text(label).first.click()

@@ -1,6 +1,6 @@
-"""Every page in both languages, at both widths, light and dark: no console error, no serious accessibility fault.
+"""Every page in both languages, wide and narrow, light and dark: no console errors, no serious accessibility issues.
 
-The pictures stay in `tests/output/pages/` for whoever wants to look.
+The screenshots stay in `tests/output/pages/`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ SHOWN = {
     "run": "runs?run={run}&round=1", "memory": "memory", "library": "library",
     "document": "library?doc=library://factbook/france/economy", "settings": "settings", "metrics": "metrics", "evaluate": "evaluate",
 }  # fmt: skip
-"""What is looked at, and where it is."""
+"""The name of each page and its path."""
 SIZES = {"wide-light": (1440, "light"), "narrow-dark": (390, "dark")}
 SERIOUS = {"serious", "critical"}
 
 
 @pytest.fixture(scope="module")
 def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
-    """For each language a run that is over, and a comparison with another one."""
+    """A finished run in each language, and its comparison with another."""
     bench = app.bench
     made = {}
     for language, question in QUESTIONS.items():
@@ -52,7 +52,7 @@ def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize("language", QUESTIONS)
-def test_a_page_is_sound_in_every_dress(
+def test_every_page_is_accessible_and_fits_the_window(
     chromium: Browser, app: App, saved: dict[str, dict[str, str]], shown: str, language: str
 ) -> None:
     with watched(chromium) as context:
@@ -71,7 +71,7 @@ def test_a_page_is_sound_in_every_dress(
 
 
 def faults(page: Page) -> list[Any]:
-    """What axe-core calls serious or critical, with the first place of each."""
+    """Return axe-core's serious and critical violations, each with its first element."""
     found = Axe().run(page).response["violations"]
     return [
         (each["id"], each["nodes"][0]["target"], each["nodes"][0]["html"][:200])

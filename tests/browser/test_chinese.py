@@ -1,4 +1,4 @@
-"""The main story of each page in Chinese, by a visitor whose browser asks for it."""
+"""The main task of each page, in a browser that prefers Chinese."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Words = Callable[[str], str]
 
 @pytest.fixture
 def zh() -> Words:
-    """The Chinese for an English word of the pages."""
+    """Translates an English text of the pages into Chinese."""
     with FILE.open("rb") as file:
         known = {str(each.id): str(each.string) for each in read_po(file, locale="zh") if each.id}
     return known.__getitem__
@@ -32,7 +32,7 @@ def page(chromium: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page, zh: Words) -> None:
+def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     page.goto(app.url)
     expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE_QUESTION))
     page.get_by_role("button", name=zh("Start")).click()
@@ -45,7 +45,7 @@ def test_a_chinese_visitor_asks_keeps_compares_and_exports(app: App, page: Page,
     assert "## 参考" in Path(download.value.path()).read_text("utf-8")
     page.get_by_role("button", name=zh("Keep in memory")).click()
     kept = zh("{findings} of this run in memory").partition("{findings}")[2]
-    expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first text loads the encoder
+    expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first entry loads the encoder
 
     page.get_by_role("link", name=zh("Memory"), exact=True).click()
     expect(page.locator(".st-key-memory-list").get_by_role("link").first).to_be_visible(timeout=60_000)

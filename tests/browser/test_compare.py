@@ -1,4 +1,4 @@
-"""A stranger compares two frameworks offline, reads both answers, votes, exports, forgets and takes it back."""
+"""A new user compares two frameworks offline, reads both answers, votes, exports, deletes and restores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tests.browser.conftest import OUTPUT, App
 pytestmark = pytest.mark.browser
 
 
-def test_two_recipes_are_compared_judged_and_exported(page: Page, context: BrowserContext, app: App) -> None:
+def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
+    page: Page, context: BrowserContext, app: App
+) -> None:
     page.goto(f"{app.url}/compare")
     expect(page.get_by_role("combobox", name="Framework")).to_have_count(2)
     page.get_by_role("button", name="Start all").click()

@@ -1,4 +1,4 @@
-"""Somebody measures two recipes, closes the page while they work, and finds every figure, and every run, afterwards."""
+"""A user evaluates two recipes, closes the page meanwhile, and finds every figure and every run afterwards."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.browser.test_all_pages import faults
 pytestmark = pytest.mark.browser
 
 
-def test_two_recipes_are_measured_while_nobody_looks(page: Page, context: BrowserContext, app: App) -> None:
+def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context: BrowserContext, app: App) -> None:
     page.goto(f"{app.url}/evaluate")
     settle(page)
     for preset, chosen in (("Every strategy with ReAct", 4), ("Three to start with", 3)):
         page.get_by_role("button", name=preset).click()
-        # What a preset chooses comes from the server: a key pressed before it has come would be overwritten by it.
+        # The selection comes from the server and would overwrite a key pressed before it arrives.
         expect(page.get_by_text(f"questions × {chosen} recipes")).to_be_visible()
-    page.get_by_role("combobox", name="Recipes").press("Backspace")  # the third one goes
+    page.get_by_role("combobox", name="Recipes").press("Backspace")  # removes the third
     expect(page.get_by_text("questions × 2 recipes")).to_be_visible()
     many = page.get_by_role("spinbutton", name="How many (of 164)")
     many.fill("2")

@@ -1,4 +1,4 @@
-"""A downloaded web page in a real browser: it shows the report and asks for nothing."""
+"""An exported web page in a real browser shows the report and requests nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def test_a_web_page_shows_the_report_and_asks_for_nothing(context: BrowserContext, tmp_path: Path) -> None:
+def test_an_exported_web_page_shows_the_report_and_requests_nothing(context: BrowserContext, tmp_path: Path) -> None:
     report = "\n\n".join([*HOSTILE, *MORE, "Fact [1]."])
     hostile = run_of(source(1), *(Source(n, text, text, text) for n, text in enumerate(MORE, 2)), report=report)
     (tmp_path / "hostile.html").write_text(html(hostile), "utf-8")

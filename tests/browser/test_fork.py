@@ -1,4 +1,4 @@
-"""From the list of runs to a fork in two clicks, an observation edited, and the two compared from where they parted."""
+"""Fork a run from the list in two clicks, edit an observation, and compare the fork with the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN = "261121-120000-f0f0"
 
 
 @pytest.mark.parametrize("framework", ["react", "iter_research"])
-def test_an_observation_is_edited_and_the_fork_goes_on_from_it(fresh: App, page: Page, framework: str) -> None:
+def test_a_fork_continues_from_an_edited_observation(fresh: App, page: Page, framework: str) -> None:
     bench = fresh.bench
     list(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), RUN, here=True).events())
     page.goto(f"{fresh.url}/runs?run={RUN}")
@@ -47,6 +47,6 @@ def test_an_observation_is_edited_and_the_fork_goes_on_from_it(fresh: App, page:
     page.get_by_role("button", name="Compare with the original").click()
     page.wait_for_url(re.compile(r"compare\?id="))
     expect(page.locator(".st-key-compare-steps")).to_contain_text("edited by you")
-    # Charts load code of their own: the server is not to go away meanwhile.
+    # Charts load more code: wait for it before the server stops.
     settle(page)
     page.screenshot(path=OUTPUT / f"fork-compare-{framework}-1440-light.png", full_page=True)

@@ -1,4 +1,4 @@
-"""`/api/health` of the real app, on the port of its pages."""
+"""`/api/health` of the real app, on the same port as its pages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def empty(tmp_path: Path) -> Iterator[App]:
         yield app
 
 
-def test_a_fresh_app_is_well_and_the_pages_are_served_as_before(empty: App) -> None:
+def test_a_new_app_is_healthy_and_still_serves_its_pages(empty: App) -> None:
     status, body, text = ask(empty)
     assert (status, body["status"]) == (200, "ok")
     assert body["checks"]["runs"] | {"seen_s": None} == {
@@ -51,7 +51,7 @@ def test_a_fresh_app_is_well_and_the_pages_are_served_as_before(empty: App) -> N
         assert b"<html" in page.read()
 
 
-def test_runs_of_all_users_are_counted_and_not_named(tmp_path: Path) -> None:
+def test_runs_of_all_users_are_counted_without_naming_them(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     user = "0123456789abcdef"
@@ -69,7 +69,7 @@ def test_runs_of_all_users_are_counted_and_not_named(tmp_path: Path) -> None:
     other.store.close()
 
 
-def test_a_damaged_store_is_not_served_and_its_place_is_not_told(tmp_path: Path) -> None:
+def test_a_damaged_store_is_unhealthy_and_its_path_is_not_revealed(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "workbench.sqlite").write_bytes(b"this is no database" * 100)
@@ -80,7 +80,7 @@ def test_a_damaged_store_is_not_served_and_its_place_is_not_told(tmp_path: Path)
     assert (home / "workbench.sqlite").read_bytes().startswith(b"this is no database")
 
 
-def test_queued_runs_without_a_worker_are_told(tmp_path: Path) -> None:
+def test_queued_runs_without_a_worker_are_reported(tmp_path: Path) -> None:
     bench = Workbench(load(home=tmp_path, engine="workers"))
     long_ago = time.time() - 2 * health.UNTAKEN_S
     bench.store.create("r1", "Q", Recipe(), queued=True)
@@ -89,12 +89,14 @@ def test_queued_runs_without_a_worker_are_told(tmp_path: Path) -> None:
     found = health.check(bench)
     assert (found.status, found.serving) == ("degraded", True)
     assert "worker" in found.checks["runs"].text
-    bench.store.create("r3", "Q", Recipe())  # somebody is at work
+    bench.store.create("r3", "Q", Recipe())  # a worker is running it
     assert health.check(bench).status == "ok"
     bench.store.close()
 
 
-def test_little_space_is_told_and_a_full_disk_is_not_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_disk_space_is_reported_and_a_full_disk_stops_serving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = Workbench(load(home=tmp_path))
     free = shutil.disk_usage(tmp_path).free // 1_000_000
     monkeypatch.setattr(health, "LOW_MB", free * 2)

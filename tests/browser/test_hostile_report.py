@@ -1,4 +1,4 @@
-"""A report of any size and malice is drawn harmlessly: nothing is fetched, nothing runs, and the page stays usable."""
+"""A hostile or huge report fetches nothing, runs nothing, and leaves the page usable."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ BIG = {
 }
 
 
-def test_a_hostile_report_is_drawn_harmlessly(page: Page, app: App) -> None:
-    """The fixture of the page fails the test when any other host is asked, or the console tells of an error."""
+def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App) -> None:
+    """The `page` fixture fails this test on a request to another host or a console error."""
     store = app.bench.store
     for name, text in {"wild": WILD, **BIG}.items():
         run = LongRun(store, f"261121-130000-{name}", question=f"{name} {PIXEL} ![q]({PIXEL})")
@@ -58,7 +58,7 @@ def test_a_hostile_report_is_drawn_harmlessly(page: Page, app: App) -> None:
         page.goto(f"{app.url}/?run={run.run_id}")
         expect(page.get_by_text("Answered in 2 rounds")).to_be_visible()
         report = page.locator(".st-key-report")
-        # Short ones are drawn to their end, of long ones it is said where the rest is.
+        # Short reports are drawn in full; long ones say where the rest is.
         expect(report).to_contain_text(
             f"The end of {name}" if name == "wild" else re.compile("The end of|[Tt]he download has all")
         )
@@ -66,5 +66,5 @@ def test_a_hostile_report_is_drawn_harmlessly(page: Page, app: App) -> None:
             expect(report.locator(selector)).to_have_count(0)
         assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000, name
         assert page.evaluate("window.hit") is None
-        # Still a page that answers: a round opens.
+        # The page still responds: a round opens.
         opened(page.locator(".st-key-rounds"), "Read chapter 2 of", "search · input")

@@ -1,4 +1,4 @@
-"""Library as a reader uses it: browse, find a document, read it, add a folder, forget it, take it back."""
+"""Use the library as a reader does: browse, find and read a document, add a folder, remove and restore it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tests.browser.conftest import OUTPUT, App, pick_row, settle
 pytestmark = pytest.mark.browser
 
 
-def test_the_library_is_browsed_filled_forgotten_and_taken_back(fresh: App, page: Page, tmp_path: Path) -> None:
+def test_the_library_is_browsed_and_a_folder_is_added_removed_and_restored(
+    fresh: App, page: Page, tmp_path: Path
+) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("# The moon\n\nThe moon is made of basalt.", "utf-8")

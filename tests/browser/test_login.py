@@ -1,4 +1,4 @@
-"""Two people on one server, logged in with a real OIDC provider: what one of them has, the other never gets to see."""
+"""Two users on one server, signed in through a real OIDC provider, never see each other's data."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ client_secret = "anything"
 server_metadata_url = "{issuer}/.well-known/openid-configuration"
 """
 CANARY = "vermilionfox"
-"""Stands in everything that is Alice's, and nowhere else."""
+"""A word that occurs in all of Alice's data and nowhere else."""
 
 
 @dataclass
 class House:
-    """The app with login, and its provider."""
+    """The app with login, and its OIDC provider."""
 
     app: App
     issuer: str
 
     def bench(self, who: str) -> Workbench:
-        """The workbench of a user, opened from outside."""
+        """Open a user's workbench in this process."""
         return Workbench(users.settings_for(load(home=self.app.home), self.key(who)))
 
     def key(self, who: str) -> str:
@@ -73,7 +73,7 @@ def house(library: Path, home: Path, **environment: str) -> Iterator[House]:
         monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(secrets))
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        for each in people:  # their libraries are ready
+        for each in people:  # no library has to be built
             settings = users.settings_for(load(home=home), users.key_of(issuer, each.sub))
             shutil.copy(library, settings.home)
         yield House(stack.enter_context(served(home)), issuer)
@@ -87,7 +87,10 @@ def two(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hou
 
 @contextmanager
 def visit(chromium: Browser) -> Iterator[BrowserContext]:
-    """One visit; the app asks nobody else for anything, and fails nowhere.  The provider's own page wants a style sheet."""
+    """Open a browser context that fails the test on an error or a request by the app to another host.
+
+    The provider's own page requests a style sheet, which is allowed.
+    """
     wrong: list[str] = []
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", locale="en-US")
     context.set_default_timeout(WAIT_MS)
@@ -106,7 +109,7 @@ def _elsewhere(route: Route, wrong: list[str]) -> None:
 
 @dataclass
 class Heard:
-    """Everything that a browser was sent."""
+    """Records everything the server sent to a browser."""
 
     frames: list[bytes] = field(default_factory=list)
 
@@ -124,7 +127,7 @@ class Heard:
 
 
 def log_in(page: Page, who: str) -> None:
-    """From the page of who is outside, by the provider, back into the app."""
+    """Sign in from the login page, through the provider, back to the app."""
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("button", name=who, exact=True).click()
 
@@ -132,7 +135,7 @@ def log_in(page: Page, who: str) -> None:
 def log_out(page: Page, who: str) -> None:
     page.get_by_role("button", name=re.compile(who)).click()
     page.get_by_role("button", name="Log out").click()
-    page.wait_for_url(re.compile("end_session"))  # the provider asks, too
+    page.wait_for_url(re.compile("end_session"))  # the provider asks for confirmation
     page.locator("form button").first.click()
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
 
@@ -140,7 +143,7 @@ def log_out(page: Page, who: str) -> None:
 def ask(page: Page, question: str) -> str:
     box = page.get_by_role("textbox", name="Question", exact=True)
     expect(box).to_be_visible()
-    settle(page)  # until then the example may be put into the box once more
+    settle(page)  # until then the example may be filled in again
     box.fill(question)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"[?&]run="))
@@ -149,7 +152,7 @@ def ask(page: Page, question: str) -> str:
 
 
 def full_of_canaries(house: House, tmp_path: Path, run: str) -> dict[str, str]:
-    """Alice has something of every kind; returns what it is called."""
+    """Give Alice data of every kind, each with the canary word, and return the names."""
     bench = house.bench("alice")
     bench.store.tag(run, [CANARY])
     bench.saved.save_comparison(Comparison("cmp-alice", f"{CANARY} compared", (run, run), 1.0))
@@ -168,7 +171,7 @@ def full_of_canaries(house: House, tmp_path: Path, run: str) -> dict[str, str]:
 
 
 def everywhere(names: dict[str, str]) -> list[str]:
-    """Every page and every kind of link to what is Alice's."""
+    """Return the path of every page and every kind of link to Alice's data."""
     run, papers = names["run"], names["papers"]
     return [
         "", f"?run={run}", f"?run={run}&round=1", f"?again={run}", f"?preset={CANARY[:4]}", f"?shared={run}",
@@ -179,7 +182,7 @@ def everywhere(names: dict[str, str]) -> list[str]:
     ]  # fmt: skip
 
 
-def test_nothing_of_one_user_reaches_another(chromium: Browser, two: House, tmp_path: Path) -> None:
+def test_no_data_of_one_user_reaches_another(chromium: Browser, two: House, tmp_path: Path) -> None:
     saved_settings.save(
         two.bench("alice").settings, tavily_api_key=f"tvly-{CANARY}", searxng_url=f"http://{CANARY}.example.org"
     )
@@ -190,7 +193,7 @@ def test_nothing_of_one_user_reaches_another(chromium: Browser, two: House, tmp_
         expect(page.get_by_text("Alice Liddell").first).to_be_visible()
         names = full_of_canaries(two, tmp_path, ask(page, QUESTION))
         page.goto(f"{two.app.url}/memory?entry={names['entry']}")
-        expect(page.get_by_text(re.compile(CANARY)).first).to_be_visible()  # it can be seen by who may
+        expect(page.get_by_text(re.compile(CANARY)).first).to_be_visible()  # Alice sees it herself
         page.goto(f"{two.app.url}/settings?section=search")
         expect(page.get_by_text(re.compile(CANARY)).first).to_be_visible()
         page.goto(f"{two.app.url}/library?doc={names['document']}")
@@ -200,7 +203,7 @@ def test_nothing_of_one_user_reaches_another(chromium: Browser, two: House, tmp_
 
         heard = Heard()
         heard.listen(context)
-        other = context.new_page()  # the same browser, as on a computer that is shared
+        other = context.new_page()  # the same browser, as on a shared computer
         other.goto(two.app.url)
         log_in(other, "bob")
         expect(other.get_by_text("Bob Liddell").first).to_be_visible()
@@ -213,16 +216,14 @@ def test_nothing_of_one_user_reaches_another(chromium: Browser, two: House, tmp_
         assert heard.holds("Bob Liddell")
 
 
-def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> None:
+def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: House) -> None:
     with visit(chromium) as hers, visit(chromium) as his:
         page = hers.new_page()
         page.goto(two.app.url)
         log_in(page, "alice")
         run = ask(page, "What is the population of Japan? It is the ceruleanheron who asks.")
         other = two.bench("alice")
-        follow = other.engine.follow_up(
-            run, "And that of the ochrebadger?"
-        ).run_id  # what comes of the run is not shared
+        follow = other.engine.follow_up(run, "And that of the ochrebadger?").run_id  # follow-ups are not shared
         assert other.engine.wait(follow, 60)
         other.store.tag(run, ["umbratoad"])
         page.reload()
@@ -239,7 +240,7 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         guest.goto(link)
         expect(guest.get_by_role("button", name="Log in")).to_be_visible()
         assert not heard.holds("ceruleanheron")
-        log_in(guest, "bob")  # and is led to the run
+        log_in(guest, "bob")  # and is redirected to the run
         expect(guest.get_by_text("ceruleanheron").first).to_be_visible()
         expect(guest.get_by_text("Shared with you, read-only")).to_be_visible()
         settle(guest)
@@ -279,12 +280,12 @@ def test_a_shared_run_is_read_and_taken_back(chromium: Browser, two: House) -> N
         expect(guest.get_by_text("ceruleanheron")).to_have_count(0)
 
 
-def test_a_login_ends_in_every_tab_and_for_whoever_kept_its_cookie(chromium: Browser, two: House) -> None:
+def test_logging_out_ends_the_session_in_every_tab_and_for_a_stolen_cookie(chromium: Browser, two: House) -> None:
     with visit(chromium) as context, visit(chromium) as thief:
         page, tab = context.new_page(), context.new_page()
         page.goto(f"{two.app.url}/runs?lang=en")
         log_in(page, "alice")
-        expect(page).to_have_url(re.compile("/runs"))  # where she wanted to go
+        expect(page).to_have_url(re.compile("/runs"))  # the page she opened
         tab.goto(f"{two.app.url}/settings")
         expect(tab.get_by_text("Alice Liddell").first).to_be_visible()
         thief.add_cookies(context.cookies())
@@ -297,7 +298,7 @@ def test_a_login_ends_in_every_tab_and_for_whoever_kept_its_cookie(chromium: Bro
         expect(stolen.get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_the_page_of_who_is_outside(chromium: Browser, two: House) -> None:
+def test_the_login_page_is_accessible_in_both_languages_and_both_widths(chromium: Browser, two: House) -> None:
     for language in ("en", "zh"):
         for width, scheme in ((1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")):
             with visit(chromium) as context:
@@ -317,7 +318,7 @@ def test_the_page_of_who_is_outside(chromium: Browser, two: House) -> None:
                     assert faults(page) == []
 
 
-def test_only_checked_addresses_that_are_named_get_in(
+def test_only_verified_addresses_on_the_allow_list_get_in(
     chromium: Browser, library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("chosen")

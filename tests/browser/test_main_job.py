@@ -1,4 +1,4 @@
-"""The main job as a newcomer does it: ask, watch, read, check, keep, replay."""
+"""The main job of a new user: ask, watch, read, check the sources, download and replay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def run_of(page: Page) -> str:
-    """The run in the address."""
+    """Return the run id in the URL."""
     page.wait_for_url(re.compile(r"[?&]run="))
     return parse_qs(urlsplit(page.url).query)["run"][0]
 
@@ -33,7 +33,7 @@ def ask(page: Page, app: App, question: str = EXAMPLE_QUESTION, model: str = "")
         page.get_by_text("Options", exact=True).click()
         page.get_by_role("combobox", name="Model").fill(model)
         page.get_by_role("combobox", name="Model").press("Enter")
-        # As long as the box holds the example, each answer of the server puts it there again, over what is typed.
+        # While the box holds the example, each response of the server fills it in again, over typed text.
         expect(page.get_by_text(f"{Path(model).name} · tools:")).to_be_visible()
         settle(page)
     if question != EXAMPLE_QUESTION:
@@ -48,7 +48,7 @@ def answered(page: Page) -> None:
 
 @pytest.fixture(scope="module")
 def finished(chromium: Browser, app: App) -> str:
-    """The example, asked as a newcomer does with what a new home starts with, and answered."""
+    """The answered example, asked with the defaults of a new home."""
     with watched(chromium) as context:
         page = context.new_page()
         run = ask(page, app)
@@ -58,7 +58,7 @@ def finished(chromium: Browser, app: App) -> str:
 
 @pytest.fixture
 def read(page: Page, app: App, finished: str) -> Page:
-    """The page of the answered example."""
+    """The page of the answered example, fully loaded."""
     page.goto(f"{app.url}/?run={finished}")
     answered(page)
     return page
@@ -79,7 +79,7 @@ def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, a
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_stop_ends_the_run_with_what_was_found(page: Page, app: App, script: Path) -> None:
+def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, script: Path) -> None:
     ask(page, app, model=f"scripted:{script}")
     expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
     page.get_by_role("button", name="Stop").click()
@@ -110,7 +110,7 @@ def test_a_citation_shows_its_passage_and_opens_the_document(read: Page) -> None
     expect(marked.first).to_contain_text("$3.732 trillion")
 
 
-def test_the_number_in_the_text_leads_to_its_source(read: Page, finished: str) -> None:
+def test_a_citation_number_links_to_its_source(read: Page, finished: str) -> None:
     number = read.locator(".st-key-report").get_by_role("link", name=re.compile(r"^\[\d+\]$")).first
     name = number.inner_text()
     number.click()
@@ -164,14 +164,14 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
     expect(page.get_by_text("Round 1 of 3")).to_be_visible()
 
 
-def test_a_round_opens_to_what_was_sent(read: Page) -> None:
+def test_an_opened_round_shows_the_full_prompt(read: Page) -> None:
     rounds = read.locator(".st-key-rounds")
     opened(rounds, "Calculate the change.", "Full prompt")
     opened(rounds, "Full prompt", "tool_response")
 
 
-def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tmp_path: Path) -> None:
-    """The fixture of the page fails the test when any other host is asked."""
+def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_path: Path) -> None:
+    """The `page` fixture fails this test on a request to another host."""
     image = "![x](https://evil.example/p.png)"
     wild = f"{image} $a^2$ and $b$ :red[red] :material/check: :+1: ~~gone~~ <img src='https://evil.example/h.png'>"
     diagram = '```mermaid\nflowchart LR\n  a@{ img: "https://evil.example/m.png" }\n```'
@@ -197,7 +197,7 @@ def test_hostile_text_draws_nothing_and_fetches_nothing(page: Page, app: App, tm
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: str) -> None:
+def test_the_pages_fit_the_window(page: Page, app: App, finished: str, width: int, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.set_viewport_size({"width": width, "height": 900})
     OUTPUT.mkdir(exist_ok=True)
@@ -222,12 +222,12 @@ def test_the_pages_fit(page: Page, app: App, finished: str, width: int, scheme: 
         shutil.copy(OUTPUT / "ask-1440-light.png", ROOT / "docs" / "images" / "ask.png")
 
 
-def test_the_first_visitor_of_a_server_may_come_by_a_link(page: Page, app: App, finished: str) -> None:
-    """Streamlit runs the first page of a server by itself where a folder is called `pages`; the page starts over."""
+def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, finished: str) -> None:
+    """Streamlit runs a server's first page alone when there is a `pages` folder; the page then starts over."""
     with served(app.home) as fresh:
         page.goto(f"{fresh.url}/runs?run={finished}&round=2")
         expect(page.get_by_text("Round 2 of")).to_be_visible(timeout=20_000)
         expect(page.get_by_role("link", name="Library")).to_be_visible()
-        # The page goes before its server does: what it still wanted to load is no error of it.
+        # Leave the page before its server stops: a failed request then is not the page's error.
         settle(page)
         page.goto("about:blank")

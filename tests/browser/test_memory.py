@@ -1,4 +1,4 @@
-"""The story of the page Memory: note something, find it by meaning, pick it on the map, change it, forget it, take it back."""
+"""The page Memory: add a note, find it by meaning, pick it on the map, edit, remove and restore it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def row(page: Page, text: str) -> Locator:
     return page.locator(".st-key-memory-list").get_by_role("link", name=text)
 
 
-def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App, page: Page) -> None:
+def test_a_note_is_found_by_meaning_edited_removed_and_restored(fresh: App, page: Page) -> None:
     page.goto(f"{fresh.url}/memory")
     expect(page.get_by_text("No memories yet")).to_be_visible()
     page.get_by_label("Note", exact=True).fill(NOTE)
     page.get_by_role("button", name="Save note").click()
     opened = page.locator(".st-key-memory-opened")
-    expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first text loads the encoder
+    expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first entry loads the encoder
     memory = fresh.bench.memory
     memory.add(Entry(text) for text in OTHERS)
 
@@ -68,10 +68,10 @@ def test_a_note_is_found_by_meaning_changed_forgotten_and_taken_back(fresh: App,
 
 
 def choose(page: Page, label: str, value: str) -> None:
-    """An option of a select box, as a person chooses it."""
+    """Select an option of a select box as a user does."""
     box = page.get_by_role("combobox", name=label)
     option = page.get_by_role("option", name=value, exact=True)
-    for _ in range(20):  # a list that opens while the page still scrolls closes again, as a person would notice
+    for _ in range(20):  # a list that opens while the page scrolls closes again, and a user would reopen it
         if box.get_attribute("aria-expanded") == "false":
             box.click()
         try:
@@ -83,9 +83,9 @@ def choose(page: Page, label: str, value: str) -> None:
 
 
 def asked(page: Page, app: App, question: str, label: str, value: str, said: str) -> None:
-    """Ask with one choice of the options, once the page has `said` it.
+    """Ask with one option set, once the page has `said` so.
 
-    Until then an answer of the server is on its way that puts the example into the box again.
+    Until then a response of the server is still on its way, and it fills the example in again.
     """
     page.goto(app.url)
     settle(page)
@@ -98,7 +98,7 @@ def asked(page: Page, app: App, question: str, label: str, value: str, said: str
     expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
 
 
-def test_a_run_leaves_its_findings_and_a_related_one_recalls_them(app: App, page: Page) -> None:
+def test_a_run_saves_its_findings_and_a_related_run_recalls_them(app: App, page: Page) -> None:
     asked(page, app, "What was the real GDP of Kenya in 2024?", "Keep in memory", "Findings", "keeps findings")
     kept = page.get_by_role("link", name=re.compile(r"Kept in memory: \d+ new findings?"))
     expect(kept).to_be_visible()

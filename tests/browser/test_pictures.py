@@ -1,4 +1,4 @@
-"""The pictures of the README, as a visitor sees the pages: `make pictures` puts them into docs/images."""
+"""Take the screenshots of the README: `make pictures` writes them to docs/images."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=FOLDER / f"{name}.png")
 
 
-def test_a_run(page: Page, app: App) -> None:
+def test_take_the_picture_of_a_run(page: Page, app: App) -> None:
     ask(page, app)
     answered(page)
     keep(page, "ask")
 
 
-def test_two_recipes_side_by_side(page: Page, app: App) -> None:
+def test_take_the_picture_of_a_comparison(page: Page, app: App) -> None:
     page.goto(f"{app.url}/compare")
     page.get_by_role("button", name="Start all").click()
     page.wait_for_url(re.compile(r"[?&]id="))
@@ -45,7 +45,7 @@ def test_two_recipes_side_by_side(page: Page, app: App) -> None:
     keep(page, "compare")
 
 
-def test_an_evaluation(page: Page, app: App) -> None:
+def test_take_the_picture_of_an_evaluation(page: Page, app: App) -> None:
     bench, dataset = app.bench, load("almanac")
     corpus = open_corpus(bench.settings.home, dataset.name, dataset.documents)
     bench.prepare(corpus.folders, lambda done, total, what: None)

@@ -1,4 +1,4 @@
-"""Runs as an analyst keeps them: find, check two, tag, delete, take back, out as a file and in again."""
+"""The page Runs: filter, open, export, delete, restore and import runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 FIRST, SECOND = "261121-120000-abcd", "261121-120001-abce"
 
 
-def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library: Path, tmp_path: Path) -> None:
+def test_runs_are_filtered_exported_deleted_restored_and_imported(page: Page, library: Path, tmp_path: Path) -> None:
     shutil.copy(library, tmp_path)
     bench = App(tmp_path, "").bench
     for run, recipe in ((FIRST, Recipe()), (SECOND, Recipe(framework="rewoo", context="window"))):
@@ -34,7 +34,7 @@ def test_runs_are_kept_thrown_away_taken_back_and_exchanged(page: Page, library:
         expect(page.get_by_text("2 runs · 1.0 rounds on average")).to_be_visible()
         page.keyboard.press("Escape")
 
-        # What was chosen behind a closed button does not come back once it was reset elsewhere.
+        # A filter selected in the closed popover stays reset after "Show all runs".
         page.get_by_role("button", name="Filters", exact=True).click()
         page.get_by_role("combobox", name="Framework").click()
         page.get_by_role("option", name="Supervisor").click()

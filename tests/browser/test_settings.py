@@ -1,4 +1,4 @@
-"""Settings as somebody with a new key finds them: entered, tested, never seen again, removed."""
+"""A user enters a key on the page Settings, tests it, never sees it again, and removes it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.fake_openai import FakeOpenAI, FakeReply
 
 pytestmark = pytest.mark.browser
 KEY = "sk-canary/0123+456789abcdef=XYZ"
-"""With characters that are written otherwise in a url and in JSON."""
+"""Contains characters that are escaped in URLs and in JSON."""
 
 
 class Frames:
-    """What goes over the page's websockets, and what the server answers besides."""
+    """Records the frames of the page's websockets and the URLs of the server's responses."""
 
     def __init__(self, page: Page) -> None:
         self.sent: list[bytes] = []
@@ -38,11 +38,11 @@ def _bytes(payload: str | bytes) -> bytes:
 
 
 def leaks(data: bytes) -> bool:
-    """Whether the key stands there: plain, in hex, in base64, percent-encoded or escaped."""
+    """Return whether the data contains the key: plain, hex, base64, percent-encoded or escaped."""
     return key_pattern(KEY).search(data.decode("latin-1")) is not None
 
 
-def test_a_key_is_entered_works_is_never_seen_again_and_goes(page: Page, library: Path, tmp_path: Path) -> None:
+def test_an_entered_key_works_is_never_sent_back_and_can_be_removed(page: Page, library: Path, tmp_path: Path) -> None:
     shutil.copy(library, tmp_path)
     frames = Frames(page)
     with (
@@ -85,7 +85,7 @@ def test_a_key_is_entered_works_is_never_seen_again_and_goes(page: Page, library
         page.close()
 
     assert not leaks(shown.encode())
-    assert sum(map(leaks, frames.sent)) == 1, "the one that carries it to the server"
+    assert sum(map(leaks, frames.sent)) == 1, "only the frame that submits the key contains it"
     assert not any(map(leaks, frames.received))
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and leaks(path.read_bytes())]
-    assert not kept, "neither in the log nor in a database"
+    assert not kept, "the key is in a log or a database"

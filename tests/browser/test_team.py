@@ -1,4 +1,4 @@
-"""A team's server as one of its people sees it: the page asks, a worker works, and Postgres keeps everything."""
+"""A team's server as its users see it: the page queues a run, a worker runs it, and Postgres stores everything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST, SECOND = "How much did the GDP of France grow?", "What is the population 
 
 @pytest.fixture
 def team(library: Path, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    """The app, which only asks, and one worker."""
+    """The app, which only queues runs, and one worker."""
     home = tmp_path / "home"
     home.mkdir()
     shutil.copy(library, home)
@@ -37,7 +37,7 @@ def team(library: Path, tmp_path: Path, database_url: str, monkeypatch: pytest.M
         worker = subprocess.Popen([sys.executable, "-m", "research", "worker"], cwd=ROOT, stderr=log)
         try:
             yield app
-            assert worker.poll() is None, "it works until it is told to end"
+            assert worker.poll() is None, "the worker ended by itself"
         finally:
             worker.kill()
             worker.wait()
@@ -45,7 +45,7 @@ def team(library: Path, tmp_path: Path, database_url: str, monkeypatch: pytest.M
 
 
 def look(page: Page, name: str) -> None:
-    """Keep pictures of what is shown, wide and narrow, for whoever wants to look."""
+    """Save a wide and a narrow screenshot of the page."""
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         settle(page)
@@ -53,11 +53,11 @@ def look(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
-def test_the_page_asks_and_a_worker_answers(team: App, page: Page, script: Path) -> None:
+def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Page, script: Path) -> None:
     stopped = ask(page, team, FIRST, model=f"scripted:{script}")
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible(timeout=60_000)
-    expect(page.get_by_text(re.compile("Answered in"))).to_have_count(0)  # while it is at work elsewhere
+    expect(page.get_by_text(re.compile("Answered in"))).to_have_count(0)  # the worker still runs it
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "team-live-1440.png")
     page.get_by_role("button", name="Stop").click()
@@ -77,4 +77,4 @@ def test_the_page_asks_and_a_worker_answers(team: App, page: Page, script: Path)
     expect(page.locator(".st-key-report")).to_contain_text("123")
     look(page, "run")
     assert faults(page) == []
-    assert not (team.home / "workbench.sqlite").exists(), "everything is in the database"
+    assert not (team.home / "workbench.sqlite").exists(), "a SQLite file was written"

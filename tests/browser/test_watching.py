@@ -1,4 +1,4 @@
-"""A run of two hundred rounds is watched and opened, and two visitors see the same; `bench/watching.py` times it."""
+"""Two visitors watch and open the same run of two hundred rounds; `bench/watching.py` measures the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 200
 
 @contextmanager
 def at_work(store: Store, run_id: str) -> Iterator[None]:
-    """The heart of the run beats as if an engine drove it."""
+    """Write the run's heartbeat, as an engine would."""
     ended = threading.Event()
 
     def beat() -> None:
@@ -40,7 +40,7 @@ def visible(page: Page, text: str) -> None:
     page.locator(".st-key-rounds").get_by_text(text).first.wait_for()
 
 
-def test_a_long_run_is_watched_and_opened_quickly(page: Page, app: App, chromium: Browser) -> None:
+def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App, chromium: Browser) -> None:
     bench = app.bench
     run = LongRun(bench.store, "261121-120000-long")
     run.rounds(ROUNDS - 5)
