@@ -1,4 +1,4 @@
-"""The log of a run grows by the same in every round: what is new is written, never the whole state again."""
+"""The run log grows by the same number of bytes in every round: each event holds what is new, never the whole state."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from research.types import Completion, Delta, Passage, Request, ToolCall, ToolOu
 
 ROUNDS = 200
 SPAN = 40
-"""Rounds that are taken together: some strategies sum up now and then, and not in every round."""
+"""Rounds averaged together, because some strategies summarize only every few rounds."""
 LOOPS = [id_ for id_ in defaults.FRAMEWORKS if id_ in ("react", "tool_rounds", "iter_research")]
 CELLS = [(loop, context) for loop, context in plugins.pairs() if loop in LOOPS]
 
 
 class Chapters:
-    """A tool that always gives back as much."""
+    """A tool whose results all have the same length."""
 
     timeout_s = 10.0
     spec = ToolSpec(
@@ -39,7 +39,7 @@ class Chapters:
 
 
 class Reader:
-    """A model that asks for one chapter after the other."""
+    """A model that reads one chapter per round."""
 
     name, native = "reader", True
 
@@ -50,16 +50,16 @@ class Reader:
         with self._lock:
             self._asked[request.agent, request.purpose] += 1
             n = self._asked[request.agent, request.purpose]
-        told = (f"Up to chapter {n:03} the river rose. " * 12)[:400]
+        text = (f"Up to chapter {n:03} the river rose. " * 12)[:400]
         if request.purpose != "act":
-            yield Completion(told)
+            yield Completion(text)
             return
-        yield Completion(f"<report>{told}</report>Next.", (ToolCall(f"c-{n}", "chapter", {"n": n}),))
+        yield Completion(f"<report>{text}</report>Next.", (ToolCall(f"c-{n}", "chapter", {"n": n}),))
 
 
 def sizes(framework: str, context: str) -> list[int]:
-    """Bytes of the log for each round."""
-    # So small that it sums up every few rounds.
+    """Return the bytes that each round adds to the log."""
+    # So small that ReSum summarizes every few rounds.
     options = {"max_tokens": 4_000} if context == "resum" else {}
     model, recipe = Reader(), Recipe(framework=framework, context=context, context_options=options)
     shared = RunContext(lambda name: model, Toolbox([Chapters()]), meter=Meter(Budget()))
@@ -76,13 +76,13 @@ def sizes(framework: str, context: str) -> list[int]:
 
 
 @pytest.mark.parametrize(("framework", "context"), CELLS)
-def test_bytes_of_a_round_do_not_depend_on_how_many_there_were(
+def test_bytes_per_round_do_not_depend_on_how_many_rounds_came_before(
     framework: str, context: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = sizes(framework, context)
     spans = [sum(log[start : start + SPAN]) / SPAN for start in range(9, ROUNDS - SPAN + 1, 10)]
     early, late = spans[0], spans[-1]
     with capsys.disabled():
-        print(f"\n{framework} / {context}: {early:,.0f} bytes a round at first, {late:,.0f} at last")  # noqa: T201 - measured
+        print(f"\n{framework} / {context}: {early:,.0f} bytes a round at the start, {late:,.0f} at the end")  # noqa: T201 - measured
     assert max(spans) <= 1.1 * min(spans)
     assert 0.9 <= late / early <= 1.1

@@ -1,4 +1,4 @@
-"""A memory that is locked, full, damaged or killed: runs end with their answers, and what was acknowledged is there."""
+"""When the memory is locked, full, damaged or killed, runs still answer and acknowledged entries are kept."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def desk(bench: Workbench) -> Iterator[Workbench]:
-    """A home with the Factbook, a memory of words, and one thing that is remembered."""
+def with_memory(bench: Workbench) -> Iterator[Workbench]:
+    """A home with the Factbook and a memory file with one entry."""
     bench.embedder = WordEncoder()
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     yield bench
@@ -61,8 +61,8 @@ def desk(bench: Workbench) -> Iterator[Workbench]:
 
 
 @pytest.fixture
-def anywhere(bench: Workbench, place: str) -> Iterator[Workbench]:
-    """The same with the memory in either place."""
+def in_either_store(bench: Workbench, place: str) -> Iterator[Workbench]:
+    """The same with the memory in a file or in Postgres."""
     bench.embedder = WordEncoder()
     bench.memory = Memory(open_store(place), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
@@ -71,7 +71,7 @@ def anywhere(bench: Workbench, place: str) -> Iterator[Workbench]:
 
 
 def again(bench: Workbench) -> Workbench:
-    """The same home in another process, as it were."""
+    """Return a new workbench on the same home, as another process would open it."""
     bench.memory.close()
     other = Workbench(bench.settings)
     other.embedder = bench.embedder
@@ -86,8 +86,8 @@ def asked(bench: Workbench, remember: str = "findings") -> tuple[list[Event], Ru
     return events, view
 
 
-def said(view: RunView, reason: str) -> None:
-    """Nothing was recalled, before the first round and by the tool, and nothing was kept; each says why."""
+def memory_failed(view: RunView, reason: str) -> None:
+    """Check that neither the run nor the tool recalled anything, that nothing was saved, and that each gives the reason."""
     tool = next(call.observation for each in view.rounds for call in each.calls if call.call.name == "recall")
     assert view.recalled is not None
     assert tool is not None
@@ -100,25 +100,25 @@ def said(view: RunView, reason: str) -> None:
     )
 
 
-def test_a_file_that_is_no_database_is_left_as_it_is(desk: Workbench) -> None:
-    desk.memory.close()
-    path = desk.settings.home / "memory.sqlite"
+def test_a_memory_file_that_is_not_a_database_is_left_unchanged(with_memory: Workbench) -> None:
+    with_memory.memory.close()
+    path = with_memory.settings.home / "memory.sqlite"
     path.unlink()
     path.write_bytes(b"my shopping list\n" * 500)
-    other = again(desk)
-    said(asked(other)[1], "cannot be opened as a database")
+    other = again(with_memory)
+    memory_failed(asked(other)[1], "cannot be opened as a database")
     assert path.read_bytes() == b"my shopping list\n" * 500
 
 
-def test_vectors_of_another_encoder_are_not_mixed(anywhere: Workbench, place: str) -> None:
-    anywhere.memory.close()
-    anywhere.memory = Memory(open_store(place), WordEncoder(32))
-    said(asked(anywhere)[1], "'words:64', and the encoder is now 'words:32'")
-    assert [entry.id for entry in anywhere.memory.entries()] == ["note"]
+def test_vectors_of_different_encoders_are_not_mixed(in_either_store: Workbench, place: str) -> None:
+    in_either_store.memory.close()
+    in_either_store.memory = Memory(open_store(place), WordEncoder(32))
+    memory_failed(asked(in_either_store)[1], "'words:64', and the encoder is now 'words:32'")
+    assert [entry.id for entry in in_either_store.memory.entries()] == ["note"]
 
 
 class Failing(WordEncoder):
-    """An encoder whose library has a bad day."""
+    """An encoder that always raises."""
 
     def __init__(self, error: type[Exception]) -> None:
         super().__init__()
@@ -128,33 +128,31 @@ class Failing(WordEncoder):
         raise self._error("out of memory on the device")
 
 
-def test_an_encoder_that_fails_costs_what_would_be_remembered_and_not_the_answer(
-    anywhere: Workbench, place: str
-) -> None:
-    other = anywhere
+def test_a_run_whose_encoder_fails_remembers_nothing_but_still_answers(in_either_store: Workbench, place: str) -> None:
+    other = in_either_store
     other.memory.close()
     other.memory = Memory(open_store(place), Failing(RuntimeError))
-    said(asked(other)[1], "out of memory on the device")
+    memory_failed(asked(other)[1], "out of memory on the device")
     other.memory.close()
     other.memory = Memory(open_store(place), Failing(KeyError))
     view = research.run(QUESTION, workbench=other, remember="everything")
     assert (view.status, view.error, view.remembered) == ("completed", "", None)
     assert any("Nothing was kept in the memory: KeyError" in note for each in view.rounds for note in each.notes)
     view = research.run(QUESTION, workbench=other, recall=5)
-    assert (view.status, view.error[:8]) == ("failed", "KeyError"), "nobody expects this; the run ends all the same"
+    assert (view.status, view.error[:8]) == ("failed", "KeyError"), "the run did not end after an unexpected error"
 
 
-def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
-    desk: Workbench, monkeypatch: pytest.MonkeyPatch
+def test_a_run_answers_while_another_process_locks_the_memory_file(
+    with_memory: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "LOCK_WAIT_S", 0.05)
-    other = again(desk)
+    other = again(with_memory)
     assert other.memory.count() == 1
     with closing(sqlite3.connect(other.settings.home / "memory.sqlite", isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         _, view = asked(other)
         assert view.recalled is not None
-        assert "auditor" in view.recalled.text, "it can be read"
+        assert "auditor" in view.recalled.text, "a locked memory can still be read"
         assert view.remembered is None
         assert any(
             "Nothing was kept in the memory: memory.sqlite: database is locked" in note
@@ -166,7 +164,7 @@ def test_while_another_process_holds_the_file_the_run_waits_and_then_goes_on(
     other.memory.close()
 
 
-def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goes_on(
+def test_a_run_answers_while_another_process_writes_to_the_postgres_memory(
     bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "LOCK_WAIT_S", 0.2)
@@ -177,7 +175,7 @@ def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goe
         holder.execute("SELECT pg_advisory_lock(hashtextextended('memory workbench', 0))")
         _, view = asked(bench)
         assert view.recalled is not None
-        assert "auditor" in view.recalled.text, "it can be read"
+        assert "auditor" in view.recalled.text, "a locked memory can still be read"
         assert view.remembered is None
         assert any(
             "Nothing was kept in the memory: the database" in note for each in view.rounds for note in each.notes
@@ -187,7 +185,7 @@ def test_while_another_process_writes_to_the_postgres_the_run_waits_and_then_goe
     database.close_pool(database_url)
 
 
-def test_a_postgres_that_does_not_answer_ends_no_run(
+def test_a_run_answers_although_the_postgres_memory_does_not(
     bench: Workbench, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "RESPONSE_S", 0.2)
@@ -195,73 +193,75 @@ def test_a_postgres_that_does_not_answer_ends_no_run(
     bench.memory = Memory(PostgresMemoryStore(database_url, "workbench"), bench.embedder)
     bench.memory.add([Entry("Japan: ask the auditor how many people live there.", id="note")])
     database.pool(database_url).close()
-    said(asked(bench)[1], "DATABASE_URL does not answer")
+    memory_failed(asked(bench)[1], "DATABASE_URL does not answer")
     database.close_pool(database_url)
 
 
-def test_a_full_disk_loses_nothing(desk: Workbench) -> None:
-    # What SQLite says when there is no room for another page, without filling a disk.
-    connection = desk.memory._store._db.conn
+def test_a_full_disk_loses_no_memory_entry(with_memory: Workbench) -> None:
+    # SQLite reports this as a full disk, without a disk being filled.
+    connection = with_memory.memory._store._db.conn
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnavailable, match="full"):
         for n in range(1_000):
-            desk.memory.add([Entry(f"n{n} was noted")])
-    before = desk.memory.entries(limit=1_000)
-    _, view = asked(desk, "everything")
+            with_memory.memory.add([Entry(f"n{n} was noted")])
+    before = with_memory.memory.entries(limit=1_000)
+    _, view = asked(with_memory, "everything")
     assert view.remembered is None
     assert any(
         "Nothing was kept in the memory: memory.sqlite: database or disk is full" in n
         for each in view.rounds
         for n in each.notes
     )
-    assert desk.memory.entries(limit=1_000) == before
+    assert with_memory.memory.entries(limit=1_000) == before
     connection.execute("PRAGMA max_page_count = 1000000")
-    assert asked(desk)[1].remembered is not None
-    assert desk.memory.count() > len(before)
+    assert asked(with_memory)[1].remembered is not None
+    assert with_memory.memory.count() > len(before)
 
 
-def test_a_memory_that_turns_unreadable_while_it_is_open(anywhere: Workbench, place: str) -> None:
-    """Its vectors are of another length than they were: what cannot be computed with is an error like any other."""
+def test_a_run_answers_although_the_vectors_of_its_memory_have_the_wrong_length(
+    in_either_store: Workbench, place: str
+) -> None:
+    """Vectors that cannot be compared are an error like any other."""
     kept = open_store(place)
     with kept.writing():
         kept.put_vectors("words:64", dict.fromkeys(kept.numbers(), b"\x01\x02"))
     kept.close()
-    anywhere.memory.close()
-    anywhere.memory = Memory(open_store(place), WordEncoder())
-    _, view = asked(anywhere)
+    in_either_store.memory.close()
+    in_either_store.memory = Memory(open_store(place), WordEncoder())
+    _, view = asked(in_either_store)
     assert view.recalled is not None
     assert not view.recalled.ok
 
 
 @pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.85])
-def test_a_damaged_file_ends_no_run(desk: Workbench, share: float) -> None:
-    desk.memory.add(
+def test_a_run_answers_although_its_memory_file_is_damaged(with_memory: Workbench, share: float) -> None:
+    with_memory.memory.add(
         Entry(f"Japan: people of prefecture {n} live there. " + f"line{n} " * 50, id=f"e{n}") for n in range(60)
     )
-    desk.memory.close()
-    path = desk.settings.home / "memory.sqlite"
+    with_memory.memory.close()
+    path = with_memory.settings.home / "memory.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
         file.seek(int(path.stat().st_size * share))
         file.write(b"\xa5" * 20_000)
-    events, _ = asked(again(desk))
+    events, _ = asked(again(with_memory))
     assert [type(event) for event in events].count(e.RunFinished) == 1
 
 
-def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(place: str) -> None:
-    """A batch in flight is there as a whole or not at all."""
-    told: dict[str, int] = {}
+def test_every_acknowledged_entry_survives_repeated_kills_of_the_writer(place: str) -> None:
+    """A batch in flight is saved completely or not at all."""
+    acknowledged: dict[str, int] = {}
     for kill, after in enumerate((1, 2, 7, 19)):
         name = f"writer{kill}"
         command = [sys.executable, "-c", WRITER, place, name]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         for line in process.stdout:
-            told[name] = int(line) + 1
-            if told[name] == after:
-                process.kill()  # what it still says was done before
+            acknowledged[name] = int(line) + 1
+            if acknowledged[name] == after:
+                process.kill()  # lines that still arrive were printed before the kill
         assert process.wait() == -9
         process.stdout.close()
         if not place.startswith("postgresql:"):
@@ -271,7 +271,7 @@ def test_killed_again_and_again_while_adding_every_acknowledged_entry_is_found(p
         assert all(each.vectors for each in opened.stored(0, 100_000))
         with closing(Memory(opened, WordEncoder(), 100_000)) as kept:
             there = {entry.id for entry in kept.entries(limit=100_000)}
-            for writer, batches in told.items():
+            for writer, batches in acknowledged.items():
                 own = {id_ for id_ in there if id_.startswith(f"{writer}-")}
                 sure = {f"{writer}-{n}-{part}" for n in range(batches) for part in range(3)}
                 assert sure <= own

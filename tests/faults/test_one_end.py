@@ -1,4 +1,4 @@
-"""Whoever stops, finishes and takes up a run at the same moment: it has one end.  And a clock that is set back."""
+"""A run ends exactly once, even if it is stopped, finished and reclaimed at the same moment or the clock is set back."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def warm() -> Iterator[Warm]:
         yield parent
 
 
-def at_once(*deeds: Callable[[], object]) -> list[str]:
-    """Do all of this in threads that begin together; returns what was refused."""
-    together, refused = threading.Barrier(len(deeds)), list[str]()
+def at_once(*calls: Callable[[], object]) -> list[str]:
+    """Call every function in a thread, all at the same moment, and return the messages of those refused."""
+    together, refused = threading.Barrier(len(calls)), list[str]()
 
-    def do(deed: Callable[[], object]) -> None:
+    def run(call: Callable[[], object]) -> None:
         together.wait(30)
         try:
-            deed()
+            call()
         except ConfigError as error:
             refused.append(str(error))
 
-    threads = [threading.Thread(target=do, args=(deed,)) for deed in deeds]
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
     for each in threads:
         each.start()
     for each in threads:
@@ -58,8 +58,8 @@ def one_end(events: list[e.Event]) -> None:
     assert isinstance(events[-1], e.RunFinished)
 
 
-def test_a_run_that_is_stopped_while_it_ends(tmp_path: Path) -> None:
-    """By its own engine and by others, in the moment that its last reply arrives; and somebody wants to go on with it."""
+def test_a_run_that_is_stopped_and_resumed_while_it_finishes_ends_once(tmp_path: Path) -> None:
+    """Its own engine and another one stop it, and another resumes it, as its last reply arrives."""
 
     def once(number: int) -> None:
         gate, player = threading.Event(), Player("native", 1)
@@ -78,8 +78,8 @@ def test_a_run_that_is_stopped_while_it_ends(tmp_path: Path) -> None:
                 time.sleep(delay)
                 bench.engine.stop(run_id)
 
-            deeds = [gate.set, lambda: stop(mine), lambda: stop(other), lambda: other.engine.resume(run_id)]
-            at_once(*deeds)
+            calls = [gate.set, lambda: stop(mine), lambda: stop(other), lambda: other.engine.resume(run_id)]
+            at_once(*calls)
             assert mine.engine.wait(run_id, 60)
             assert other.engine.wait(run_id, 60)
             one_end(mine.store.events(run_id))
@@ -88,8 +88,8 @@ def test_a_run_that_is_stopped_while_it_ends(tmp_path: Path) -> None:
         list(pool.map(once, range(TIMES)))
 
 
-def test_a_dead_run_that_all_reach_for(tmp_path: Path, warm: Warm) -> None:
-    """Two processes and two threads take it up, and two threads stop it: it is stopped, whoever has it."""
+def test_an_interrupted_run_that_many_resume_and_stop_at_once_ends_once(tmp_path: Path, warm: Warm) -> None:
+    """Two processes and two threads resume it while two threads stop it."""
 
     def once(number: int) -> None:
         place = Place(tmp_path / str(number), warm)
@@ -110,8 +110,8 @@ def test_a_dead_run_that_all_reach_for(tmp_path: Path, warm: Warm) -> None:
         list(pool.map(once, range(max(4, TIMES // 8))))
 
 
-def test_who_stops_a_run_that_is_taken_up_meanwhile_is_heard(tmp_path: Path, warm: Warm) -> None:
-    """Both have seen it dead; the other one was first, and its taking up withdrew what had been asked before."""
+def test_a_stop_request_holds_although_another_engine_resumes_the_run_first(tmp_path: Path, warm: Warm) -> None:
+    """Both engines found the run interrupted; the one that resumed it first withdrew the requests made before."""
     place = Place(tmp_path / "home", warm)
     place.killed(Point("stream", 2, 5))
     gate = threading.Event()
@@ -137,8 +137,8 @@ def test_who_stops_a_run_that_is_taken_up_meanwhile_is_heard(tmp_path: Path, war
     assert place.bench.store.run(RUN).status == "stopped"
 
 
-def test_branches_of_a_run_that_was_taken_over_stop(tmp_path: Path) -> None:
-    """Whoever was taken for dead finishes what is in flight, and asks nothing more."""
+def test_branches_of_a_run_that_another_process_reclaimed_stop(tmp_path: Path) -> None:
+    """The process that lost the run finishes the calls in flight and makes no others."""
     player, taken, lock = Player("native", laps=12), list[int](), threading.Lock()
 
     def play(body: Body) -> FakeReply:
@@ -149,7 +149,7 @@ def test_branches_of_a_run_that_was_taken_over_stop(tmp_path: Path) -> None:
                     other.store.append([e.Resumed(run=RUN, seq=seq, time=time.time())])
                     taken.append(len(player.purposes))
                 except ConfigError:
-                    pass  # it was quicker with its next event
+                    pass  # the run appended its next event first
         return player(body)
 
     with Provider(play) as provider:
@@ -161,8 +161,10 @@ def test_branches_of_a_run_that_was_taken_over_stop(tmp_path: Path) -> None:
     assert isinstance(bench.store.events(RUN)[-1], e.Resumed)
 
 
-def test_a_clock_that_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an hour, in the middle of a run that then rests and is taken up."""
+def test_durations_are_never_negative_although_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock goes back by an hour during the run, and again while the run is paused."""
     real, back = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: real() - back[0])
     player = Player("native", laps=3)

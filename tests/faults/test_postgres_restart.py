@@ -1,4 +1,4 @@
-"""The server of Postgres goes away and comes back, and connections break: nothing is lost, and nothing is there twice."""
+"""When Postgres restarts or a connection breaks, no event is lost and none is saved twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def streamed(run: str, seq: int) -> Event:
     return Streamed(run=run, seq=seq, time=float(seq), ask=1, text=f"piece {seq}")
 
 
-def test_while_it_is_down_nothing_is_kept_and_afterwards_everything(server: PostgresServer, url: str) -> None:
+def test_writes_are_refused_while_postgres_is_down_and_succeed_afterwards(server: PostgresServer, url: str) -> None:
     store = PostgresStore(url, "between")
     store.create("a", "Why?", Recipe())
     store.append([noted("a", 0)])
@@ -51,7 +51,7 @@ def test_while_it_is_down_nothing_is_kept_and_afterwards_everything(server: Post
     assert PostgresStore(url, "between").events("a") == store.events("a")
 
 
-def test_it_restarts_while_many_runs_are_at_work(server: PostgresServer, url: str) -> None:
+def test_restarts_during_concurrent_runs_lose_and_repeat_no_event(server: PostgresServer, url: str) -> None:
     store, refused, broken = PostgresStore(url, "during"), list[str](), list[Exception]()
     runs = [f"run-{number}" for number in range(6)]
     enough = threading.Event()
@@ -62,7 +62,7 @@ def test_it_restarts_while_many_runs_are_at_work(server: PostgresServer, url: st
     def work(run: str) -> None:
         while not enough.is_set():
             store.append([streamed(run, kept[run])])
-            while True:  # as the engine does: it knows nothing but that it may try again
+            while True:  # like the engine, which only knows that it can retry
                 try:
                     store.append([noted(run, kept[run] + 1)])
                 except StoreUnavailable as error:
@@ -80,7 +80,7 @@ def test_it_restarts_while_many_runs_are_at_work(server: PostgresServer, url: st
     for _ in range(3):
         before = dict(kept)
         server.stop()
-        while not refused and not broken:  # at least once it is away for longer than a call waits
+        while not refused and not broken:  # stay down until a call has stopped waiting, at least once
             threads[0].join(0.01)
         server.start()
         while not broken and any(kept[run] < before[run] + 10 for run in runs):
@@ -91,17 +91,17 @@ def test_it_restarts_while_many_runs_are_at_work(server: PostgresServer, url: st
     assert not broken
     for run in runs:
         assert store.events(run) == [(noted if seq % 2 else streamed)(run, seq) for seq in range(kept[run])], (
-            "no gap, nothing twice"
+            "an event is missing or doubled"
         )
 
 
 class Wire:
-    """Stands between us and the server, and can break the connection around a commit."""
+    """A proxy in front of the server that can break the connection around a commit."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.breaks: str = ""
-        """When: `before` the server hears of the commit, or `after` it has done it and before we hear of that."""
+        """When to break: `before` the server receives the commit, or `after` it committed but before the reply arrives."""
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"postgresql://postgres@127.0.0.1:{self._listening.getsockname()[1]}/postgres"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -130,7 +130,7 @@ class Wire:
                         break
                     done.set()
                     target.sendall(data)
-                    return  # the other direction hears the answer, and keeps it for itself
+                    return  # the other direction receives the reply and drops it
                 if source is not ours and done.is_set():
                     break
                 target.sendall(data)
@@ -149,7 +149,7 @@ def wire(server: PostgresServer, url: str) -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_commit_whose_word_is_lost_is_found_again(wire: Wire, url: str, when: str) -> None:
+def test_a_retry_after_a_commit_without_confirmation_saves_every_event_once(wire: Wire, url: str, when: str) -> None:
     store, watching = PostgresStore(wire.url, f"lost_{when}"), PostgresStore(url, f"lost_{when}")
     store.create("a", "Why?", Recipe())
     store.append([noted("a", 0)])
@@ -158,7 +158,7 @@ def test_a_commit_whose_word_is_lost_is_found_again(wire: Wire, url: str, when: 
     with pytest.raises(StoreUnavailable):
         store.append([noted("a", 2), noted("a", 3)])
     assert [event.seq for event in watching.events("a")] == ([0] if when == "before" else [0, 1, 2, 3])
-    store.append([noted("a", 2)])  # it may be said again in other pieces
+    store.append([noted("a", 2)])  # a retry may split the events differently
     store.append([noted("a", 3)])
     store.append([noted("a", 4)])
     assert watching.events("a") == [noted("a", 0), streamed("a", 1), *(noted("a", seq) for seq in (2, 3, 4))]
@@ -166,7 +166,7 @@ def test_a_commit_whose_word_is_lost_is_found_again(wire: Wire, url: str, when: 
         store.append([noted("a", 4)])
 
 
-def test_what_stands_there_after_a_lost_word_may_be_somebody_elses(wire: Wire, url: str) -> None:
+def test_a_retry_is_refused_if_another_process_wrote_in_between(wire: Wire, url: str) -> None:
     store, other = PostgresStore(wire.url, "whose"), PostgresStore(url, "whose")
     store.create("a", "Why?", Recipe())
     wire.breaks = "before"

@@ -1,4 +1,4 @@
-"""A provider that is away, busy or silent: a few tries, as patient as it asks for, and then the run rests and says why."""
+"""With a provider that is down, busy or silent, a run retries a few times, as late as told, then pauses with the reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.faults.kills import FRAMEWORKS, Bench, Look, Provider
 from tests.player import QUESTION, Player
 
 LONGEST_S = 300
-"""No service is waited for any longer, whatever it says."""
+"""The longest that a run waits for a service, whatever `Retry-After` says."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +33,11 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Closing(Provider):
-    """Goes away at its n-th request, and leaves it without a reply."""
+    """A provider that shuts down after `last` replies and leaves the next request without one."""
 
     def __init__(self, player: Player, last: int, port: int = 0) -> None:
         super().__init__(self._until_closed)
-        if port:  # where another one was before
+        if port:  # take over the port of an earlier one
             self._server.server_close()
             self._server = type(self._server)(("127.0.0.1", port), self._server.RequestHandlerClass)
             self._server.fake = self
@@ -60,32 +60,32 @@ class Closing(Provider):
 
 
 class Book(Look):
-    """The tool stays when the provider goes."""
+    """A search tool that works without the provider."""
 
     def __call__(self, *args: Any, query: str = "", **arguments: Any) -> ToolOutput:
         return ToolOutput(passages=(Passage("https://example.org", query, "Japan has 123,201,945 people."),))
 
 
 class Apart(Bench):
-    """A workbench with that tool."""
+    """A workbench whose only tool is `Book`."""
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> Iterator[Look]:
         yield Book("")
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_a_provider_that_goes_and_comes_back(tmp_path: Path, framework: str) -> None:
-    """In the middle of a run and of its children: nobody makes do without it, and nothing is asked twice."""
+def test_a_run_pauses_when_its_provider_goes_down_and_resumes_without_repeating(tmp_path: Path, framework: str) -> None:
+    """The provider goes down in the middle of a run or of its branches; none of them continues without it."""
     player = Player("native", laps=2)
     with Closing(player, 1 if framework == "rewoo" else 2) as provider:
         bench = Apart(tmp_path, provider.base_url)
         options = {"framework.n": 2} if framework == "parallel" else {}
         recipe = bench.recipe(framework=framework, model="openai:fake", tools=["search"], options=options)
         before = list(bench.engine.start(QUESTION, recipe, here=True).events())
-    run_id, rest = before[0].run, before[-1]
-    assert isinstance(rest, e.Paused)
-    assert "connection" in rest.reason or "cannot reach" in rest.reason
-    assert as_dict(fold(before))["error"] == rest.reason
+    run_id, paused = before[0].run, before[-1]
+    assert isinstance(paused, e.Paused)
+    assert "connection" in paused.reason or "cannot reach" in paused.reason
+    assert as_dict(fold(before))["error"] == paused.reason
     assert bench.store.run(run_id).status == "paused"
     kept = [(v.agent, v.ask) for v in before if isinstance(v, e.Replied)]
     assert len(kept) == provider.answered
@@ -104,7 +104,7 @@ def in_a_second() -> str:
 
 
 @pytest.mark.parametrize(
-    ("told", "least", "most"),
+    ("retry_after", "least", "most"),
     [
         (lambda: "0", 0, 0),
         (lambda: "1", 1, 1),
@@ -117,14 +117,16 @@ def in_a_second() -> str:
     ],
     ids=["0", "seconds", "date", "absent", "negative", "words", "nan", "past"],
 )
-def test_a_storm_of_429(tmp_path: Path, told: Callable[[], str | None], least: float, most: float) -> None:
-    """Two are waited out as told.  When they do not end the run rests, after three tries."""
+def test_rate_limited_requests_wait_as_told_and_pause_the_run_after_three_tries(
+    tmp_path: Path, retry_after: Callable[[], str | None], least: float, most: float
+) -> None:
+    """Two rate-limited replies are waited out; a third pauses the run."""
     player, busy = Player("native", laps=1), [2, TRIES]
 
     def storm(body: Body) -> FakeReply:
         if busy[0]:
             busy[0] -= 1
-            given = told()
+            given = retry_after()
             headers = {} if given is None else {"Retry-After": given}
             return FakeReply(status=429, headers=headers, body={"error": {"message": "slow down"}})
         return player(body)
@@ -141,39 +143,41 @@ def test_a_storm_of_429(tmp_path: Path, told: Callable[[], str | None], least: f
         assert provider.asked_for == 2 + 2
         if most == 0:
             busy[0] = TRIES
-            resting = list(
+            limited = list(
                 bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True).events()
             )
-            assert isinstance(resting[-1], e.Paused)
-            assert "429: slow down" in resting[-1].reason
+            assert isinstance(limited[-1], e.Paused)
+            assert "429: slow down" in limited[-1].reason
             assert provider.asked_for == 4 + TRIES
 
 
-@pytest.mark.parametrize("told", ["999999999", "1e400", "inf", "Fri, 31 Dec 9999 23:59:59 GMT"])
-@pytest.mark.parametrize("what", ["stop", "pause"])
-def test_an_absurd_wait_is_cut_and_can_be_left(tmp_path: Path, told: str, what: str) -> None:
+@pytest.mark.parametrize("retry_after", ["999999999", "1e400", "inf", "Fri, 31 Dec 9999 23:59:59 GMT"])
+@pytest.mark.parametrize("request_", ["stop", "pause"])
+def test_an_absurd_retry_after_is_capped_and_the_wait_can_be_stopped_or_paused(
+    tmp_path: Path, retry_after: str, request_: str
+) -> None:
     asked = threading.Event()
 
     def storm(body: Body) -> FakeReply:
         asked.set()
-        return FakeReply(status=429, headers={"Retry-After": told}, body={"error": {"message": "slow down"}})
+        return FakeReply(status=429, headers={"Retry-After": retry_after}, body={"error": {"message": "slow down"}})
 
     with Provider(storm) as provider:
         bench = Bench(tmp_path, provider.base_url)
         run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"])).run_id
         assert asked.wait(30)
-        getattr(bench.engine, what)(run_id)
+        getattr(bench.engine, request_)(run_id)
         assert bench.engine.wait(run_id, 30)
         events = bench.store.events(run_id)
     assert [event.wait_s for event in events if isinstance(event, e.Withdrawn)] in ([LONGEST_S], [])
-    assert bench.store.run(run_id).status == {"stop": "stopped", "pause": "paused"}[what]
+    assert bench.store.run(run_id).status == {"stop": "stopped", "pause": "paused"}[request_]
     assert provider.asked_for == 1
 
 
 class Impatient(Bench):
-    """Takes a server that is silent for a moment to be gone."""
+    """A workbench whose model gives up on a server that is silent for a moment."""
 
-    patience_s = 1.5  # a server at work on a busy machine is not silent for so long
+    patience_s = 1.5  # longer than a working server on a busy machine is silent
 
     def model(self, name: str) -> Model:
         return OpenAIModel("fake", base_url=self.settings.openai_base_url or "", api_key="", timeout_s=self.patience_s)
@@ -182,8 +186,8 @@ class Impatient(Bench):
 @pytest.mark.parametrize(
     "fault", ["500", "503", "529", "reset", "reset in the middle", "idle", "idle in the middle", "cut"]
 )
-def test_it_rests_after_three_tries_and_goes_on(tmp_path: Path, fault: str) -> None:
-    """Whatever was streamed of a reply that broke off is never taken for one."""
+def test_a_run_pauses_after_three_failed_tries_and_can_be_resumed(tmp_path: Path, fault: str) -> None:
+    """A partly streamed reply never counts as a reply."""
     player, ill, silence = Player("native", laps=2), [True], threading.Event()
 
     def play(body: Body) -> FakeReply:
@@ -217,8 +221,8 @@ def test_it_rests_after_three_tries_and_goes_on(tmp_path: Path, fault: str) -> N
     assert fold(events).outcome == "answered"
 
 
-def test_a_wrong_key_fails_at_once(tmp_path: Path) -> None:
-    """What no waiting mends is not waited for."""
+def test_a_wrong_key_fails_the_run_at_once(tmp_path: Path) -> None:
+    """Waiting would not help, so the run does not retry."""
     with FakeOpenAI(key="right") as server:
         bench = Bench(tmp_path, server.base_url)
         events = list(

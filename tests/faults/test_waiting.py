@@ -1,4 +1,4 @@
-"""A run that asks the user something, or is killed, goes on in another process where it was."""
+"""A run that asks the user a question, or is killed, resumes in another process where it stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def environment(base_url: str = "") -> dict[str, str]:
 
 
 def call(home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
-    """Exit status, the JSON on standard output, and standard error of one command in a process of its own."""
+    """Run one command in its own process; return its exit status, its JSON output and its standard error."""
     done = subprocess.run(
         command(home, *words), env=environment(base_url), cwd=home, capture_output=True, text=True, timeout=120
     )
@@ -52,7 +52,7 @@ def call(home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, An
     ],
     ids=["en", "zh"],
 )
-def test_asked_in_one_process_and_answered_in_another(
+def test_a_question_asked_by_one_process_can_be_answered_in_another(
     home: Path, question: str, mark: str, reply: str, figures: tuple[str, ...]
 ) -> None:
     status, shown, errors = call(home, "run", question, "--framework", "tool_rounds", "--json")
@@ -72,8 +72,8 @@ def test_asked_in_one_process_and_answered_in_another(
     assert (status, "completed" in errors) == (2, True)
 
 
-def test_a_run_that_is_killed_goes_on_without_asking_again(home: Path) -> None:
-    """The process dies while it waits for its fourth reply; three replies and three calls are on record."""
+def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path) -> None:
+    """The process dies while it waits for its fourth reply, with three replies and three tool calls in the log."""
     arrived, gate = threading.Event(), threading.Event()
     player = Player("native", laps=5)
 
@@ -99,15 +99,15 @@ def test_a_run_that_is_killed_goes_on_without_asking_again(home: Path) -> None:
         before = [lap_of(body) for body in server.requests]
         status, done, errors = call(home, "resume", run_id, "--json", base_url=server.base_url)
     assert before == [0, 1, 2, 3]
-    assert [lap_of(body) for body in server.requests[4:]] == [3, 4, 5], "only what was in flight is asked again"
+    assert [lap_of(body) for body in server.requests[4:]] == [3, 4, 5], "only the request in flight is repeated"
     assert (status, done["outcome"]) == (0, "answered"), errors
     assert (done["usage"]["model_calls"], done["usage"]["tool_calls"]) == (6, 5)
     assert player.refused == []
 
 
 @pytest.mark.parametrize("framework", ["parallel", "reflexion", "supervisor", "iter_research", "rewoo"])
-def test_any_framework_goes_on_after_a_cut_anywhere(bench: Workbench, framework: str) -> None:
-    """Cut after every third event: no completed call is made again, and the end is the same."""
+def test_any_framework_resumes_from_a_log_cut_at_any_point(bench: Workbench, framework: str) -> None:
+    """Cut after every third event: no completed call is repeated, and the answer is the same."""
     player = Player("native", laps=2)
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
@@ -125,7 +125,7 @@ def test_any_framework_goes_on_after_a_cut_anywhere(bench: Workbench, framework:
             assert fold(whole).answer == fold(events).answer
 
 
-def test_a_run_that_works_is_not_resumed(bench: Workbench) -> None:
+def test_resuming_a_running_run_is_refused(bench: Workbench) -> None:
     gate = threading.Event()
     with FakeOpenAI([FakeReply("", gate=gate, calls=[("search", {"query": "Japan"})]), FakeReply(ANSWER)]) as server:
         bench.settings.openai_base_url = server.base_url
@@ -140,7 +140,7 @@ def test_a_run_that_works_is_not_resumed(bench: Workbench) -> None:
     assert bench.store.run(run_id).status == "completed"
 
 
-def test_a_reply_nobody_waits_for_is_refused(bench: Workbench, script: Any) -> None:
+def test_a_reply_to_a_run_that_asked_nothing_is_refused(bench: Workbench, script: Any) -> None:
     events = list(research.stream(QUESTION, workbench=bench, model=script("<answer>x</answer>")))
     with pytest.raises(ConfigError, match="does not wait for a reply"):
         bench.engine.resume(events[0].run, "hello", here=True)
@@ -156,19 +156,19 @@ def test_a_reply_nobody_waits_for_is_refused(bench: Workbench, script: Any) -> N
         "比较日本和肯尼亚的人口。",
     ],
 )
-def test_a_complete_question_is_not_held_up(bench: Workbench, question: str) -> None:
+def test_a_complete_question_is_answered_without_asking_the_user(bench: Workbench, question: str) -> None:
     view = research.run(question, workbench=bench, model="extractive", framework="tool_rounds")
     assert (view.status, view.outcome) == ("completed", "answered")
 
 
-def test_asking_can_be_switched_off(bench: Workbench) -> None:
+def test_asking_the_user_can_be_turned_off(bench: Workbench) -> None:
     options = {"framework.ask": False}
     view = research.run("Compare them.", workbench=bench, model="extractive", framework="tool_rounds", options=options)
     assert (view.status, view.outcome) == ("completed", "no_evidence")
 
 
 @pytest.mark.parametrize(
-    ("said", "waits"),
+    ("answer", "waits"),
     [
         ("Which country do you mean?", True),
         ("Please specify the year.", True),
@@ -181,13 +181,15 @@ def test_asking_can_be_switched_off(bench: Workbench) -> None:
         ("The capital is Paris.", False),
     ],
 )
-def test_what_counts_as_a_question_to_the_user(bench: Workbench, script: Any, said: str, waits: bool) -> None:
-    model = script(f"<answer>{said}</answer>")
+def test_a_run_waits_only_if_its_answer_is_a_question_to_the_user(
+    bench: Workbench, script: Any, answer: str, waits: bool
+) -> None:
+    model = script(f"<answer>{answer}</answer>")
     view = research.run(QUESTION, workbench=bench, model=model, framework="tool_rounds")
     assert (view.status == "waiting_input") is waits
 
 
-def test_the_supervisor_asks_about_the_scope(bench: Workbench) -> None:
+def test_the_supervisor_asks_the_user_about_the_scope(bench: Workbench) -> None:
     options = {"framework.ask": True}
     events = list(
         research.stream("Compare them.", workbench=bench, model="extractive", framework="supervisor", options=options)
@@ -201,7 +203,7 @@ def test_the_supervisor_asks_about_the_scope(bench: Workbench) -> None:
     assert [event.seq for event in (*events, *rest)] == list(range(len(events) + len(rest)))
 
 
-def test_branches_that_run_together_do_not_ask(bench: Workbench) -> None:
+def test_parallel_branches_do_not_ask_the_user(bench: Workbench) -> None:
     options = {"framework.branch": "tool_rounds", "framework.n": 2}
     view = research.run("Compare them.", workbench=bench, model="extractive", framework="parallel", options=options)
     assert view.status == "completed"

@@ -1,6 +1,6 @@
-"""Workers are killed, stopped and replaced while they work: each run ends once, and what was paid is not paid again.
+"""When workers are killed, stopped and replaced, each run ends exactly once and repeats no completed call.
 
-`WORKBENCH_FAULTS=200` makes so many runs; 12 otherwise.
+`WORKBENCH_FAULTS=200` sets the number of runs; the default is 12.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tests.workers import LONG_S, ROOT, environment, until
 
 RUNS = int(os.environ.get("WORKBENCH_FAULTS", "12"))
 KILL_EVERY = 9
-"""Requests between two kills."""
+"""Number of requests between two kills."""
 LATENCY_S = 0.1
-"""A provider that answers at once would hardly ever be asked when a worker dies."""
+"""Slow enough that a request is usually in flight when a worker dies."""
 ENDED = ("completed", "stopped", "failed")
 
 
 class Provider(FakeOpenAI):
-    """Plays any number of runs at once, each with a question of its own, and takes its time."""
+    """A slow provider for any number of runs at once, each with its own question."""
 
     def __init__(self, laps: int = 3) -> None:
         self.gate = threading.Event()
@@ -49,7 +49,7 @@ class Provider(FakeOpenAI):
 
     @property
     def questions(self) -> Counter[str]:
-        """How often each was sent."""
+        """Return how often each question was sent."""
         return Counter(body["messages"][1]["content"] for body in list(self.requests))
 
 
@@ -77,7 +77,7 @@ class Fleet:
         self.processes.remove(process)
 
     def ready(self, count: int) -> None:
-        """Wait until so many have begun."""
+        """Wait until `count` workers have started."""
         until(lambda: self.log.exists() and self.log.read_text().count(" takes up to ") >= count)
 
     def ask(self, question: str = QUESTION) -> str:
@@ -116,7 +116,7 @@ def fleet(
 
 
 def whole(events: list[e.Event]) -> e.RunFinished:
-    """Checks that a run ended once, without a gap, and that no completed call was made again; gives its end."""
+    """Check that a run ended once, without a gap or a repeated call, and return its last event."""
     assert [event.seq for event in events] == list(range(len(events)))
     assert sum(isinstance(event, e.RunFinished) for event in events) == 1
     last = events[-1]
@@ -126,19 +126,19 @@ def whole(events: list[e.Event]) -> e.RunFinished:
     for event in events:
         match event:
             case e.Asked(agent=agent, ask=ask):
-                assert (agent, ask) not in replied, "what was answered is asked again"
+                assert (agent, ask) not in replied, "an answered request was repeated"
             case e.Replied(agent=agent, ask=ask):
                 assert (agent, ask) not in replied
                 replied.add((agent, ask))
             case e.ToolStarted(call=call):
-                assert call.id not in observed, "what was looked up is looked up again"
+                assert call.id not in observed, "a completed tool call was repeated"
             case e.ToolFinished(observation=seen):
                 assert seen.call_id not in observed
                 observed.add(seen.call_id)
     return last
 
 
-def test_workers_that_are_killed_and_replaced_lose_nothing(fleet: Fleet, provider: Provider) -> None:
+def test_workers_that_are_killed_and_replaced_finish_every_run(fleet: Fleet, provider: Provider) -> None:
     count = 4 if fleet.bench.settings.database_url else 2
     for _ in range(count):
         fleet.start()
@@ -167,13 +167,13 @@ def test_workers_that_are_killed_and_replaced_lose_nothing(fleet: Fleet, provide
         last = whole(events)
         assert (last.status, last.answer, last.report) == ("completed", best.answer, best.report)
         assert len(last.citations) == len(best.citations)
-        # A request stands on disk a moment after it was made: of each worker that died, the last one may be missing.
+        # A request is saved just after it is made, so the last one of each killed worker may be missing.
         times = sum(isinstance(event, e.Asked | e.Resumed) for event in events)
-        told = sum(count for text, count in sent.items() if text.startswith(question))
-        assert 4 <= told <= times, "a request is on record, or it was on its way when its worker died"
+        requests = sum(count for text, count in sent.items() if text.startswith(question))
+        assert 4 <= requests <= times, "a request is neither in the log nor was in flight when its worker died"
 
 
-def test_a_run_on_another_worker_is_stopped(fleet: Fleet, provider: Provider) -> None:
+def test_a_run_can_be_stopped_from_another_process(fleet: Fleet, provider: Provider) -> None:
     provider.gate.clear()
     fleet.start()
     run_id = fleet.ask()
@@ -184,7 +184,7 @@ def test_a_run_on_another_worker_is_stopped(fleet: Fleet, provider: Provider) ->
     assert whole(fleet.bench.store.events(run_id)).status == "stopped"
 
 
-def test_a_run_that_waits_in_the_queue_is_stopped(fleet: Fleet, provider: Provider) -> None:
+def test_a_queued_run_can_be_stopped(fleet: Fleet, provider: Provider) -> None:
     stopped = fleet.ask()
     assert fleet.status(stopped) == "queued"
     fleet.bench.engine.stop(stopped)
@@ -193,17 +193,17 @@ def test_a_run_that_waits_in_the_queue_is_stopped(fleet: Fleet, provider: Provid
     other = fleet.ask()
     fleet.ended(other)
     assert whole(fleet.bench.store.events(stopped)).status == "stopped"
-    assert len(provider.requests) == 4, "those of the other one"
+    assert len(provider.requests) == 4, "only the other run's requests"
 
 
-def test_a_run_that_was_asked_before_there_was_a_worker_is_taken(fleet: Fleet) -> None:
+def test_a_run_queued_before_any_worker_started_is_run(fleet: Fleet) -> None:
     run_id = fleet.ask()
     fleet.start()
     fleet.ended(run_id)
     assert whole(fleet.bench.store.events(run_id)).status == "completed"
 
 
-def test_paused_here_and_resumed_there(fleet: Fleet, provider: Provider) -> None:
+def test_a_run_on_a_worker_can_be_paused_and_resumed_from_another_process(fleet: Fleet, provider: Provider) -> None:
     provider.gate.clear()
     fleet.start()
     run_id = fleet.ask()
@@ -217,7 +217,7 @@ def test_paused_here_and_resumed_there(fleet: Fleet, provider: Provider) -> None
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_worker_that_is_asked_to_end_leaves_its_runs_to_others(
+def test_a_terminated_worker_leaves_its_runs_to_other_workers(
     fleet: Fleet, provider: Provider, how: signal.Signals
 ) -> None:
     provider.gate.clear()
@@ -232,23 +232,28 @@ def test_a_worker_that_is_asked_to_end_leaves_its_runs_to_others(
     provider.gate.set()
     fleet.ended(run_id)
     assert whole(fleet.bench.store.events(run_id)).status == "completed"
-    assert len(provider.requests) == 5, "only what was in flight was asked again"
+    assert len(provider.requests) == 5, "only the request in flight is repeated"
 
 
-def test_a_database_that_is_not_there(home: Path) -> None:
-    told = {**environment(load(home=home)), "DATABASE_URL": "postgresql://someone:s3cret@127.0.0.1:1/none"}
+def test_a_worker_without_its_database_exits_without_showing_the_password(home: Path) -> None:
+    variables = {**environment(load(home=home)), "DATABASE_URL": "postgresql://someone:s3cret@127.0.0.1:1/none"}
     done = subprocess.run(
-        [sys.executable, "-m", "research", "worker"], env=told, cwd=home, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "research", "worker"],
+        env=variables,
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 2
     assert "DATABASE_URL" in done.stderr
     assert "s3cret" not in done.stderr
 
 
-def test_detached_means_queued_where_there_are_workers(home: Path) -> None:
-    told = {**environment(load(home=home)), "WORKBENCH_ENGINE": "workers"}
+def test_a_detached_run_is_queued_if_the_engine_uses_workers(home: Path) -> None:
+    variables = {**environment(load(home=home)), "WORKBENCH_ENGINE": "workers"}
     done = subprocess.run(
-        [sys.executable, "-m", "research", "run", QUESTION, "--detach"], env=told, cwd=home, capture_output=True,
+        [sys.executable, "-m", "research", "run", QUESTION, "--detach"], env=variables, cwd=home, capture_output=True,
         text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Postgres goes away under workers in the middle of their runs, under whoever begins one, and before a worker begins."""
+"""Postgres crashes while workers run, before a worker starts, and before a user starts a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RUNS = 6
 
 @pytest.fixture
 def database_url(server: PostgresServer) -> Iterator[str]:
-    """An empty database of its own; the server is there again afterwards."""
+    """An empty database for one test; the server is started again afterwards."""
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
@@ -65,21 +65,23 @@ def fleet(
 
 
 def crash(server: PostgresServer) -> None:
-    """End it at once, as when its machine goes away: nothing is finished, nobody is told."""
+    """Stop the server at once, without finishing anything, as if its machine had failed."""
     words = ("-w", "-D", str(server.pgdata), "-m", "immediate", "stop")
     pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
 
 
 def command(fleet: Fleet, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, told what the workers are told."""
-    told = environment(fleet.bench.settings, OPENAI_BASE_URL=fleet.base_url)
+    """Run a command in its own process, with the environment of the workers."""
+    variables = environment(fleet.bench.settings, OPENAI_BASE_URL=fleet.base_url)
     return subprocess.run(
-        [sys.executable, "-m", "research", *words], env=told, cwd=fleet.bench.settings.root, capture_output=True,
+        [sys.executable, "-m", "research", *words], env=variables, cwd=fleet.bench.settings.root, capture_output=True,
         text=True, timeout=120,
     )  # fmt: skip
 
 
-def test_it_goes_away_while_they_work(fleet: Fleet, provider: Provider, server: PostgresServer) -> None:
+def test_workers_wait_out_a_database_crash_and_finish_their_runs(
+    fleet: Fleet, provider: Provider, server: PostgresServer
+) -> None:
     for _ in range(WORKERS):
         fleet.start()
     fleet.ready(WORKERS)
@@ -92,7 +94,7 @@ def test_it_goes_away_while_they_work(fleet: Fleet, provider: Provider, server: 
     server.start()
     fleet.ended(*runs)
 
-    assert [process.poll() for process in fleet.processes] == [None] * WORKERS, "no worker has died"
+    assert [process.poll() for process in fleet.processes] == [None] * WORKERS, "a worker died"
     until(lambda: all(f"run {run_id} answered" in said() for run_id in runs))
     assert Counter(line.split()[1] for line in said().splitlines() if line.endswith(" taken")) == dict.fromkeys(runs, 1)
     assert "Traceback" not in said() and said().count("the queue waits for its database") == WORKERS
@@ -100,13 +102,13 @@ def test_it_goes_away_while_they_work(fleet: Fleet, provider: Provider, server: 
         events = fleet.bench.store.events(run_id)
         assert whole(events).status == "completed"
         assert provider.questions[question] == sum(isinstance(event, Replied) for event in events) == 9
-        assert sum(isinstance(event, Resumed) for event in events) <= 1, "nobody else took it up"
+        assert sum(isinstance(event, Resumed) for event in events) <= 1, "another worker reclaimed it"
     after = fleet.ask()
     fleet.ended(after)
     assert whole(fleet.bench.store.events(after)).status == "completed"
 
 
-def test_a_worker_that_begins_meanwhile_says_why_it_cannot(fleet: Fleet, server: PostgresServer) -> None:
+def test_a_worker_that_starts_during_an_outage_exits_with_the_reason(fleet: Fleet, server: PostgresServer) -> None:
     run_id = fleet.ask()
     crash(server)
     done = command(fleet, "worker")
@@ -119,7 +121,7 @@ def test_a_worker_that_begins_meanwhile_says_why_it_cannot(fleet: Fleet, server:
     assert whole(fleet.bench.store.events(run_id)).status == "completed"
 
 
-def test_a_question_that_is_asked_meanwhile_is_refused_in_words(fleet: Fleet, server: PostgresServer) -> None:
+def test_a_run_started_during_an_outage_is_refused_with_the_reason(fleet: Fleet, server: PostgresServer) -> None:
     before = fleet.ask()
     crash(server)
     with pytest.raises(StoreUnavailable, match="DATABASE_URL does not answer"):
@@ -130,4 +132,4 @@ def test_a_question_that_is_asked_meanwhile_is_refused_in_words(fleet: Fleet, se
     assert len(done.stderr.splitlines()) == 1, done.stderr
     server.start()
     asked = fleet.ask()
-    assert {row.id for row in fleet.bench.store.runs()} == {before, asked}, "what was refused is not there"
+    assert {row.id for row in fleet.bench.store.runs()} == {before, asked}, "a refused run was saved"

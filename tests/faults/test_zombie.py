@@ -1,4 +1,4 @@
-"""A process that stood still while another took up its run wakes up: what it writes then is refused."""
+"""A process that was suspended while another one resumed its run can no longer write to that run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.player import QUESTION, Player, lap_of
 
 
 def stop(pid: int, file: Path) -> None:
-    """Let a child stand still, at a moment when it keeps nobody from writing."""
+    """Suspend a child at a moment when it does not lock the file."""
     while True:
         os.kill(pid, signal.SIGSTOP)
         os.waitpid(pid, os.WUNTRACED)
@@ -32,8 +32,8 @@ def stop(pid: int, file: Path) -> None:
                 return
 
 
-def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path) -> None:
-    """Both wait for a reply at once, and the zombie gets its one first."""
+def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: Workbench, home: Path) -> None:
+    """Both processes wait for a reply, and the suspended one gets its reply first."""
     player, lock = Player("native", laps=4), threading.Lock()
     arrived, gates = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
 
@@ -64,10 +64,10 @@ def test_who_was_taken_for_dead_writes_nothing_more(bench: Workbench, home: Path
         _, said = process.communicate(timeout=60)
         gates[1].set()
         assert bench.engine.wait(run_id, 60)
-    told = bench.store.events(run_id)
+    events = bench.store.events(run_id)
     assert process.returncode == 2, said
     assert "running elsewhere" in said
-    assert [event.seq for event in told] == list(range(len(told)))
-    assert sum(isinstance(event, e.RunFinished) for event in told) == 1
-    assert sum(isinstance(event, e.Resumed) for event in told) == 1
-    assert fold(told).outcome == "answered"
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert sum(isinstance(event, e.RunFinished) for event in events) == 1
+    assert sum(isinstance(event, e.Resumed) for event in events) == 1
+    assert fold(events).outcome == "answered"
