@@ -1,4 +1,4 @@
-"""A peer as `bench.peers.worker` runs them: asks the server itself, and may be lazy."""
+"""Peers for `bench.peers.worker`: one queries the model server itself, one answers without searching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a tool, begun and waited for."""
+"""Make a tool call and wait for its result."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from research.types import ToolCall
 
 
 def used(tools: Toolbox, call: ToolCall, check: Check | None = None) -> Result:
-    """What comes of the call.  Raises as `PendingCall.result`."""
+    """Return the result of the call.  Raises what `PendingCall.result` raises."""
     with tools.begin(call, check=check) as begun:
         return begun.result()

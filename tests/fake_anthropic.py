@@ -1,10 +1,10 @@
-"""A server of Anthropic's messages API over real HTTP on loopback, as strict as the service is documented to be.
+"""A fake of Anthropic's messages API over real HTTP on loopback, as strict as the service's documentation says.
 
     with FakeAnthropic([FakeReply("Paris", reasoning="France")]) as server:
         model = AnthropicModel("fake", base_url=server.base_url, api_key="")
 
-The script is that of `FakeOpenAI`; a function gets the request as OpenAI would have got it (see `as_chat`), so that the
-same players play behind both.  Thinking is signed, and comes back exactly as it was given or is refused.
+The script is that of `FakeOpenAI`; a function receives the request in OpenAI's format (see `as_chat`), so that the same
+players work behind both.  Thinking is signed, and rejected unless the client returns it unchanged.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MOST_TOKENS = 64_000
 
 
 class FakeAnthropic(FakeOpenAI):
-    """The server, running while the `with` block does.
+    """A server that runs inside a `with` block.
 
-    `modes`: the ways to think that its models know.  `bound`: thinking is refused when anything before it has changed.
-    `page`: how many models `/v1/models` gives at once.  `usage` of a reply is all of its prompt; with `caching`, the
-    tokens of a prompt are its length, and what the cache does is worked out from the breakpoints.
+    `modes`: the thinking modes of its models.  `bound`: reject thinking when anything before it has changed.
+    `page`: the number of models per page of `/v1/models`.  `usage` of a reply counts its whole prompt; with `caching`,
+    a prompt has as many tokens as characters, and the breakpoints decide what the cache reads and writes.
     """
 
     paths = ("/v1/messages", "/v1/models")
@@ -55,7 +55,7 @@ class FakeAnthropic(FakeOpenAI):
         self.bodies = self.tried
         self._modes, self._bound, self._caching, self._page, self._most = modes, bound, caching, page, most_tokens
         self._signed: dict[str, str] = {}
-        """What each signature was given for: the block, and what stood before it."""
+        """The text behind each signature: the thinking block and everything before it."""
         self._kept: set[str] = set()
 
     @property
@@ -101,7 +101,7 @@ class FakeAnthropic(FakeOpenAI):
             yield f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
 
     def whole(self, reply: FakeReply) -> Body:
-        raise AssertionError("only streams are asked for")
+        raise AssertionError("only streams are requested")
 
     def _problem(self, body: Body, version: str) -> str | None:
         if unknown := set(body) - KNOWN:
@@ -180,7 +180,7 @@ class FakeAnthropic(FakeOpenAI):
             yield {"type": "message_stop"}
 
     def _blocks(self, reply: FakeReply, body: Body) -> Iterator[Body]:
-        """As the service sends them: one block after the other, a few characters each."""
+        """Yield the events of each block in turn, a few characters at a time, as the service does."""
         index = itertools.count()
         if reply.reasoning:
             n = next(index)
@@ -204,7 +204,7 @@ class FakeAnthropic(FakeOpenAI):
             yield {"type": "content_block_stop", "index": n}
 
     def sign(self, thinking: str, body: Body) -> str:
-        """A signature for this thought at the end of this conversation."""
+        """Return a signature for this thinking at the end of this conversation."""
         given = thinking + _before(body, len(body["messages"]))
         signature = hashlib.sha256(f"{body['model']} {given}".encode()).hexdigest()
         self._signed[signature] = given
@@ -226,13 +226,13 @@ class FakeAnthropic(FakeOpenAI):
 
 
 def error_body(status: int, message: str) -> Body:
-    """An error in the service's form."""
+    """Return an error body in the service's format."""
     error = {"type": KINDS.get(status, "api_error"), "message": message, "details": None}
     return {"type": "error", "error": error, "request_id": "req_fake"}
 
 
 def turns_problem(body: Body) -> str | None:
-    """What the service refuses in a conversation, in its words."""
+    """Return why the service rejects a conversation, in its words, or None."""
     unanswered: list[str] = []
     before = "assistant"
     for n, turn in enumerate(body.get("messages") or ()):
@@ -263,7 +263,7 @@ def turns_problem(body: Body) -> str | None:
 
 
 def cache_problem(body: Body) -> str | None:
-    """What the service refuses in breakpoints."""
+    """Return why the service rejects the cache breakpoints, or None."""
     blocks = [*(body.get("tools") or ()), *(body.get("system") or ())]
     blocks += [block for turn in body["messages"] for block in turn["content"]]
     marked = [block for block in blocks if "cache_control" in block]
@@ -275,7 +275,7 @@ def cache_problem(body: Body) -> str | None:
 
 
 def prefixes(body: Body) -> list[str]:
-    """What stands before each breakpoint, its block included."""
+    """Return the text up to and including each cache breakpoint."""
     flat = [("tools", block) for block in body.get("tools") or ()]
     flat += [("system", block) for block in body.get("system") or ()]
     flat += [(f"{n}", block) for n, turn in enumerate(body["messages"]) for block in turn["content"]]
@@ -288,7 +288,7 @@ def prefixes(body: Body) -> list[str]:
 
 
 def as_chat(body: Body) -> Body:
-    """The request as OpenAI's chat completions would have it."""
+    """Convert the request to OpenAI's chat completions format."""
     system = "\n\n".join(block["text"] for block in body.get("system") or ())
     messages: list[Body] = [{"role": "system", "content": system}] if system else []
     for turn in body["messages"]:
@@ -317,7 +317,7 @@ def _text(block: Body) -> str:
 
 
 def _before(body: Body, n: int) -> str:
-    """What stands before the n-th turn."""
+    """Return everything before the n-th turn, as text."""
     plain = json.loads(json.dumps([body.get("system"), body.get("tools"), body["messages"][:n]]))
     for block in [*(plain[0] or ()), *(plain[1] or ()), *(b for turn in plain[2] for b in turn["content"])]:
         block.pop("cache_control", None)

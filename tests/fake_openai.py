@@ -1,9 +1,9 @@
-"""An OpenAI-compatible server over real HTTP on loopback, with every fault a real one has shown.
+"""A fake OpenAI-compatible server over real HTTP on loopback, with every fault that real servers have shown.
 
     with FakeOpenAI([FakeReply("Paris"), FakeReply(status=429, headers={"Retry-After": "3"})]) as server:
         model = OpenAIModel("fake", base_url=server.base_url, api_key="")
 
-The script is a list of replies, played in order whoever asks, or a function from the request's body to a reply.
+The script is a list of replies, played in order whatever the request, or a function from the request's body to a reply.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class FakeReply:
-    """One answer of the server: a reply, or a fault."""
+    """One response of the server: a reply or a fault."""
 
     text: str = ""
     calls: Sequence[tuple[str, Any]] = ()
-    """Name and arguments; arguments given as a string are sent as they are, valid or not."""
+    """Name and arguments; arguments given as a string are sent unchanged, valid or not."""
     reasoning: str = ""
     finish_reason: str | None = "auto"
     """`auto`: `tool_calls` or `stop`.  None: never sent."""
     usage: tuple[int, int] | None = (7, 3)
     """Prompt and completion tokens."""
     cached: tuple[int, int] = (0, 0)
-    """How many of the prompt's tokens were read from the cache, and written to it."""
+    """The prompt tokens read from the cache, and those written to it."""
     deltas: Sequence[Body] | None = None
     """Send exactly these deltas instead of those made from text, calls and reasoning."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
-    """Answer with this body instead, JSON unless it is a string (then text/html)."""
+    """Respond with this body instead: JSON, or text/html if it is a string."""
     error_inside: Any = None
-    """Sent as an event after the deltas; the stream ends there."""
+    """Send this as an event after the deltas and end the stream."""
     done: bool = True
     """Whether `[DONE]` ends the stream."""
     end_after: int | None = None
-    """End the stream cleanly after so many events."""
+    """End the stream cleanly after this many events."""
     reset_after: int | None = None
-    """Reset the connection after so many events; -1: before the headers; -2: after the last one."""
+    """Reset the connection after this many events; -1: before the headers; -2: after the last event."""
     split: int | None = None
-    """Bytes per HTTP chunk, so that characters are cut in the middle."""
+    """Bytes per HTTP chunk; a small number cuts characters in the middle."""
     gate: threading.Event | None = None
-    """After so many events as `gate_after` says, wait until this is set."""
+    """After `gate_after` events, wait until this is set."""
     gate_after: int = 1
     raw: str | None = None
     """Send exactly this stream."""
@@ -64,11 +64,11 @@ Script = Sequence[FakeReply] | Callable[[Body], FakeReply]
 
 
 class FakeOpenAI:
-    """The server, running while the `with` block does.
+    """A server that runs inside a `with` block.
 
-    `strict`: answer 400 to a history with an unknown role, an unanswered call or an orphaned result.
-    `key`: answer 401 to any other, echoing what was sent.  `models`: what `/v1/models` lists, and all that is served.
-    `listing`: the body of `/v1/models` instead.  `refuses`: parameters of a request that its models do not support.
+    `strict`: respond 400 to a history with an unknown role, an unanswered call or an orphaned result.
+    `key`: respond 401 to any other key, echoing the one sent.  `models`: the models listed and served.
+    `listing`: the body of `/v1/models` instead.  `refuses`: request parameters that the models do not support.
     """
 
     paths = ("/v1/chat/completions", "/v1/models")
@@ -86,19 +86,19 @@ class FakeOpenAI:
         self.requests: list[Body] = []
         """Bodies of the chat requests, in order of arrival."""
         self.authorizations: list[str | None] = []
-        """The header of every request."""
+        """The authorization header of every request."""
         self.hung_up = threading.Event()
-        """Set when a client left before its reply was written."""
+        """Set when a client disconnected before its reply was written."""
         self.tried: list[Body] = []
-        """Bodies of all chat requests, also of those refused by the rules of the service."""
+        """Bodies of all chat requests, including those that the service's rules rejected."""
         self.sent: list[bytes] = []
-        """The same as they came."""
+        """The raw bytes of these bodies."""
         self.asked: list[str] = []
-        """The path of each of them."""
+        """The path of each of these requests."""
         self.streams: list[bytes] = []
-        """Each stream as it went out."""
+        """The bytes of each stream sent."""
         self.connections: set[object] = set()
-        """The address of each client connection that asked something."""
+        """The address of each client connection that made a request."""
         self.strict, self.key, self.models, self.refuses = strict, key, models, refuses
         self.listing = {"object": "list", "data": [{"id": name} for name in models]} if listing is None else listing
         self._script = script
@@ -121,7 +121,7 @@ class FakeOpenAI:
         self._thread.join()
 
     def reply_to(self, body: Body) -> FakeReply:
-        """What the script says to this request."""
+        """Return the script's reply to this request."""
         with self._lock:
             self.requests.append(body)
             n = len(self.requests)
@@ -132,11 +132,11 @@ class FakeOpenAI:
         return self._script[n - 1]
 
     def listed(self, query: str) -> Any:
-        """The body of a listing."""
+        """Return the body of `/v1/models`."""
         return self.listing
 
     def refused(self, headers: Mapping[str, str]) -> FakeReply | None:
-        """What is wrong with the headers."""
+        """Return an error if the headers are invalid."""
         sent = headers.get("Authorization")
         self.authorizations.append(sent)
         if self.key is not None and sent != f"Bearer {self.key}":
@@ -144,7 +144,7 @@ class FakeOpenAI:
         return None
 
     def refused_body(self, body: Body, headers: Mapping[str, str]) -> FakeReply | None:
-        """What is wrong with a request."""
+        """Return an error if the request is invalid."""
         if body.get("model") not in self.models:
             return self.error(404, f"The model {body.get('model')!r} does not exist", "model_not_found")
         for name in self.refuses:
@@ -158,17 +158,17 @@ class FakeOpenAI:
         return _error(status, message, code, param)
 
     def events(self, reply: FakeReply, body: Body) -> Iterator[str]:
-        """The events of a stream, as they go out."""
+        """Yield the events of a stream as they are sent."""
         for data in _events(reply):
             yield f"data: {data}\n\n"
 
     def whole(self, reply: FakeReply) -> Body:
-        """A reply that is not streamed."""
+        """Return the body of a reply that is not streamed."""
         return _whole(reply)
 
 
 def history_problem(messages: Sequence[Body]) -> str | None:
-    """What a strict service refuses in a conversation, in words."""
+    """Return why a strict service rejects a conversation, or None."""
     unanswered: set[str] = set()
     for message in messages:
         role = message.get("role")
@@ -195,7 +195,7 @@ class _Server(ThreadingHTTPServer):
     fake: FakeOpenAI
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # a client that hangs up is nothing to report
+        if not isinstance(sys.exception(), ConnectionError):  # a disconnected client is expected
             super().handle_error(request, client_address)
 
 
@@ -322,7 +322,7 @@ def _whole(reply: FakeReply) -> Body:
 
 
 def _deltas(reply: FakeReply) -> Iterator[Body]:
-    """As OpenAI sends them: role first, a few characters each, id and name only with a call's first fragment."""
+    """Yield deltas as OpenAI does: role first, a few characters each, id and name only with a call's first fragment."""
     yield {"role": "assistant", "content": ""}
     for piece in _pieces(reply.reasoning):
         yield {"reasoning_content": piece}
@@ -336,7 +336,7 @@ def _deltas(reply: FakeReply) -> Iterator[Body]:
 
 
 def _events(reply: FakeReply) -> Iterator[str]:
-    """The `data` of each event."""
+    """Yield the `data` of each event."""
     for delta in reply.deltas if reply.deltas is not None else _deltas(reply):
         yield _chunk([{"index": 0, "delta": delta, "finish_reason": None}])
     if reply.error_inside is not None:

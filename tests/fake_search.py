@@ -1,9 +1,9 @@
-"""Search services over real HTTP on loopback, in the formats that the real ones speak.
+"""Fake search services over real HTTP on loopback, in the formats of the real ones.
 
     with FakeSearch(lambda request: tavily([Hit("https://a.example/", "A", "text")])) as server:
         service = tavily_service(load(tavily_url=server.url, tavily_api_key="tvly-…"))
 
-The script is a list of replies, played in order and its last one for ever, or a function from the request to a reply.
+The script is a list of replies, played in order with the last one repeated, or a function from the request to a reply.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from research.search.web import Service
 
 
 class FakeClock(Clock):
-    """Time that only passes when somebody waits."""
+    """A clock that advances only when a caller sleeps."""
 
     def __init__(self) -> None:
         self.time = 1_000.0
@@ -44,27 +44,27 @@ class FakeClock(Clock):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came."""
+    """A request as the server received it."""
 
     method: str
     path: str
     params: dict[str, str]
     headers: dict[str, str]
-    """Names in lower case."""
+    """Header names in lower case."""
     body: Any
-    """JSON, or the fields of a form."""
+    """Decoded JSON, or the fields of a form."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server says: a string, bytes, JSON, or an iterable of bytes sent one by one."""
+    """A response; `body` is a string, bytes, JSON, or an iterable of bytes sent one by one."""
 
     body: Any = ""
     status: int = 200
     kind: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     cut: bool = False
-    """Hang up in the middle of the body."""
+    """Disconnect in the middle of the body."""
 
 
 Script = Sequence[Reply] | Callable[[Asked], Reply]
@@ -72,18 +72,18 @@ Script = Sequence[Reply] | Callable[[Asked], Reply]
 
 @dataclass(frozen=True)
 class Hit:
-    """A result, whatever the service."""
+    """A search result, independent of the service."""
 
     url: str
     title: str = "A title"
     text: str = "What stands there."
     date: str = ""
-    """ISO."""
+    """An ISO date."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, whatever the service."""
+    """A paper, independent of the service."""
 
     title: str
     authors: Sequence[str] = ("Ada Lovelace",)
@@ -96,11 +96,11 @@ class Paper:
 
 
 class FakeSearch:
-    """The server, running while the `with` block does."""
+    """A server that runs inside a `with` block."""
 
     def __init__(self, script: Script) -> None:
         self.asked: list[Asked] = []
-        """In order of arrival."""
+        """The requests, in order of arrival."""
         self._script = script
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -321,7 +321,7 @@ class _Server(ThreadingHTTPServer):
     fake: FakeSearch
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what some tests are about."""
+        """Ignore errors: some tests make clients disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -335,7 +335,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _answer(self) -> None:
         sent = self.rfile.read(int(self.headers.get("content-length") or 0))

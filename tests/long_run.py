@@ -1,4 +1,4 @@
-"""A long run, written event by event: for pages that have to stay quick whatever was done."""
+"""Write a long run event by event, for tests of pages that must stay fast."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from research.types import Citation, Message, Observation, Reply, Source, ToolCa
 QUESTION = "What do the two hundred chapters of the chronicle say?"
 RECIPE = Recipe(framework="iter_research", context="evolving", framework_options={"rounds": 200}, budget=Budget(usd=1))
 LINES = "The chapter tells of the harbour, the market and the people who came by the sea. " * 25
-"""What a tool gives back, about 2,000 characters."""
+"""The result of a tool call, about 2,000 characters."""
 
 
 def report(number: int) -> str:
-    """The report after that round: a paragraph for each of the last forty chapters, and a figure that changes."""
+    """Return the report after a round: a figure that changes, and a paragraph for each of the last forty chapters."""
     told = [
         f"Chapter {n} tells of the harbour and of {n * 7:,} ships [{n}]."
         for n in range(max(1, number - 39), number + 1)
@@ -39,7 +39,7 @@ def report(number: int) -> str:
 
 
 def of_round(number: int) -> Iterator[Event]:
-    """One round: a request, its reply as it is written, a call, what came back, the report."""
+    """Yield the events of one round: request, streamed reply, updated report, tool call and result."""
     calls = (ToolCall(f"main-{number}-1", "search", {"query": f"chronicle chapter {number}"}),)
     text = f"<think>Read chapter {number} of the chronicle.</think>" + "The chapter was found. " * 20
     yield Asked(
@@ -60,7 +60,7 @@ def of_round(number: int) -> Iterator[Event]:
 
 
 def ending(rounds: int, text: str | None = None, citations: tuple[Citation, ...] | None = None) -> RunFinished:
-    """The end, with the report after that round or another one."""
+    """Return the run's last event, with the report after `rounds` rounds unless `text` is given."""
     if citations is None:
         told = range(max(1, rounds - 39), rounds + 1)
         claims = {n: f"Chapter {n} tells of the harbour and of {n * 7:,} ships." for n in told}
@@ -72,7 +72,7 @@ def ending(rounds: int, text: str | None = None, citations: tuple[Citation, ...]
 
 
 class LongRun:
-    """Writes such a run into a store, as its engine would."""
+    """Writes a long run to a store, as its engine would."""
 
     def __init__(self, store: Store, run_id: str, question: str = QUESTION, recipe: Recipe = RECIPE) -> None:
         self.store, self.run_id, self._seq, self._round = store, run_id, -1, 0
@@ -91,7 +91,7 @@ class LongRun:
         return now
 
     def rounds(self, count: int) -> float:
-        """Some more rounds; returns when they were saved."""
+        """Add rounds and return when they were saved."""
         more = [event for n in range(self._round + 1, self._round + count + 1) for event in of_round(n)]
         self._round += count
         return self.add(more)
@@ -101,7 +101,7 @@ class LongRun:
 
 
 def stamp(event: Event, run: str, seq: int, now: float) -> Event:
-    """The event with its place."""
+    """Return the event with its run, sequence number and time."""
     stamped: Event = msgspec.structs.replace(event, run=run, seq=seq, time=now)
     assert isinstance(stamped, Base)
     return stamped

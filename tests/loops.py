@@ -1,4 +1,4 @@
-"""One test for many cases that need no fixtures of their own."""
+"""Run many cases in one test, where the cases need no fixtures of their own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """An MCP server for tests, made with the `mcp` package: `python mcp_example.py [--http PORT] [--say TEXT]`.
 
-It speaks over its standard streams, or HTTP on loopback (port 0: any; the port is the first line on stdout).  `--say`
-changes what it says about the tool `echo`; `--log FILE` is where it notes its process id, calls and cancellations.
+It uses its standard streams, or HTTP on loopback (port 0: any free one; the port is the first line on stdout).  `--say`
+sets the description of the tool `echo`; `--log FILE` receives its process id, calls and cancellations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOSTILE = (
 
 
 def build(say: str, log: Callable[[str], None]) -> MCPServer:
-    """The server, with tools that behave and tools that do not."""
+    """Build the server, with well-behaved and misbehaving tools."""
     server = MCPServer("example", log_level="CRITICAL")
 
     @server.tool(description=say)
@@ -178,7 +178,7 @@ def main() -> None:
 
 
 def with_key(app: Any) -> Any:
-    """The app for who sends `Authorization: Bearer open-sesame-42`; `/elsewhere` redirects out."""
+    """Require `Authorization: Bearer open-sesame-42`; `/elsewhere` redirects to another host."""
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":

@@ -1,4 +1,4 @@
-"""The two stores of a memory, an SQLite file and a schema of a Postgres, for tests that run with both."""
+"""The two memory stores, an SQLite file and a Postgres schema, for tests that run with both."""
 
 from __future__ import annotations
 

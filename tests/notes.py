@@ -1,4 +1,4 @@
-"""A workbench over a folder of notes, for tests of what the offline model makes of prose."""
+"""A workbench with a folder of notes, for tests of the offline model's answers from prose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from research.workbench.workbench import Workbench
 
 
 def noted(tmp_path_factory: pytest.TempPathFactory, texts: Mapping[str, str]) -> tuple[Workbench, str]:
-    """The workbench, and the folder that holds a document for each title and its text."""
+    """Return a workbench and the folder with one document per title and text."""
     home = tmp_path_factory.mktemp("noted")
     folder = home / "notes"
     folder.mkdir()

@@ -13,9 +13,9 @@ Pair = tuple[int, Hashable, int, Hashable]
 
 
 def pairwise(cases: Iterable[Case]) -> list[Case]:
-    """Return the cases in which every pair of values that some case has appears at least once.
+    """Return a subset of the cases in which every pair of values from any case appears at least once.
 
-    Greedy: each time the first of the cases with the most pairs that are still missing.
+    Greedy: picks the first case with the most missing pairs, until none is missing.
     """
     pairs = {case: _pairs(case) for case in cases}
     missing = {pair for each in pairs.values() for pair in each}

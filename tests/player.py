@@ -1,7 +1,7 @@
-"""A model behind `FakeOpenAI` that does what any framework asks of it, and can be told to misbehave.
+"""A model behind `FakeOpenAI` that does what any framework asks, and misbehaves on request.
 
-It keeps no state: how far a conversation is stands in the conversation, as the highest `lap` it mentions.  So it plays
-several agents at once, under every context strategy.
+It keeps no state: the highest `lap` in a conversation says how far it has come.  So one player serves several agents at
+once, under every context strategy.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tests.fake_openai import Body, FakeReply, history_problem
 
 Call = tuple[str, Any]
 Misbehaviour = Callable[["Player", str, Body, int], FakeReply | None]
-"""Gets the player, the purpose, the request and its number, from 1; None: behave."""
+"""Called with the player, the purpose, the request and its number from 1; returns None to behave."""
 
 QUESTION = "How many people live in Japan?"
 ANSWER = "Japan has 123,201,945 people [1]."
 LIMIT = 400
-"""Requests after which a run counts as endless."""
+"""The number of requests after which a run counts as endless."""
 
 
 class Player:
-    """Searches for `laps` rounds, then answers; plans, summarises, judges and frames where it is asked to.
+    """Searches for `laps` rounds, then answers; plans, summarises, evaluates and outlines when asked to.
 
-    Refuses what the strictest services refuse: unanswered or orphaned calls, empty assistant messages, and, with
-    `thinking`, tool turns that come back without the reasoning they were sent with.  `refused` says what and why.
+    Rejects what the strictest services reject: unanswered or orphaned calls, empty assistant messages, and, with
+    `thinking`, tool turns that come back without their reasoning.  `refused` lists each rejection with its reason.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Player:
                 return self.say(answer=ANSWER, report=f"Report of lap {lap}.")
 
     def say(self, *, calls: Sequence[Call] = (), answer: str = "", report: str = "", think: str = "hm") -> FakeReply:
-        """A reply as the protocol writes it."""
+        """Return a reply in the format of the protocol."""
         told = f"<report>{report}</report>" if report else ""
         if self.native:
             return FakeReply(told + answer, calls, think)
@@ -96,13 +96,13 @@ def query(lap: int) -> str:
 
 
 def lap_of(body: Body) -> int:
-    """How far the conversation is."""
+    """Return the highest lap in the conversation."""
     told = json.dumps(body["messages"][1:], ensure_ascii=False)
     return max(map(int, re.findall(r"\blap (\d+)", told)), default=0)
 
 
 def purpose_of(body: Body) -> str:
-    """What the request is for, by its prompts."""
+    """Return the purpose of a request, recognized by its prompts."""
     system = body["messages"][0]["content"]
     users = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
     asked = next((text for text in reversed(users) if not text.startswith(_CORRECTIONS)), "")
@@ -118,7 +118,7 @@ def purpose_of(body: Body) -> str:
 
 
 def _head(name: str) -> str:
-    """The beginning of a prompt, up to its first slot."""
+    """Return the beginning of a prompt, up to its first slot or line break."""
     slots = {"date": "\0", "calling": "\0", "reason": "\0", "question": "\0", "plan": "\0", "sections": "\0"}
     return prompts.text(name, "en", **slots).partition("\0")[0].partition("\n")[0]
 

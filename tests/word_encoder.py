@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WordEncoder:
-    """A quick encoder: the sum of a direction for each word.  `words:64` by name."""
+    """A fast encoder that sums one direction per word; its id is `words:64`."""
 
     def __init__(self, dimension: int = 64) -> None:
         self.id = f"words:{dimension}"

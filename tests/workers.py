@@ -1,4 +1,4 @@
-"""Processes that take turns from the queue, and waiting for what they do."""
+"""Processes that take turns from the queue, and helpers that wait for them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from research.config.settings import Settings, variable
 
 ROOT = Path(__file__).parents[1]
 LONG_S = 300.0
-"""What takes longer will never happen."""
+"""After this time, a condition will never become true."""
 
 
 def until(true: Callable[[], object], within_s: float = LONG_S) -> None:
-    """Wait until it is true."""
+    """Wait until the condition is true."""
     end = time.monotonic() + within_s
     while not true():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.05)
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
-    """What a process is told of these settings."""
+    """Return the environment of a process with these settings."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
     told = {variable(field): str(getattr(settings, field)) for field in ("engine", "runs_at_once", "runs_per_user")}
     if settings.database_url is not None:
@@ -36,7 +36,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
 
 
 class Listener:
-    """A process that takes turns, says so, and holds each until it may let one go; killed at the end."""
+    """A process that takes turns, reports them, and holds each until `let_go`; it is killed at the end."""
 
     def __init__(self, settings: Settings, runs: int = 8) -> None:
         self._heard: deque[tuple[str, str, str]] = deque()
@@ -79,25 +79,25 @@ class Listener:
                 found[:] = [each for each in self._heard if each[0] == what]
                 return bool(found)
 
-            assert self._news.wait_for(there, LONG_S), "it did not happen"
+            assert self._news.wait_for(there, LONG_S), "the condition did not become true in time"
             self._heard.remove(found[0])
             return found[0][1:]
 
     def taken(self) -> tuple[str, str]:
-        """User and run of the next turn that it takes."""
+        """Return user and run of the next turn it takes."""
         return self._next("taken")
 
     def ended(self) -> tuple[str, str]:
-        """User and run of the next turn that is over."""
+        """Return user and run of the next turn it ends."""
         return self._next("ended")
 
     def held(self) -> list[tuple[str, str]]:
-        """What it has in hand."""
+        """Return user and run of each turn it holds."""
         with self._news:
             return list(self._at_work)
 
     def let_go(self) -> None:
-        """End one of its turns."""
+        """Let it end one of its turns."""
         assert self._process.stdin is not None
         print(file=self._process.stdin, flush=True)
 
