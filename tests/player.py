@@ -102,7 +102,7 @@ def lap_of(body: Body) -> int:
 
 
 def purpose_of(body: Body) -> str:
-    """Return the purpose of a request, recognized by its prompts."""
+    """Return the purpose of a request, recognised by its prompts."""
     system = body["messages"][0]["content"]
     users = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
     asked = next((text for text in reversed(users) if not text.startswith(_CORRECTIONS)), "")

@@ -1,4 +1,4 @@
-"""The almanac: prose whose questions take several articles, each of them right, and none of them enough alone."""
+"""The almanac: prose with questions that take several articles; no single article answers one alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DECIDED = ("yes", "no", "是", "否")
 
 
 def bare(title: str) -> str:
-    """As it stands within a sentence: without what is in parentheses, quotation marks or an article before it."""
+    """Return a title as a sentence writes it, without a parenthesis, quotation marks or a leading article."""
     return re.sub(r"\s*[(（].*[)）]$", "", title).strip("《》“”").removeprefix("The ").casefold()
 
 
 def says(document: Document, text: str) -> bool:
-    """Whether a document holds the words, in any case; `six` is not in `sixteen`."""
+    """Return whether a document contains the words, ignoring case; `sixteen` does not contain `six`."""
     edge = "" if has_cjk(text) else r"\b"
     return re.search(f"{edge}{re.escape(text)}{edge}", f"{document.title}\n{document.text}", re.IGNORECASE) is not None
 
@@ -34,8 +34,8 @@ def told(question: Question, document: Document) -> bool:
 
 
 def subjects(question: Question, documents: dict[str, Document]) -> list[str]:
-    """What the question names: gold titles, or else capitalised words and years that few articles hold, or else all of
-    its words."""
+    """Return what the question names: gold titles; failing those, capitalised words and years that few articles contain;
+    failing those, all its words."""
     titles = [name for key in question.gold if (name := bare(documents[key].title)) in question.question.casefold()]
     names = re.findall(r"(?<!^)(?<![.:?] )\b[A-Z]\w+|\b\d{4}\b", question.question)
     rare = [name for name in names if sum(says(each, name) for each in documents.values()) < len(documents) / 20]
@@ -51,7 +51,9 @@ def asked(name: str) -> tuple[tuple[Question, ...], dict[str, Document]]:
 @pytest.mark.parametrize(("name", "articles", "least", "lengths"), [
     ("almanac", 276, 75, (60, 140)), ("almanac-zh", 60, 16, (100, 160)),
 ])  # fmt: skip
-def test_it_is_large_and_mixed(name: str, articles: int, least: int, lengths: tuple[int, int]) -> None:
+def test_the_almanac_has_enough_articles_and_questions_of_every_kind(
+    name: str, articles: int, least: int, lengths: tuple[int, int]
+) -> None:
     questions, documents = asked(name)
     assert len(documents) == articles
     assert (
@@ -68,12 +70,12 @@ def test_it_is_large_and_mixed(name: str, articles: int, least: int, lengths: tu
         assert set(kinds) == {"bridge", "comparison", "bridge_comparison", "unanswerable"}
         assert kinds["bridge"] > len(of_split) / 2
         assert kinds["unanswerable"] >= len(of_split) / 7
-        assert {each.kind for each in of_split[:16]} == set(kinds), "the first ones are of every kind"
+        assert {each.kind for each in of_split[:16]} == set(kinds), "the first questions are not of every kind"
     assert len({each.id for each in questions}) == len({each.question for each in questions}) == len(questions)
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_answers_stand_in_the_gold_articles(name: str) -> None:
+def test_the_gold_articles_contain_the_answers(name: str) -> None:
     questions, documents = asked(name)
     for each in questions:
         assert each.answerable == bool(each.answers) == bool(each.gold), each
@@ -104,12 +106,12 @@ def test_no_article_answers_a_bridge_question_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_each_hop_is_named_by_the_one_before(name: str) -> None:
+def test_each_hop_is_named_by_an_earlier_article(name: str) -> None:
     questions, documents = asked(name)
     for each in questions:
         if each.kind == "bridge":
             for place, key in enumerate(each.gold[1:], 1):
-                # A place may be known by less than its title: what a canal's tunnels are, the Hathe Canal's article says.
+                # The words suffice, in any order: articles need not repeat a title verbatim.
                 words = content_tokens(bare(documents[key].title))
                 before = {word for other in each.gold[:place] for word in content_tokens(documents[other].text)}
                 assert set(words) <= before, (each, key)
@@ -122,11 +124,11 @@ def test_the_splits_share_neither_gold_nor_questions(name: str) -> None:
     assert not {each.question.casefold() for each in dev} & {each.question.casefold() for each in held}
     assert all(each.id.startswith("dev-") for each in dev)
     assert all(each.id.startswith("held-") for each in held)
-    assert load(name, "dev").documents == load(name, "held").documents, "both are searched among all articles"
+    assert load(name, "dev").documents == load(name, "held").documents, "the splits have different articles"
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_its_articles_become_a_corpus(name: str, tmp_path: Path) -> None:
+def test_the_articles_of_the_almanac_become_a_corpus(name: str, tmp_path: Path) -> None:
     made = load(name)
     assert made.documents
     corpus = open_corpus(tmp_path, made.name, made.documents)

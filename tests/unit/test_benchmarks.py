@@ -1,4 +1,4 @@
-"""What the benches print has the shape that the documents show; README and all pages tell the same figures."""
+"""The benches print tables of the documented shape, and README and all pages show the same figures."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def shapes(text: str) -> list[tuple[str, ...]]:
 
 
 def compared() -> dict[str, peers.Figures]:
-    """As if each program had been measured."""
+    """Return made-up figures for every program."""
     names = [peers.LOOP, peers.OURS, *(peer.name for peer in peers.PEERS)]
     keep = {peers.OURS, "langgraph + SQLite checkpointer"}
     return {name: peers.Figures(dict.fromkeys(ROUNDS, 1.0), 1.0, 10**6 * (name in keep)) for name in names}
 
 
-def test_the_page_has_a_section_for_each_bench_and_nothing_else() -> None:
+def test_the_page_has_exactly_one_section_for_each_bench() -> None:
     assert list(whole.sections(PAGE)) == [part.title for part in whole.PARTS]
     for part in whole.PARTS:
-        assert f"`python -m {part.module}" in section(part.title), "how to repeat it"
+        assert f"`python -m {part.module}" in section(part.title), "the section does not say how to repeat it"
         assert tables(section(part.title)), part.title
         picture, _, shown = part.picture.partition(": ")
         assert not picture or f"![{shown}](images/{picture})" in section(part.title)
 
 
 @loop_over("part", whole.PARTS)
-def test_what_all_calls_the_benches_with_is_understood(part: whole.Part, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_all_passes_valid_arguments_to_every_bench(part: whole.Part, monkeypatch: pytest.MonkeyPatch) -> None:
     called = whole.arguments(part, Path("envs"), quick=True)
     module = peers if part.peers else __import__(part.module, fromlist=["main"])
     monkeypatch.setattr(sys, "argv", [part.module, *called, "--no-such-option"])
@@ -54,7 +54,9 @@ def test_what_all_calls_the_benches_with_is_understood(part: whole.Part, monkeyp
     assert refused.value.code == 2
 
 
-def test_peers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_peer_bench_prints_the_documented_tables(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     printed = "\n".join(peers.lines(compared(), 50))
     assert shapes(printed) == shapes(section("Beside other programs"))
     assert "Not measured" not in printed
@@ -66,7 +68,7 @@ def test_peers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     assert f"not installed: {', '.join(peer.name for peer in peers.PEERS)}." in alone
 
 
-def test_a_peer_has_a_process_of_its_own() -> None:
+def test_a_peer_runs_in_its_own_process_and_must_search() -> None:
     with engine.provider() as port:
         driver = "tests.bench_peer:prepared"
         with peers.other(Path(sys.executable), driver, ["openai"], port, 0.0) as program:
@@ -81,50 +83,52 @@ def test_a_peer_has_a_process_of_its_own() -> None:
             program.run(3)
 
 
-def test_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "ROUNDS", 1)  # the shape of the table, not figures that can be relied on
+def test_the_engine_bench_prints_the_documented_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "ROUNDS", 1)  # for the shape of the table; the figures mean nothing
     assert shapes("\n".join(engine.overhead([10, 11, 12, 13], repeat=1))) == shapes(section("Under each strategy"))
 
 
-def test_branches() -> None:
+def test_the_branches_bench_prints_the_documented_table() -> None:
     assert shapes("\n".join(branches.lines([2, 3, 4], 1, 0, 0))) == shapes(section("Branches at once"))
 
 
-def test_prompts() -> None:
+def test_the_prompts_bench_prints_the_documented_tables() -> None:
     curves = dict.fromkeys(prompt_growth.curves(2), prompt_growth.Growth(tuple(range(101)), (), "answered"))
     printed = f"{prompt_growth.table(curves, 100)}\n\n{prompt_growth.rewoo_table()}"
     assert shapes(printed) == shapes(section("Prompts"))
 
 
-def test_memory(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_bench_prints_the_documented_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "argv", "memory --entries 50 --dimension 8".split())
     memory.main()
     assert shapes(capsys.readouterr().out) == shapes(section("Memory"))
 
 
-def test_watching() -> None:
+def test_the_watching_bench_prints_the_documented_table() -> None:
     assert shapes("\n".join(watching.lines([""] * 4, 200))) == shapes(section("Watching a run"))
 
 
-def test_starting() -> None:
+def test_the_startup_bench_prints_the_documented_table() -> None:
     assert shapes("\n".join(startup.lines([1.0] * len(startup.ROWS)))) == shapes(section("Starting"))
 
 
 @loop_over("path", OTHERS)
-def test_other_pages_tell_the_same(path: Path) -> None:
+def test_other_pages_show_the_figures_of_the_benchmarks_page(path: Path) -> None:
     text = path.read_text("utf-8")
     heads = {each[0]: each for each in shapes(PAGE)}
     assert all(each == heads.get(each[0], each) for each in shapes(text)), "rows differ from docs/benchmarks.md"
-    assert renewed(text, whole.settled(PAGE)) == text, "python -m bench.all puts the figures there"
+    assert renewed(text, whole.settled(PAGE)) == text, "run python -m bench.all to update the figures"
 
 
-def test_a_table_is_renewed_where_its_shape_is_the_same() -> None:
+def test_a_table_is_replaced_only_by_one_of_the_same_shape() -> None:
     old = "Said.\n\n| ms | 10 rounds |\n|---|---:|\n| this | 1.5 |\n\n| ms | 10 rounds |\n|---|---:|\n| that | 1 |\n"
     new = "| ms | 20 rounds |\n|---|---:|\n| this | 2,000 |"
     assert renewed(old, [new]) == old.replace("10 rounds", "20 rounds", 1).replace("1.5", "2,000")
 
 
-def test_a_picture_is_the_same_for_the_same_figures(tmp_path: Path) -> None:
+def test_the_same_figures_give_the_same_chart(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         draw(tmp_path / name, [peers.panel(compared())], "Times & rounds")
     first = (tmp_path / "a.svg").read_text("utf-8")
@@ -134,5 +138,5 @@ def test_a_picture_is_the_same_for_the_same_figures(tmp_path: Path) -> None:
 
 
 @loop_over("name", [part.picture.partition(":")[0] for part in whole.PARTS if part.picture])
-def test_the_pictures_are_there(name: str) -> None:
+def test_every_chart_exists(name: str) -> None:
     assert (ROOT / "docs" / "images" / name).read_text("utf-8").rstrip().endswith("</svg>")

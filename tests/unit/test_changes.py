@@ -1,4 +1,4 @@
-"""What became of each statement of a report."""
+"""The changes between two versions of a report, statement by statement."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def states(before: str, after: str) -> list[tuple[str, str]]:
     return [(block.state, block.text) for block in changes(before, after)]
 
 
-def test_paragraphs_and_items_are_statements_and_code_stays_whole() -> None:
+def test_paragraphs_and_items_are_statements_and_code_stays_in_one_piece() -> None:
     text = "# A\n\none\ntwo\n\n- x\n- y\n  more\n\n```\na\n\n- b\n```\n\n| h |\n|---|\n| 1 |"
     assert list(blocks(text)) == ["# A", "one\ntwo", "- x", "- y\n  more", "```\na\n\n- b\n```", "| h |\n|---|\n| 1 |"]
 
 
-def test_code_without_an_end_is_one_statement() -> None:
+def test_unclosed_code_is_one_statement() -> None:
     assert list(blocks("a\n\n```\nb\n\nc")) == ["a", "```\nb\n\nc"]
 
 
-def test_nothing_changed() -> None:
+def test_whitespace_is_not_a_change() -> None:
     assert {state for state, _ in states(FIRST, FIRST.replace("[1].\n", "[1].  \n"))} == {"same"}
 
 
-def test_what_was_added_changed_and_removed_stands_in_its_place() -> None:
+def test_added_changed_and_removed_statements_appear_in_place() -> None:
     after = """## France
 
 Real GDP was $3.732 trillion in 2024 [1].
@@ -52,35 +52,35 @@ def test_another_source_is_a_change() -> None:
     assert states("It rained [1].", "It rained [2].") == [("changed", "It rained [2].")]
 
 
-def test_what_moved_is_the_same() -> None:
+def test_a_moved_statement_is_unchanged() -> None:
     assert states("alpha\n\nbeta\n\ngamma", "gamma\n\nalpha\n\nbeta") == [
         ("same", "gamma"), ("same", "alpha"), ("same", "beta"),
     ]  # fmt: skip
 
 
-def test_a_statement_said_twice_is_added_once() -> None:
+def test_a_repeated_statement_is_added_once() -> None:
     assert states("same words", "same words\n\nsame words") == [("same", "same words"), ("added", "same words")]
 
 
-def test_everything_is_new_where_there_was_nothing() -> None:
+def test_an_empty_report_makes_every_statement_added_or_removed() -> None:
     assert states("", "a\n\nb") == [("added", "a"), ("added", "b")]
     assert states("a\n\nb", "") == [("removed", "a"), ("removed", "b")]
 
 
-def test_the_words_of_a_change() -> None:
+def test_a_changed_statement_is_compared_word_by_word() -> None:
     assert words("GDP was 3.689 in 2023.", "GDP was 3.732 in 2023.") == [
         Words("GDP was 3.", "same"), Words("689", "removed"), Words("732", "added"), Words(" in 2023.", "same"),
     ]  # fmt: skip
 
 
-def test_chinese_is_compared_by_character() -> None:
+def test_chinese_is_compared_character_by_character() -> None:
     assert words("人口六千万", "人口七千万") == [
         Words("人口", "same"), Words("六", "removed"), Words("七", "added"), Words("千万", "same"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", ["- item\n", "- item {n}\n", "para {n}\n\n"])
-def test_a_report_of_any_size_is_compared(line: str) -> None:
+def test_very_long_reports_are_compared(line: str) -> None:
     before = "".join(line.format(n=n) for n in range(20_000))
     found = changes(before, before.replace("item 7", "thing 7") + "\n\nend of it")
     assert found[-1] == Block("end of it", "added")
@@ -94,7 +94,7 @@ def test_very_long_statements_are_not_compared_word_by_word() -> None:
     assert words(before, before + "c") == [Words(before, "removed"), Words(before + "c", "added")]
 
 
-def test_a_heading_is_a_statement_of_its_own_whatever_stands_around_it() -> None:
+def test_a_heading_is_a_statement_even_without_blank_lines_around_it() -> None:
     assert list(blocks("### One\n- a\n- b\n### Two\nText\n## Three")) == [
         "### One", "- a", "- b", "### Two", "Text", "## Three",
     ]  # fmt: skip

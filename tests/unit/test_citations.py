@@ -1,4 +1,4 @@
-"""Numbered sources, and cited statements checked against what was seen."""
+"""Numbered sources, and checks of cited statements against them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JAPAN = Passage("library://factbook/japan/people", "Japan · People", "Populatio
 SOURCES = [Source(1, *(FRANCE.url, FRANCE.title, FRANCE.quote)), Source(2, *(JAPAN.url, JAPAN.title, JAPAN.quote))]
 
 
-def test_a_url_keeps_its_number_and_each_quote_is_kept() -> None:
+def test_a_url_keeps_its_number_and_every_quote_is_recorded() -> None:
     ledger = Ledger()
     other = Passage(FRANCE.url, FRANCE.title, "Inflation rate: 2% (2024 est.)")
     assert [ledger.add(each).n for each in (FRANCE, JAPAN, other, FRANCE)] == [1, 2, 1, 1]
@@ -28,13 +28,13 @@ def test_a_url_keeps_its_number_and_each_quote_is_kept() -> None:
     ]
 
 
-def test_a_ledger_goes_on_from_the_sources_of_a_journal() -> None:
+def test_a_ledger_continues_the_numbering_of_its_first_sources() -> None:
     ledger = Ledger(SOURCES)
     assert ledger.add(JAPAN).n == 2
     assert ledger.add(Passage("https://example.org", "Other", "x")).n == 3
 
 
-def test_a_source_is_shown_as_a_quotation() -> None:
+def test_a_source_is_formatted_as_a_quotation() -> None:
     assert source_text(SOURCES[1]) == f"[2] {JAPAN.title}\n<{JAPAN.url}>\n> {JAPAN.quote}"
 
 
@@ -47,11 +47,11 @@ def test_a_source_is_shown_as_a_quotation() -> None:
         ("An array x[i], a note [a], a year (2024).", []),
     ],
 )
-def test_cited_numbers_in_order_of_first_use(text: str, found: list[int]) -> None:
+def test_cited_returns_numbers_in_order_of_first_use(text: str, found: list[int]) -> None:
     assert cited(text) == found
 
 
-def test_marks_are_taken_out_with_the_space_before_them() -> None:
+def test_citation_marks_are_removed_with_the_space_before_them() -> None:
     assert without_marks("It grew [1], and more [2, 3].") == "It grew, and more."
 
 
@@ -68,18 +68,18 @@ def test_marks_are_taken_out_with_the_space_before_them() -> None:
         ("The total population of Japan is 123,201,945 [7].", "dead"),
     ],
 )
-def test_a_claim_is_compared_with_the_source_it_names(sentence: str, status: str) -> None:
+def test_a_claim_is_checked_against_the_source_it_cites(sentence: str, status: str) -> None:
     assert [citation.status for citation in check(sentence, SOURCES)] == [status]
 
 
-def test_a_computed_figure_may_be_rounded_as_the_claim_writes_it() -> None:
+def test_a_claim_may_round_a_computed_figure() -> None:
     claim = "Real GDP (purchasing power parity) of France grew by 1.2 [1]."
     assert [citation.status for citation in check(claim, SOURCES)] == ["unsupported"]
     assert [citation.status for citation in check(claim, SOURCES, ["1.1656275413391174"])] == ["supported"]
     assert [citation.status for citation in check(claim, SOURCES, ["1.3"])] == ["unsupported"]
 
 
-def test_two_sources_support_a_sentence_together_and_each_gets_its_line() -> None:
+def test_two_sources_support_a_sentence_together_and_each_gets_its_quote() -> None:
     answer = "Real GDP of France was $3.689 trillion; the population of Japan 123,201,945 [1, 2]."
     first, second = check(answer, SOURCES)
     assert (first.n, second.n, first.status) == (1, 2, "supported")
@@ -87,5 +87,5 @@ def test_two_sources_support_a_sentence_together_and_each_gets_its_line() -> Non
     assert second.quote == JAPAN.quote
 
 
-def test_what_cites_nothing_is_not_checked() -> None:
+def test_statements_without_citations_are_not_checked() -> None:
     assert check("A plain statement. Another one, 42.", SOURCES) == ()

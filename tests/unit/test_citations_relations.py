@@ -1,4 +1,4 @@
-"""What a claim turns round, overstates, says of another, or reckons from its source.  Without an encoder."""
+"""Claims that reverse, overstate, misattribute or calculate from a relation in their source, checked without an encoder."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ TRUE = [
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_relation_changed_is_flagged(lie: str) -> None:
+def test_a_changed_relation_is_flagged(lie: str) -> None:
     assert [c.status != "supported" for c in check(lie, [SOURCE])] == [True]
 
 
 @pytest.mark.parametrize("claim", TRUE)
-def test_the_same_relation_in_other_words_is_supported(claim: str) -> None:
+def test_a_rephrased_relation_is_supported(claim: str) -> None:
     assert [c.status for c in check(claim, [SOURCE])] == ["supported"], check(claim, [SOURCE])
 
 
 @pytest.mark.parametrize(
     "lie", ["东洲证券收购了海宁银行 [1]。", "所有股东反对 [1]。", "由于利息收入减少，利率下降 [1]。"]
 )
-def test_in_chinese_too(lie: str) -> None:
+def test_a_changed_relation_in_chinese_is_flagged(lie: str) -> None:
     assert [c.status != "supported" for c in check(lie, [CHINESE])] == [True]
 
 
-def test_an_altered_sum_is_not_explained() -> None:
+def test_a_wrong_sum_is_flagged() -> None:
     assert check("Wool and cotton together made up 68% of the yarn [1].", [SOURCE])[0].status != "supported"
 
 
@@ -66,6 +66,6 @@ with ThreadPoolExecutor(8) as pool:
 """
 
 
-def test_the_first_checks_of_a_process_may_come_at_once() -> None:
+def test_the_first_checks_of_a_process_can_run_concurrently() -> None:
     for _ in range(3):
         subprocess.run([sys.executable, "-c", FIRST_CHECKS], check=True, timeout=60)

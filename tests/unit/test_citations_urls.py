@@ -1,4 +1,4 @@
-"""No url in a report that the run did not see."""
+"""A report contains only URLs that the run has seen."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SOURCES = [
         ("You asked about https://asked.org/x", "You asked about https://asked.org/x"),
     ],
 )  # fmt: skip
-def test_a_url_that_was_seen_becomes_its_number_or_stays(text: str, cleaned: str) -> None:
+def test_a_seen_url_becomes_its_number_or_stays(text: str, cleaned: str) -> None:
     assert clean(text, SOURCES, "What is https://asked.org/x?") == (cleaned, ())
 
 
@@ -78,7 +78,7 @@ def test_a_url_that_was_seen_becomes_its_number_or_stays(text: str, cleaned: str
         ("[x](javascript:alert(1))", "x"),
     ],
 )
-def test_an_invented_url_goes_and_is_named(text: str, cleaned: str) -> None:
+def test_an_invented_url_is_removed_and_reported(text: str, cleaned: str) -> None:
     found, removed = clean(text, SOURCES)
     assert found == cleaned
     assert removed
@@ -96,7 +96,7 @@ def test_an_invented_url_goes_and_is_named(text: str, cleaned: str) -> None:
         "10.5 and 10.1000 are numbers; me@example.org is mail",
     ],
 )
-def test_a_text_without_urls_is_left_alone(text: str) -> None:
+def test_a_text_without_urls_is_left_unchanged(text: str) -> None:
     assert clean(text, SOURCES) == (text, ())
 
 
@@ -104,13 +104,13 @@ def test_a_text_without_urls_is_left_alone(text: str) -> None:
     st.text(alphabet="ab [](){}<>`*_~!#|\\/:.,;=&%?@\n\"'1法。（"),
     st.sampled_from(["[l]({})", "{}", "<{}>", "`{}`", "({})。", "**{}**"]),
 )
-def test_no_surroundings_let_an_invented_url_through(noise: str, form: str) -> None:
+def test_an_invented_url_is_removed_whatever_surrounds_it(noise: str, form: str) -> None:
     text = f"{noise} {form.format('https://evil.example/x')} {noise}"
     found, _ = clean(text, SOURCES)
     assert "evil.example" not in found
 
 
 @given(st.text(max_size=300))
-def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+def test_cleaning_is_idempotent(text: str) -> None:
     once, _ = clean(text, SOURCES)
     assert clean(once, SOURCES)[0] == once

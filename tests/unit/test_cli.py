@@ -1,4 +1,4 @@
-"""The command line as scripts see it: standard output, exit status, and one line that says what is wrong."""
+"""The command line as scripts see it: standard output, exit status, and one-line errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Script = Callable[..., str]
 
 @pytest.fixture
 def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `python WORDS` in a process of its own, which is gone after the test."""
+    """Starts `python WORDS` in a new process and kills it after the test."""
     started: list[subprocess.Popen[str]] = []
     environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
@@ -51,7 +51,7 @@ def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen
 
 
 def eventually(home: Path, run_id: str, wanted: Callable[[RunRow], bool]) -> RunRow:
-    """The run's row once it is as wanted; an assertion after 60 s."""
+    """Wait for the run's row to be as wanted and return it; fail after 60 s."""
     store = SqliteStore(home / "workbench.sqlite")
     deadline = time.monotonic() + 60
     try:
@@ -69,7 +69,7 @@ def rounds_begun(home: Path, run_id: str, count: int) -> Callable[[RunRow], bool
 
 
 def long_script(script: Script) -> str:
-    """Ninety slow rounds that never repeat themselves."""
+    """Write a script of ninety slow rounds without repetitions."""
     lines = [{"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90)]
     return script(*lines)
 
@@ -77,7 +77,7 @@ def long_script(script: Script) -> str:
 # What a run prints
 
 
-def test_run_json_holds_the_keys_of_the_contract(cli: Cli, script: Script) -> None:
+def test_run_json_contains_the_documented_keys(cli: Cli, script: Script) -> None:
     done = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json")
     assert done.status == 0
     found = done.json
@@ -122,13 +122,13 @@ def test_options_and_budgets_reach_the_recipe(cli: Cli, script: Script) -> None:
     assert recipe["budget"] == {"tokens": 50_000}
 
 
-def test_a_run_leaves_its_findings_in_the_memory_and_the_next_recalls_them(cli: Cli, script: Script) -> None:
+def test_a_run_saves_its_findings_and_the_next_run_recalls_them(cli: Cli, script: Script) -> None:
     first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--remember", "findings")
     assert first.status == 0
     assert "Kept 1 new entry" in first.err and "Kept 1 new finding\n" in first.out
     again = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--remember", "findings")
     assert "Recalled 1 entry from memory" in again.err
-    assert "Recalled 1 entry from memory\nKept nothing new\n" in again.out, "what was recalled is not learned again"
+    assert "Recalled 1 entry from memory\nKept nothing new\n" in again.out, "recalled entries were saved again"
     assert "[1] Japan · People and Society <library://factbook/japan/people-and-society> (from memory)" in again.out
     found = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--json").json
     assert (found["recipe"]["recall"], found["outcome"]) == (3, "answered")
@@ -141,7 +141,7 @@ def test_a_run_leaves_its_findings_in_the_memory_and_the_next_recalls_them(cli: 
     assert not plain.keys() & {"recalled", "remembered"}
 
 
-def test_compare_and_fork_take_the_choices_about_memory(cli: Cli, script: Script) -> None:
+def test_compare_and_fork_accept_the_memory_options(cli: Cli, script: Script) -> None:
     cli("memory", "add", "Count the people of Japan by the census, not by estimates.")
     both = cli(
         "compare", JAPAN, "--recipe", "react/full", "--recipe", "react/window", "--recall", "2", "--remember", "findings",
@@ -154,7 +154,7 @@ def test_compare_and_fork_take_the_choices_about_memory(cli: Cli, script: Script
     assert "remembered" not in fork
 
 
-def test_a_spent_token_budget_is_named_and_still_answers(cli: Cli, script: Script) -> None:
+def test_a_spent_token_budget_is_the_outcome_and_the_run_still_answers(cli: Cli, script: Script) -> None:
     usage = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["calls"][0]
     budget = str(usage["prompt_tokens"] + usage["completion_tokens"] + 1)
     model = script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER)
@@ -163,15 +163,15 @@ def test_a_spent_token_budget_is_named_and_still_answers(cli: Cli, script: Scrip
     assert "123,201,945" in found["answer"]
 
 
-def test_time_that_is_up_before_the_first_round_is_an_outcome_too(cli: Cli) -> None:
+def test_a_time_budget_spent_before_the_first_round_gives_no_evidence(cli: Cli) -> None:
     done = cli("run", JAPAN, "--budget-seconds", "0.000001", "--json")
     assert (done.status, done.json["status"]) == (0, "completed")
     assert done.json["usage"]["model_calls"] == 0
     assert "concluding: time" in done.err
-    assert done.json["outcome"] == "no_evidence", "nothing was seen, whatever the reason"
+    assert done.json["outcome"] == "no_evidence", "a run without sources has no evidence, whatever ended it"
 
 
-def test_a_recorded_run_plays_again(cli: Cli, script: Script) -> None:
+def test_a_recorded_run_is_replayed_as_a_model(cli: Cli, script: Script) -> None:
     first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json
     again = cli("run", JAPAN, "--model", f"recorded:{first['run_id']}", "--json").json
     assert again["run_id"] != first["run_id"]
@@ -181,14 +181,14 @@ def test_a_recorded_run_plays_again(cli: Cli, script: Script) -> None:
 # Exit status
 
 
-def test_a_failed_run_ends_with_1_and_says_why(cli: Cli, script: Script) -> None:
+def test_a_failed_run_exits_with_1_and_the_reason(cli: Cli, script: Script) -> None:
     done = cli("run", JAPAN, "--model", script(SEARCH), "--json")
     assert done.status == 1
     assert done.json["status"] == "failed"
     assert "no line left" in done.json["error"]
 
 
-def test_a_question_to_the_user_ends_with_3_and_goes_on_with_the_reply(cli: Cli, script: Script) -> None:
+def test_a_question_to_the_user_exits_with_3_and_the_reply_resumes_the_run(cli: Cli, script: Script) -> None:
     model = script("<answer>Which year do you mean?</answer>", SEARCH, ANSWER)
     done = cli("run", JAPAN, "--framework", "tool_rounds", "--model", model, "--json")
     assert done.status == 3
@@ -201,7 +201,7 @@ def test_a_question_to_the_user_ends_with_3_and_goes_on_with_the_reply(cli: Cli,
     assert (done.status, done.json["outcome"]) == (0, "answered")
 
 
-def test_an_interrupted_run_ends_with_4_and_a_report(start: Any, script: Script, home: Path) -> None:
+def test_ctrl_c_exits_with_4_and_a_report(start: Any, script: Script, home: Path) -> None:
     process = start("-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100")
     run_id = process.stderr.readline().removeprefix("run ").strip()
     eventually(home, run_id, rounds_begun(home, run_id, 2))
@@ -212,7 +212,7 @@ def test_an_interrupted_run_ends_with_4_and_a_report(start: Any, script: Script,
     assert "Stopped" in out
 
 
-def test_a_detached_run_is_stopped_from_another_process(start: Any, cli: Cli, script: Script, home: Path) -> None:
+def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli, script: Script, home: Path) -> None:
     process = start(
         "-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100", "--detach"
     )
@@ -224,16 +224,16 @@ def test_a_detached_run_is_stopped_from_another_process(start: Any, cli: Cli, sc
     row = eventually(home, run_id, lambda row: row.status != "running")
     assert (row.status, row.outcome) == ("stopped", "stopped")
     shown = cli("show", run_id, "--json").json
-    assert "Japan" in shown["report"], "a stopped run leaves what was found"
+    assert "Japan" in shown["report"], "the stopped run has no report of its findings"
     again = cli("stop", run_id)
     assert again.status == 2
     assert "not running" in again.err
 
 
-# Bad input: one line that names it, status 2, and no run
+# Invalid input: a one-line error that names it, status 2, and no run
 
 
-@pytest.mark.usefixtures("own_library")  # some calls look into the library before they are refused
+@pytest.mark.usefixtures("own_library")  # some calls open the library before they are rejected
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -272,7 +272,9 @@ def test_a_detached_run_is_stopped_from_another_process(start: Any, cli: Cli, sc
         (["library", "remove", "nothing"], ["nothing"]),
     ],
 )
-def test_a_wrong_call_is_one_line_and_leaves_nothing(cli: Cli, home: Path, words: list[str], named: list[str]) -> None:
+def test_an_invalid_call_prints_one_line_and_creates_no_run(
+    cli: Cli, home: Path, words: list[str], named: list[str]
+) -> None:
     done = cli(*words)
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1, done.err
@@ -282,14 +284,14 @@ def test_a_wrong_call_is_one_line_and_leaves_nothing(cli: Cli, home: Path, words
     assert SqliteStore(home / "workbench.sqlite").runs() == []
 
 
-def test_a_home_that_cannot_be_made_is_named(cli: Cli, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = cli("runs", "--home", str(tmp_path / "file" / "home"))
     assert done.status == 2
     assert "WORKBENCH_HOME" in done.err
 
 
-def test_a_wrong_folder_is_told_before_the_factbook_is_indexed(cli: Cli, tmp_path: Path) -> None:
+def test_a_wrong_folder_is_reported_before_the_factbook_is_indexed(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", JAPAN, "--folder", "/no/such/folder", "--home", str(tmp_path / "fresh"))
     assert (done.status, done.err.count("\n")) == (2, 1)
 
@@ -306,7 +308,7 @@ def documents(tmp_path: Path, own_library: Path) -> Path:
     return folder
 
 
-def test_unreadable_files_are_named_and_the_rest_is_used(cli: Cli, documents: Path, script: Script) -> None:
+def test_unreadable_files_are_reported_and_the_rest_is_used(cli: Cli, documents: Path, script: Script) -> None:
     model = script(SEARCH.replace("Japan population", "Zorblax bridge"), "<answer>It is 512 metres long [1].</answer>")
     done = cli("run", "How long is the Zorblax bridge?", "--folder", str(documents), "--model", model)
     assert done.status == 0
@@ -317,7 +319,7 @@ def test_unreadable_files_are_named_and_the_rest_is_used(cli: Cli, documents: Pa
     assert "large.pdf: is too big: 60 MB, the limit is 50 MB" in refused[1]
 
 
-def test_a_folder_without_a_readable_file_is_refused(cli: Cli, documents: Path) -> None:
+def test_a_folder_without_a_readable_file_is_rejected(cli: Cli, documents: Path) -> None:
     (documents / "bridge.md").unlink()
     done = cli("run", JAPAN, "--folder", str(documents))
     assert done.status == 2
@@ -326,25 +328,23 @@ def test_a_folder_without_a_readable_file_is_refused(cli: Cli, documents: Path) 
         assert text in last
 
 
-def test_a_wrong_base_url_says_what_is_accepted(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_base_url_is_reported_with_its_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "htp:/nowhere")
     done = cli("run", JAPAN, "--model", "openai:fake")
     assert done.status == 2
     assert "OPENAI_BASE_URL 'htp:/nowhere'" in done.err
 
 
-def test_a_server_that_is_not_there_lets_the_run_rest_and_names_the_setting(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_server_pauses_the_run_and_names_the_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeOpenAI() as server:
         url = server.base_url
-    monkeypatch.setenv("OPENAI_BASE_URL", url)  # nobody listens there any more
+    monkeypatch.setenv("OPENAI_BASE_URL", url)  # the server is gone
     done = cli("run", JAPAN, "--model", "openai:fake", "--json")
     assert (done.status, done.json["status"]) == (4, "paused")
     assert "check that the server runs and that OPENAI_BASE_URL is correct" in done.json["error"]
 
 
-def test_a_refused_key_fails_the_run_and_is_not_repeated(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_key_fails_the_run_and_is_not_printed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-the-right-one")
     with FakeOpenAI(key="sk-right") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -357,7 +357,7 @@ def test_a_refused_key_fails_the_run_and_is_not_repeated(cli: Cli, monkeypatch: 
 # Saved runs
 
 
-def test_runs_lists_and_finds(cli: Cli, script: Script) -> None:
+def test_runs_are_listed_and_searched(cli: Cli, script: Script) -> None:
     assert cli("runs").err == "No runs yet.\n"
     first = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["run_id"]
     listed = cli("runs", "--json").json
@@ -366,7 +366,7 @@ def test_runs_lists_and_finds(cli: Cli, script: Script) -> None:
     assert cli("runs", "giraffe").out == ""
 
 
-def test_show_replay_and_export_tell_the_same_run(cli: Cli, script: Script, tmp_path: Path) -> None:
+def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_path: Path) -> None:
     ran = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--export", str(tmp_path / "run.md"), "--json").json
     run = ran["run_id"]
     assert cli("show", run, "--json").json == {**ran, "origin": None, "forks": []}
@@ -387,7 +387,7 @@ def test_show_replay_and_export_tell_the_same_run(cli: Cli, script: Script, tmp_
     assert [json.loads(line) for line in lines] == events
 
 
-def test_a_report_that_cannot_be_written_is_told_before_any_work(cli: Cli, tmp_path: Path) -> None:
+def test_an_unwritable_export_path_is_reported_before_any_work(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", JAPAN, "--export", str(tmp_path))
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert cli("runs", "--json").json == []
@@ -396,7 +396,7 @@ def test_a_report_that_cannot_be_written_is_told_before_any_work(cli: Cli, tmp_p
 # The library
 
 
-def test_the_library_is_filled_searched_listed_and_emptied(cli: Cli, documents: Path) -> None:
+def test_a_folder_is_added_searched_listed_and_removed(cli: Cli, documents: Path) -> None:
     added = cli("library", "add", str(documents))
     assert added.status == 0
     assert "1 indexed, 0 unchanged, 0 removed" in added.out
@@ -410,7 +410,7 @@ def test_the_library_is_filled_searched_listed_and_emptied(cli: Cli, documents: 
     assert (documents / "bridge.md").exists()
 
 
-def test_home_may_stand_before_or_after_the_action(cli: Cli, home: Path) -> None:
+def test_home_is_accepted_before_and_after_the_action(cli: Cli, home: Path) -> None:
     before, after = cli("library", "--home", str(home), "list"), cli("library", "list", "--home", str(home))
     assert before == after
     assert before.status == 0
@@ -419,7 +419,7 @@ def test_home_may_stand_before_or_after_the_action(cli: Cli, home: Path) -> None
 # No network
 
 
-def test_the_example_is_answered_with_the_network_blocked(start: Any) -> None:
+def test_the_example_is_answered_without_the_network(start: Any) -> None:
     code = (
         "import socket, sys\n"
         "connect = socket.socket.connect\n"

@@ -1,4 +1,4 @@
-"""Runs side by side: rows of what they did, sources they share, numbers, and whether they compare at all."""
+"""Runs side by side: aligned steps, shared sources, figures, and differences in question or budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FRANCE = "https://www.example.org/france?utm_source=a#economy"
 
 
 class Told:
-    """Writes the events of a run as a test tells them."""
+    """Builds the events of a run, step by step."""
 
     def __init__(self, run: str = "a", question: str = "How large?", recipe: Recipe | None = None) -> None:
         self.run, self.events, self._ids = run, list[Event](), count(1)
@@ -42,7 +42,7 @@ class Told:
     def ask(
         self, agent: str = "main", purpose: str = "act", *, tokens: int = 100, usd: float | None = 0.0, **reply: Any
     ) -> Told:
-        """A request and its reply."""
+        """Add a model request and its reply."""
         ask = self._asked[agent] = self._asked.get(agent, 0) + 1
         self._add(Asked(agent=agent, ask=ask, round=ask, purpose=purpose, model="m", prompt_tokens=tokens - 1))
         usage = Usage(tokens, 10, cost_usd=usd)
@@ -50,7 +50,7 @@ class Told:
         return self
 
     def use(self, name: str, agent: str = "main", found: Sequence[Source] = (), **arguments: Any) -> Told:
-        """A call and its result."""
+        """Add a tool call and its result."""
         call = ToolCall(f"c{next(self._ids)}", name, arguments)
         self._add(ToolStarted(agent=agent, call=call))
         self._add(ToolFinished(agent=agent, observation=Observation(call.id, name, "found", sources=tuple(found))))
@@ -80,7 +80,7 @@ def _stamped(event: Event, run: str, seq: int) -> Event:
 
 
 def drawn(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Each step by what it asked; `-` for a gap, the purpose where nothing was called."""
+    """Return each step as its query; `-` for a gap, the purpose of a round without a call."""
     return [tuple("-" if step is None else step.asked or step.round.purpose for step in row) for row in rows]
 
 
@@ -91,7 +91,7 @@ def searched(*queries: str) -> RunView:
     return told.view
 
 
-def test_the_same_query_stands_in_one_row_and_the_rest_beside_a_gap() -> None:
+def test_the_same_query_shares_a_row_and_others_face_a_gap() -> None:
     rows = align([searched("France GDP", "growth of Spain"), searched("weather in Oslo", "gdp  france")])
     assert drawn(rows) == [("-", "weather in Oslo"), ("France GDP", "gdp france"), ("growth of Spain", "-")]
 
@@ -110,19 +110,17 @@ def test_the_same_query_stands_in_one_row_and_the_rest_beside_a_gap() -> None:
         ("", "", True),
     ],
 )  # fmt: skip
-def test_a_query_said_at_greater_length_is_the_same_and_one_with_another_word_is_not(
-    one: str, other: str, same: bool
-) -> None:
+def test_queries_match_when_one_only_adds_words_to_the_other(one: str, other: str, same: bool) -> None:
     assert (len(align([searched(one), searched(other)])) == 1) is same
 
 
-def test_a_page_is_the_same_whatever_its_address_carries_along() -> None:
+def test_pages_match_whatever_scheme_and_tracking_parameters_their_urls_have() -> None:
     one, other = Told().visit(FRANCE, "growth").view, Told().visit("http://example.org/france", "size").view
     assert len(align([one, other])) == 1
     assert len(align([one, Told().visit("https://example.org/spain", "growth").view])) == 2
 
 
-def test_a_calculation_is_known_by_its_figures_and_a_tool_by_its_name() -> None:
+def test_calculations_match_by_their_figures_and_only_calls_of_one_tool_match() -> None:
     one = Told().ask().use("python", code="growth = 3.732 / 3.689\nprint(growth)").view
     other = Told().ask().use("python", code="print((3.732/3.689))").view
     assert len(align([one, other])) == 1
@@ -130,20 +128,20 @@ def test_a_calculation_is_known_by_its_figures_and_a_tool_by_its_name() -> None:
     assert len(align([searched("GDP"), Told().ask().use("scholar", query="GDP").view])) == 2
 
 
-def test_steps_never_change_places() -> None:
+def test_aligned_steps_keep_their_order() -> None:
     rows = align([searched("one", "two"), searched("two", "one")])
     assert len(rows) == 3
     assert sum(None not in row for row in rows) == 1
 
 
-def test_a_call_in_common_counts_for_more_than_any_writing_in_common() -> None:
-    # Either the plans are put together or the searches: the plans stand on different sides of them.
+def test_a_shared_call_outweighs_shared_steps_without_calls() -> None:
+    # The plans come after the search in one run and before it in the other, so only one of them can be aligned.
     one = Told().search("France GDP").ask(purpose="plan").ask(purpose="plan").view
     other = Told().ask(purpose="plan").ask(purpose="plan").search("France GDP").view
     assert ("France GDP", "France GDP") in drawn(align([one, other]))
 
 
-def test_an_answer_stands_beside_an_answer_and_not_beside_an_open_request() -> None:
+def test_an_answer_is_aligned_with_an_answer_and_not_with_an_open_request() -> None:
     answered = Told().search("x").ask(answer="So.").view
     assert len(align([answered, Told().ask(answer="Not so.").view])) == 2
     open_ = Told().search("x")
@@ -151,14 +149,14 @@ def test_an_answer_stands_beside_an_answer_and_not_beside_an_open_request() -> N
     assert len(align([answered, open_.view])) == 3
 
 
-def test_four_runs_share_rows_wherever_any_two_agree() -> None:
+def test_four_runs_share_rows_wherever_two_of_them_match() -> None:
     views = [searched("a b", "c d"), searched("c d"), searched("e f", "a b"), searched("e f", "c d")]
     assert drawn(align(views)) == [
         ("-", "-", "e f", "e f"), ("a b", "-", "a b", "-"), ("c d", "c d", "-", "c d"),
     ]  # fmt: skip
 
 
-def test_agents_side_by_side_are_told_one_after_the_other() -> None:
+def test_steps_of_concurrent_agents_are_grouped_by_agent() -> None:
     def children(order: Sequence[tuple[str, str]]) -> RunView:
         told = Told().ask(purpose="plan")
         for agent in dict.fromkeys(agent for agent, _ in order):
@@ -175,14 +173,14 @@ def test_agents_side_by_side_are_told_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 4])
-def test_empty_runs_are_columns_of_gaps(runs: int) -> None:
+def test_an_empty_run_is_a_column_of_gaps(runs: int) -> None:
     assert align([RunView()] * runs) == []
     rows = align([RunView(), *[searched("a", "b")] * runs, RunView()])
     assert [(row[0], row[-1]) for row in rows] == [(None, None)] * 2
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_each_step_of_each_run_stands_once_and_in_order(seed: int) -> None:
+def test_each_step_of_each_run_appears_once_and_in_order(seed: int) -> None:
     chance = random.Random(seed)
     views = [
         searched(*(f"topic{chance.randrange(6)}" for _ in range(chance.randrange(12))))
@@ -195,13 +193,13 @@ def test_each_step_of_each_run_stands_once_and_in_order(seed: int) -> None:
     assert all(len({step.asked for step in row if step}) == 1 for row in rows)
 
 
-def test_what_happened_before_the_first_request_is_no_step() -> None:
+def test_notes_before_the_first_request_are_not_a_step() -> None:
     view = fold([*Told().events])
     view._last("main").notes.append("a server is silent")
     assert steps(view) == []
 
 
-def test_sources_are_shared_by_their_page() -> None:
+def test_sources_are_shared_by_page() -> None:
     def saw(*urls: str, report: str) -> RunView:
         told = Told().ask()
         for n, url in enumerate(urls, 1):
@@ -220,7 +218,7 @@ def test_sources_are_shared_by_their_page() -> None:
     assert pages[0].runs == (0, 1)
 
 
-def test_the_table_says_what_a_run_took_and_what_its_statements_are_worth() -> None:
+def test_figures_contain_the_usage_of_a_run_and_the_verdicts_on_its_citations() -> None:
     marks = (Citation(1, "So", "supported"), Citation(2, "So", "dead"))
     found = figures(Told().search("x").ask(answer="So.").end(citations=marks, uncited=("Hm.",)).view)
     assert (found.rounds, found.model_calls, found.tool_calls, found.tokens, found.seconds) == (2, 2, 1, 220, 5.0)
@@ -228,7 +226,7 @@ def test_the_table_says_what_a_run_took_and_what_its_statements_are_worth() -> N
     assert (found.uncited, found.cost_usd) == (1, 0.0)
 
 
-def test_a_running_run_has_no_verdicts_yet_and_a_failed_one_has_none_to_show() -> None:
+def test_a_running_run_has_no_verdicts_and_a_failed_run_has_zero() -> None:
     running = figures(Told().search("x").view)
     assert (running.status, running.citations, running.uncited, running.seconds) == ("running", None, None, 4.0)
     told = Told()
@@ -238,7 +236,7 @@ def test_a_running_run_has_no_verdicts_yet_and_a_failed_one_has_none_to_show() -
     assert figures(RunView()).seconds == 0
 
 
-def test_prompts_and_costs_are_told_request_by_request() -> None:
+def test_prompt_tokens_and_costs_are_listed_per_request() -> None:
     view = Told().ask(tokens=100, usd=0.5).ask("main/a", tokens=300, usd=0.25).view
     assert [(each.number, each.agent, each.prompt_tokens) for each in requests(view)] == [
         (1, "main", 100),
@@ -247,18 +245,18 @@ def test_prompts_and_costs_are_told_request_by_request() -> None:
     assert costs(view) == [0.5, 0.75]
 
 
-def test_costs_end_where_a_price_is_unknown() -> None:
+def test_costs_end_at_the_first_unknown_price() -> None:
     assert costs(Told().ask(usd=0.5).ask(usd=None).ask(usd=0.5).view) == [0.5]
     assert costs(Told().ask(usd=None).view) == costs(RunView()) == []
 
 
-def test_a_request_without_a_reply_counts_as_estimated() -> None:
+def test_a_request_without_a_reply_counts_its_estimated_tokens() -> None:
     told = Told()
     told._add(Asked(ask=1, round=1, purpose="act", model="m", prompt_tokens=42))
     assert [each.prompt_tokens for each in requests(told.view)] == [42]
 
 
-def test_runs_of_other_questions_or_budgets_do_not_compare() -> None:
+def test_runs_with_different_questions_or_budgets_are_reported() -> None:
     one = Told(question="How large?").view
     assert differences([one, Told(question=" How  large?").view]) == ()
     other = Told(question="How small?", recipe=Recipe(budget=Budget(tokens=9))).view

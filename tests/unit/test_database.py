@@ -1,4 +1,4 @@
-"""How a Postgres is opened: what is refused, what is said, and who makes the tables."""
+"""Opening a Postgres: rejected URLs, error messages, and migrations."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ def url(database_url: str) -> Iterator[str]:
         "host=127.0.0.1 port=1 password=sesame",
     ],
 )  # fmt: skip
-def test_a_wrong_address_is_told_without_its_password(wrong: str) -> None:
+def test_an_invalid_url_is_reported_without_its_password(wrong: str) -> None:
     with pytest.raises(ConfigError, match="DATABASE_URL") as told:
         pool(wrong)
     assert "sesame" not in str(told.value)
     assert "sesame" not in str(told.value.__cause__ or "")
 
 
-def test_an_unknown_kind_of_database_is_refused_by_name() -> None:
+def test_an_unknown_database_scheme_is_rejected_by_name() -> None:
     with pytest.raises(ConfigError, match="mysql://"):
         pool("mysql://localhost/x")
 
 
-def test_a_database_that_is_not_there_is_named(url: str) -> None:
+def test_a_missing_database_is_named(url: str) -> None:
     nowhere = urlsplit(url)._replace(path="/nowhere").geturl()
     for _ in range(2):
         with pytest.raises(ConfigError, match='"nowhere" does not exist'):
             pool(nowhere)
 
 
-def test_a_database_in_another_encoding_is_refused(postgres_url: str) -> None:
+def test_a_database_with_another_encoding_is_rejected(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(ConfigError, match="LATIN1"):
         pool(urlsplit(postgres_url)._replace(path="/old").geturl())
 
 
-def test_both_names_of_the_scheme_are_taken_and_a_pool_is_made_once(url: str) -> None:
+def test_both_url_schemes_are_accepted_and_each_url_gets_one_pool(url: str) -> None:
     other = url.replace("postgresql://", "postgres://")
     assert pool(url) is pool(url) is not pool(other)
     close_pool(other)
@@ -68,7 +68,7 @@ def test_both_names_of_the_scheme_are_taken_and_a_pool_is_made_once(url: str) ->
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_step_is_applied_once_however_many_come_at_once(url: str) -> None:
+def test_concurrent_migrations_apply_each_step_once(url: str) -> None:
     steps = ["CREATE TABLE {schema}.things (n integer)", "INSERT INTO {schema}.things VALUES (1)"]
     gate, failed = threading.Barrier(6), list[Exception]()
 
@@ -93,26 +93,26 @@ def test_a_step_is_applied_once_however_many_come_at_once(url: str) -> None:
         apply_migrations(pool(url), "mine", "things", steps)
 
 
-def test_steps_are_applied_all_or_none(url: str) -> None:
+def test_migration_steps_are_applied_all_or_none(url: str) -> None:
     with pytest.raises(psycopg.Error):
         apply_migrations(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)", "SELECT nonsense"])
     apply_migrations(pool(url), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
 
 
-def test_who_may_not_make_tables_is_told_so(url: str) -> None:
+def test_a_role_that_may_not_create_tables_gets_an_error_and_can_use_a_given_schema(url: str) -> None:
     with connected(pool(url)) as connection:
         connection.execute("DROP ROLE IF EXISTS guest")
         connection.execute("CREATE ROLE guest LOGIN")
     guest = url.replace("postgres:@", "guest@")
     with pytest.raises(ConfigError, match="DATABASE_URL.*schema 'mine'.*CREATE"):
         apply_migrations(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
-    with connected(pool(url)) as connection:  # an administrator has made it
+    with connected(pool(url)) as connection:  # an administrator creates it
         connection.execute("CREATE SCHEMA mine AUTHORIZATION guest")
     apply_migrations(pool(guest), "mine", "things", ["CREATE TABLE {schema}.things (n integer)"])
     close_pool(guest)
 
 
-def test_a_connection_that_the_server_has_ended_is_replaced(url: str) -> None:
+def test_a_connection_closed_by_the_server_is_replaced(url: str) -> None:
     with connected(pool(url)) as connection:
         pid = connection.info.backend_pid
     with psycopg.connect(url, autocommit=True) as other:
@@ -121,7 +121,7 @@ def test_a_connection_that_the_server_has_ended_is_replaced(url: str) -> None:
         assert connection.info.backend_pid != pid
 
 
-def test_one_that_ends_meanwhile_is_trouble_of_the_moment(url: str) -> None:
+def test_a_connection_closed_during_use_raises_store_unavailable(url: str) -> None:
     with (
         pytest.raises(StoreUnavailable, match="DATABASE_URL"),
         connected(pool(url)) as connection,
@@ -133,12 +133,12 @@ def test_one_that_ends_meanwhile_is_trouble_of_the_moment(url: str) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_what_is_wrong_with_a_statement_is_not_hidden(url: str) -> None:
+def test_errors_in_a_statement_are_not_hidden(url: str) -> None:
     with pytest.raises(psycopg.errors.UndefinedTable), connected(pool(url)) as connection:
         connection.execute("SELECT * FROM nowhere")
 
 
-def test_every_text_comes_back_as_it_was(url: str) -> None:
+def test_every_text_is_read_back_unchanged(url: str) -> None:
     texts = ["", "\0", "a\0b", "\ufdd0", "\ufdd00", "\ufdd01\0", "\ufdd0\ufdd0", '{"a":"\\u0000"}', "漢字"]
     with connected(pool(url)) as connection:
         for binary in (False, True):
@@ -150,7 +150,7 @@ def test_every_text_comes_back_as_it_was(url: str) -> None:
             assert connection.execute("SELECT %s::text[]", [texts], binary=binary).fetchone() == (texts,)
 
 
-def test_several_processes_create_a_file_at_once(tmp_path: Path) -> None:
+def test_several_threads_can_create_a_sqlite_file_concurrently(tmp_path: Path) -> None:
     failed: list[Exception] = []
 
     def create(path: Path, together: threading.Barrier) -> None:

@@ -1,4 +1,4 @@
-"""Structs are read from JSON by many threads at once, from the first moment of a process on."""
+"""Many threads can decode structs from JSON concurrently, from the start of a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from research.types import Passage
 
 ROOT = Path(__file__).parents[2]
 ALONE = {"_util/decoding.py", "sandbox/child.py", "sandbox/monty.py"}
-"""Where it is done, and processes of one thread."""
+"""The decoder itself, and processes with a single thread."""
 
 AT_ONCE = """
 import sys, threading
@@ -36,12 +36,12 @@ threads = [threading.Thread(target=read) for _ in range(8)]
 """
 
 
-def test_the_first_replies_of_a_process_may_come_at_once() -> None:
+def test_the_first_replies_of_a_process_can_be_decoded_concurrently() -> None:
     for _ in range(12):
         subprocess.run([sys.executable, "-c", AT_ONCE], cwd=ROOT, check=True, timeout=60)
 
 
-def test_nothing_decodes_a_struct_past_it() -> None:
+def test_all_structs_are_decoded_through_the_decoding_module() -> None:
     past = re.compile(r"msgspec\.convert\(|msgspec\.json\.decode\([^()]*(?:\([^()]*\)[^()]*)*type=")
     found = [
         str(path.relative_to(ROOT / "research"))
@@ -51,7 +51,7 @@ def test_nothing_decodes_a_struct_past_it() -> None:
     assert set(found) <= ALONE
 
 
-def test_what_does_not_fit_is_an_error() -> None:
+def test_invalid_input_raises_a_value_error() -> None:
     assert decoding.decode(b'[{"url": "u", "title": "t", "quote": "q"}]', tuple[Passage, ...])[0].quote == "q"
     with pytest.raises(ValueError, match="missing required field"):
         decoding.decode("{}", Passage)

@@ -1,4 +1,4 @@
-"""What `docs/deploy/` says, as far as that can be known without building it: names, commands, files, and what waits for what."""
+"""Check `docs/deploy/` without building it: names, commands, files and dependencies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def service(name: str) -> dict[str, Any]:
 
 
 def steps(word: str) -> list[str]:
-    """What the Dockerfile says after that word."""
+    """Return the arguments of each such instruction in the Dockerfile."""
     return [line.removeprefix(word).strip() for line in STEPS if line.startswith(f"{word} ")]
 
 
@@ -39,7 +39,7 @@ def image_environment() -> dict[str, str]:
 
 
 @loop_over("name", OURS)
-def test_every_variable_is_one_that_is_read(name: str) -> None:
+def test_every_variable_is_a_known_setting(name: str) -> None:
     told = {**image_environment(), **service(name)["environment"]}
     for variable, value in told.items():
         if variable.startswith("STREAMLIT_"):
@@ -49,11 +49,11 @@ def test_every_variable_is_one_that_is_read(name: str) -> None:
         else:
             assert variable in FIELDS, variable
             if "$" not in value:
-                Settings(**{variable: value})  # it is accepted, too
+                Settings(**{variable: value})  # raises if the value is invalid
     assert told["WORKBENCH_ENGINE"] == "workers" and told["WORKBENCH_HOME"] == "/data"
 
 
-def test_all_of_them_speak_to_the_same_database() -> None:
+def test_app_and_worker_use_the_same_database() -> None:
     postgres = service("postgres")["environment"]
     for name in OURS:
         url = service(name)["environment"]["DATABASE_URL"]
@@ -72,7 +72,7 @@ def test_every_volume_is_declared_and_used() -> None:
         assert service(name)["volumes"] == ["home:/data"] and steps("VOLUME") == ["/data"]
 
 
-def test_the_commands_are_there() -> None:
+def test_the_commands_exist() -> None:
     python, dash, module, *words = service("worker")["command"]
     assert (python, dash, module) == ("python", "-m", "research")
     assert build_parser().parse_args(words).run_command is worker.run
@@ -80,7 +80,7 @@ def test_the_commands_are_there() -> None:
     assert command == '["python", "-m", "streamlit", "run", "app.py"]'
 
 
-def test_the_health_of_the_app_is_asked_where_it_is_told() -> None:
+def test_the_health_check_uses_the_port_and_path_of_the_app() -> None:
     *_, code = service("app")["healthcheck"]["test"]
     compile(code, "healthcheck", "exec")
     port, path = re.search(r"http://localhost:(\d+)(/[\w/]+)", code).groups()  # type: ignore[union-attr]
@@ -88,7 +88,7 @@ def test_the_health_of_the_app_is_asked_where_it_is_told() -> None:
     assert service("app")["ports"] == [f"127.0.0.1:{port}:{port}"] and steps("EXPOSE") == [port]
 
 
-def test_what_is_copied_is_there_and_is_all_that_is_needed() -> None:
+def test_copied_files_exist_and_are_complete() -> None:
     build = service("app")["build"]
     assert (FOLDER / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).resolve() == FOLDER / "Dockerfile"
@@ -98,7 +98,7 @@ def test_what_is_copied_is_there_and_is_all_that_is_needed() -> None:
     assert {"app.py", "pages", "research", "requirements.txt", ".streamlit/config.toml"} == set(copied)
 
 
-def test_the_document_says_what_the_file_asks_for() -> None:
+def test_the_document_names_every_variable_of_the_compose_file() -> None:
     document = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     asked = set(re.findall(r"\$\{(\w+)", (FOLDER / "compose.yaml").read_text("utf-8")))
     asked |= set(service("app")["build"]["args"])

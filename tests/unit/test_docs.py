@@ -1,4 +1,4 @@
-"""What the documents say is so: options and costs are those of the code, commands parse, links, anchors and pictures are there."""
+"""The documents match the code: options and estimates, commands that parse, links, anchors and pictures that exist."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def read(path: Path) -> str:
 
 
 def prose(path: Path) -> str:
-    """The page without its blocks of code."""
+    """Return the page without its code blocks."""
     return re.sub(r"^(```+).*?^\1", "", read(path), flags=re.M | re.S)
 
 
 def blocks(path: Path, *languages: str) -> list[str]:
-    """Its blocks of code in these languages."""
+    """Return the page's code blocks in these languages."""
     found = re.findall(r"^```(\w*)\n(.*?)^```", read(path), re.M | re.S)
     return [code for language, code in found if language in languages]
 
 
 def section(name: str, title: str) -> str:
-    """What stands below a heading of the third level."""
+    """Return the text below a third-level heading."""
     (found,) = re.findall(rf"^### {re.escape(title)}\n(.*?)(?=^##|\Z)", read(DOCS / name), re.M | re.S)
     return str(found)
 
@@ -54,7 +54,7 @@ def section(name: str, title: str) -> str:
 
 
 def written(value: object) -> str:
-    """A default as the document writes it."""
+    """Format a default as the documents do."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -67,17 +67,17 @@ CHOICES = [
 
 
 @loop_over("name, entry", CHOICES)
-def test_every_option_is_in_the_document_with_its_default_and_its_meaning(
+def test_every_option_is_documented_with_its_default_and_its_meaning(
     name: str, entry: plugins.Framework | plugins.ContextStrategy
 ) -> None:
     told = section(name, f"`{entry.id}`: {entry.title}")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", told, re.M)
     assert rows == [(each.name, written(each.default), each.accepts, each.help) for each in entry.options]
-    assert len(re.findall(r"^```mermaid$", told, re.M)) == 1, "one picture each"
+    assert len(re.findall(r"^```mermaid$", told, re.M)) == 1, "the section needs exactly one diagram"
 
 
 def pairs_table() -> str:
-    """Which strategy works with which framework, as a Markdown table."""
+    """Return a Markdown table of the strategies that work with each framework."""
     lines = ["| framework | " + " | ".join(CONTEXTS) + " | the strategy … |", "|---" * (len(CONTEXTS) + 2) + "|"]
     for name in FRAMEWORKS:
         entry = plugins.framework.get(name)
@@ -91,18 +91,18 @@ def test_the_document_contains_the_table_of_pairs() -> None:
 
 
 @loop_over("framework", [name for name in FRAMEWORKS if name != "rewoo"])
-def test_the_requests_of_a_framework_are_those_that_the_page_estimates(bench: Workbench, framework: str) -> None:
+def test_the_documented_requests_of_a_framework_match_its_estimate(bench: Workbench, framework: str) -> None:
     calls = estimate(bench.recipe(framework=framework), "What?", models=bench.model).calls
     told = section("frameworks.md", f"`{framework}`: {plugins.framework.get(framework).title}")
     assert f"**Requests**: {calls.low:.0f} to {calls.high:.0f}" in told
 
 
-def test_the_concepts_name_every_outcome() -> None:
+def test_the_concepts_page_names_every_outcome() -> None:
     rows = re.findall(r"^\| (`[\w`, ]+`) \| ", read(DOCS / "concepts.md"), re.M)
     assert Counter(re.findall(r"\w+", " ".join(rows))) == Counter(get_args(Outcome))
 
 
-def test_the_picture_shows_the_layers_that_are_checked() -> None:
+def test_the_architecture_diagram_shows_the_checked_layers() -> None:
     drawn = re.findall(r'L\d+\["([\w, .]+)"\]', read(DOCS / "architecture.md"))
     inner = {room for layer in LAYERS for room in layer if room.rpartition(".")[0] in layer}
     shown = [layer - inner - {"__main__", "research"} for layer in LAYERS]
@@ -113,11 +113,11 @@ def test_the_picture_shows_the_layers_that_are_checked() -> None:
 
 
 class RefusedCallError(Exception):
-    """The parser does not take a command."""
+    """The parser rejected a command."""
 
 
 def words(line: str) -> list[str] | None:
-    """The arguments of `python -m research` in a line of a shell, or none."""
+    """Return the arguments of `python -m research` in a shell line, or None."""
     found = shlex.split(line.replace("…", "X"), comments=True)
     start = next((n for n in range(len(found)) if found[n : n + 3] == ["python", "-m", "research"]), None)
     return None if start is None else list(takewhile(lambda word: word not in ("<", "|", "&"), found[start + 3 :]))
@@ -137,19 +137,19 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> argparse.ArgumentParser:
 def test_the_commands_of_a_page_parse(path: Path, parser: argparse.ArgumentParser) -> None:
     lines = [line for block in blocks(path, "sh", "") for line in block.splitlines()]
     given = [found for line in lines if (found := words(line)) is not None]
-    assert len(given) == sum("python -m research" in line for line in lines), "each can be read"
+    assert len(given) == sum("python -m research" in line for line in lines), "a command could not be read"
     for found in given:
         parser.parse_args(found)
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parsers of its commands, by name."""
+    """Return the parsers of a parser's commands, by name."""
     return {name: each for action in parser._actions if isinstance(action, argparse._SubParsersAction)
             for name, each in action.choices.items()}  # fmt: skip
 
 
 def options(parser: argparse.ArgumentParser, given: list[str]) -> set[str]:
-    """The options of the command that begins so; of all where that is left open."""
+    """Return the options of the given command, or of all commands where it is incomplete."""
     found = set(parser._option_string_actions)
     below = subcommands(parser)
     if below and given and re.match(r"[a-z]", given[0]):
@@ -159,7 +159,7 @@ def options(parser: argparse.ArgumentParser, given: list[str]) -> set[str]:
 
 
 @EACH
-def test_what_a_sentence_says_of_commands_is_there(path: Path, parser: argparse.ArgumentParser) -> None:
+def test_commands_and_options_named_in_a_sentence_exist(path: Path, parser: argparse.ArgumentParser) -> None:
     for span in re.findall(r"`([^`\n]+)`", prose(path)):
         given = words(span) if "python -m" in span else None
         first, *rest = span.split()
@@ -170,20 +170,20 @@ def test_what_a_sentence_says_of_commands_is_there(path: Path, parser: argparse.
 
 
 @EACH
-def test_what_make_is_told_is_in_its_file(path: Path) -> None:
+def test_named_make_targets_exist(path: Path) -> None:
     made = set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.M))
     assert set(re.findall(r"(?:^|`)make ([\w-]+)", read(path), re.M)) <= made
 
 
 @cache
 def settings() -> set[str]:
-    """Names in capitals that stand in the package, and in what it is deployed with."""
+    """Return the names in capitals in the package and in the compose file."""
     sources = [*(ROOT / "research").rglob("*.py"), DOCS / "deploy" / "compose.yaml"]
     return {name for each in sources for name in re.findall(r"[A-Z][A-Z_]+", read(each))}
 
 
 @EACH
-def test_settings_are_there(path: Path) -> None:
+def test_named_settings_exist(path: Path) -> None:
     own = re.findall(r"[A-Z][A-Z_]+", "".join(blocks(path, "python")))
     named = set(re.findall(r"`(WORKBENCH_[A-Z_]+|[A-Z]+(?:_[A-Z]+)*_(?:API_KEY|URL))\b", prose(path)))
     assert named <= settings() | set(own)
@@ -193,7 +193,7 @@ def test_settings_are_there(path: Path) -> None:
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors of a page as GitHub makes them: small letters, without punctuation, a hyphen for each space."""
+    """Return the anchors of a page as GitHub makes them: lower case, no punctuation, a hyphen for each space."""
     found: Counter[str] = Counter()
     names = set()
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", prose(path), re.M):
@@ -205,7 +205,7 @@ def anchors(path: Path) -> set[str]:
 
 
 @EACH
-def test_links_and_anchors_lead_somewhere(path: Path) -> None:
+def test_links_and_anchors_resolve(path: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(path)):
         if re.match(r"https?:|mailto:", link):
             continue
@@ -218,14 +218,14 @@ def test_links_and_anchors_lead_somewhere(path: Path) -> None:
 
 
 @EACH
-def test_paths_named_in_a_sentence_are_there(path: Path) -> None:
-    """Except the file that a tutorial tells the reader to save."""
+def test_paths_named_in_a_sentence_exist(path: Path) -> None:
+    """Files that a tutorial tells the reader to save are exempt."""
     named = set(re.findall(r"`((?:research|pages|bench|tests|docs)/[\w/.-]+)`", prose(path)))
     saved = set(re.findall(r"[Ss]ave (?:it|this)\s+as\s+`([^`]+)`", read(path)))
     assert {each for each in named - saved if "NAME" not in each and not (ROOT / each).exists()} == set()
 
 
-def test_pictures_are_shown_and_every_file_of_them_is() -> None:
+def test_every_picture_exists_and_is_shown() -> None:
     shown = {
         (path.parent / link).resolve()
         for path in PAGES
@@ -237,7 +237,7 @@ def test_pictures_are_shown_and_every_file_of_them_is() -> None:
 
 
 @EACH
-def test_diagrams_are_closed(path: Path) -> None:
+def test_diagrams_have_balanced_brackets(path: Path) -> None:
     for drawn in blocks(path, "mermaid"):
         assert re.match(r"(flowchart (LR|TD)|sequenceDiagram)\n", drawn)
         for line in drawn.splitlines():
@@ -248,6 +248,6 @@ def test_diagrams_are_closed(path: Path) -> None:
             ), line  # fmt: skip
 
 
-def test_the_index_names_every_page() -> None:
+def test_the_index_links_to_every_page() -> None:
     named = set(re.findall(r"\]\((?!https?:|\.\.)([^)#]+\.md)", read(DOCS / "README.md")))
     assert named == {each.name for each in DOCS.glob("*.md") if each.name != "README.md"} | {"decisions/README.md"}
