@@ -1,4 +1,4 @@
-"""What the tests of search services share."""
+"""Fixtures for the tests of search services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fake_search import KEY, KEYED, FakeClock
 
 @pytest.fixture
 def open_service(tmp_path: Path) -> Callable[..., Service]:
-    """A service by name as the workbench makes it, at another address and with a clock of our own."""
+    """Returns a function that opens a search service as the workbench does, at a given address and with a fake clock."""
 
     def make(name: str, url: str, clock: FakeClock | None = None, *, key: str = KEY, keep: float = 0) -> Service:
         clock = clock or FakeClock()

@@ -18,13 +18,13 @@ QUESTION = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
 ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 BLOCKED_S = 0.5
-"""A loop that turns more slowly than this is blocked, on the busiest machine."""
+"""A longer gap between two turns of the event loop means that it is blocked, even on a busy machine."""
 
 Script = Callable[..., str]
 
 
 async def longest_gap(task: asyncio.Task[object]) -> float:
-    """Return the longest time, in seconds, that the event loop did not turn while the task was at work."""
+    """Return the longest time, in seconds, that the event loop did not turn while the task ran."""
     longest, last = 0.0, time.monotonic()
     while not task.done():
         await asyncio.sleep(0.01)
@@ -33,12 +33,12 @@ async def longest_gap(task: asyncio.Task[object]) -> float:
 
 
 def slow(script: Script) -> str:
-    """A model that searches, and then takes a minute for its second reply."""
+    """Return a model that searches, then takes a minute for its second reply."""
     return script(SEARCH, {"text": ANSWER, "delay_s": 60})
 
 
 async def started(bench: Workbench, rounds: int) -> str:
-    """Wait for the model's reply number `rounds` to be asked for; return the run's id."""
+    """Wait until the model's reply number `rounds` has been requested; return the run's id."""
     deadline = time.monotonic() + 30
     while True:
         for row in bench.store.runs():
@@ -48,7 +48,7 @@ async def started(bench: Workbench, rounds: int) -> str:
         await asyncio.sleep(0.02)
 
 
-def test_arun_returns_the_finished_run_and_leaves_the_loop_free(bench: Workbench, script: Script) -> None:
+def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbench, script: Script) -> None:
     async def main() -> tuple[research.RunView, float]:
         model = script(SEARCH, {"text": ANSWER, "delay_s": 1})
         task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model=model))
@@ -78,10 +78,10 @@ def test_cancelling_arun_stops_the_run_within_a_second(bench: Workbench, script:
     row = bench.store.run(run_id)
     assert (row.status, row.outcome) == ("stopped", "stopped")
     assert bench.store.events(run_id)[-1].time - time.time() + time.monotonic() - asked < 1.5
-    assert "Japan" in research.fold(bench.store.events(run_id)).report, "what was found is kept"
+    assert "Japan" in research.fold(bench.store.events(run_id)).report, "the report lost what was found"
 
 
-def test_a_call_cancelled_at_once_leaves_no_run_at_work(bench: Workbench, script: Script) -> None:
+def test_an_arun_call_cancelled_at_once_leaves_no_running_run(bench: Workbench, script: Script) -> None:
     async def main() -> None:
         task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model=slow(script)))
         await asyncio.sleep(0)
@@ -117,13 +117,13 @@ def test_leaving_astream_stops_the_run_within_a_second(bench: Workbench, script:
     assert (row.status, row.outcome) == ("stopped", "stopped")
 
 
-def test_a_wrong_argument_is_raised_in_the_task(bench: Workbench) -> None:
+def test_arun_raises_a_wrong_argument_in_the_task(bench: Workbench) -> None:
     with pytest.raises(ConfigError, match="telepathy"):
         asyncio.run(research.arun(QUESTION, workbench=bench, framework="telepathy"))
     assert bench.store.runs() == []
 
 
-def test_several_runs_at_once(bench: Workbench, script: Script) -> None:
+def test_several_arun_calls_can_run_at_once(bench: Workbench, script: Script) -> None:
     async def main() -> list[research.RunView]:
         model = script(SEARCH, ANSWER)
         return await asyncio.gather(*(research.arun(QUESTION, workbench=bench, model=model) for _ in range(3)))

