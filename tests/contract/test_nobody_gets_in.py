@@ -1,6 +1,6 @@
 """Nobody gets in, and nothing gets out: attacks over loopback that fail, each against the part that stops it.
 
-How a fetch judges addresses, redirects, names that change, slow and swollen answers is tried in `tests/unit/test_fetch.py`;
+How a fetch judges addresses, redirects, names that change, slow and swollen answers is tried in `tests/contract/test_fetch.py`;
 here the same is tried through the tool that a model holds, and beyond it: what a page makes a model do, what it makes a
 reader's browser do, where a key may turn up, and what may be read in.
 """

@@ -21,7 +21,7 @@ from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
 from research.web.fetch import FetchPolicy, fetch, vet
-from tests.unit.test_readers import pdf
+from tests.contract.test_readers import pdf
 
 ARTICLE = """<html><head><title>Public  debt</title><script>alert(1)</script></head><body><nav>Home</nav><article>
 <h1>Debt of France</h1><p>The public debt of France was 113 percent of GDP in 2024, says the statistics office.</p>
