@@ -1,4 +1,4 @@
-"""Evaluations in the background: begun, stopped, gone on with, forgotten and brought back; nothing is asked twice."""
+"""Background evaluations: started, stopped, resumed, deleted and restored, without asking a question twice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ended(jobs: Evaluations, name: str = "towers") -> None:
     assert not job.is_alive() and not job.error
 
 
-def test_it_works_by_itself_and_every_process_sees_what_it_has(bench: Workbench, model: str) -> None:
+def test_an_evaluation_runs_in_the_background_and_every_process_sees_its_progress(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
     assert jobs.all() == []
     assert jobs.start(plan(bench, model, "react/full", "react/window")) == "towers"
@@ -56,11 +56,13 @@ def test_it_works_by_itself_and_every_process_sees_what_it_has(bench: Workbench,
     seen = Evaluations(Workbench(load(home=bench.settings.home))).progress("towers")
     assert (seen.total, seen.found.left, seen.at_work) == (6, 0, ())
     assert [each.plan.name for each in jobs.all()] == ["towers"]
-    assert seen.saved.plan == plan(bench, model, "react/full", "react/window"), "kept as it was made"
+    assert seen.saved.plan == plan(bench, model, "react/full", "react/window"), "the plan is stored unchanged"
     assert all("Odo Fenn" in row.answer for rows in seen.found.rows.values() for row in rows)
 
 
-def test_what_is_begun_is_checked_and_kept_once(bench: Workbench, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_started_plan_is_checked_and_stored_once(
+    bench: Workbench, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs, kept, judges = Evaluations(bench), list[str](), list[str]()
     keep, named = bench.store.put, bench.model
 
@@ -77,10 +79,10 @@ def test_what_is_begun_is_checked_and_kept_once(bench: Workbench, model: str, mo
     jobs.start(replace(plan(bench, "extractive", "react/full", questions=1), judge=model))
     ended(jobs)
     assert kept.count("evaluation") == 1
-    assert judges.count(model) == 1, "there is nothing for it to compare"
+    assert judges.count(model) == 1, "a single recipe needs no judge beyond the check"
 
 
-def test_recipes_are_added_to_one_that_asks_the_same(bench: Workbench, model: str) -> None:
+def test_recipes_can_be_added_to_an_evaluation_with_the_same_questions(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
     jobs.start(plan(bench, model, "react/full"))
     ended(jobs)
@@ -89,11 +91,11 @@ def test_recipes_are_added_to_one_that_asks_the_same(bench: Workbench, model: st
     ended(jobs)
     found = jobs.progress("towers").found
     assert set(found.rows) == {"react/full", "react/window"} and found.left == 0
-    assert {row.run for row in found.rows["react/full"]} == runs, "not asked again"
+    assert {row.run for row in found.rows["react/full"]} == runs, "the first recipe was asked again"
 
 
 @pytest.mark.parametrize("other", [{"questions": 2}, {"tokens": 8_000}])
-def test_a_name_is_not_taken_from_one_that_asks_something_else(
+def test_a_name_cannot_be_reused_for_other_questions_or_budgets(
     bench: Workbench, model: str, other: dict[str, int]
 ) -> None:
     jobs = Evaluations(bench)
@@ -104,7 +106,9 @@ def test_a_name_is_not_taken_from_one_that_asks_something_else(
     assert set(jobs.progress("towers").found.rows) == {"react/full"}
 
 
-def test_two_recipes_of_one_name_keep_their_rows_apart(bench: Workbench, model: str, tmp_path: Path) -> None:
+def test_two_recipes_that_differ_only_in_their_model_have_separate_rows(
+    bench: Workbench, model: str, tmp_path: Path
+) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"text": "<answer>Nobody.</answer>"}), encoding="utf-8")
     jobs = Evaluations(bench)
@@ -118,7 +122,7 @@ def test_two_recipes_of_one_name_keep_their_rows_apart(bench: Workbench, model: 
     assert said == [{"Nobody"}, {"Odo Fenn"}]
 
 
-def test_one_that_was_stopped_goes_on_without_asking_anything_twice(bench: Workbench, model: str) -> None:
+def test_a_stopped_evaluation_resumes_without_asking_a_question_twice(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
     jobs.start(plan(bench, model, "react/full", questions=3))
     jobs.stop("towers")
@@ -134,7 +138,7 @@ def test_one_that_was_stopped_goes_on_without_asking_anything_twice(bench: Workb
     assert len(bench.store.runs()) == 3
 
 
-def test_a_plan_whose_folder_is_gone_says_so_and_keeps_what_it_has(
+def test_a_plan_with_a_missing_folder_reports_it_and_stays_unfinished(
     bench: Workbench, model: str, tmp_path: Path
 ) -> None:
     jobs = Evaluations(bench)
@@ -147,7 +151,7 @@ def test_a_plan_whose_folder_is_gone_says_so_and_keeps_what_it_has(
     assert jobs.progress("towers").found.left == 3
 
 
-def test_what_is_at_work_is_neither_begun_again_nor_forgotten(
+def test_a_running_evaluation_cannot_be_started_resumed_or_deleted(
     bench: Workbench, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, jobs = threading.Event(), Evaluations(bench)
@@ -163,19 +167,19 @@ def test_what_is_at_work_is_neither_begun_again_nor_forgotten(
     assert not jobs.working("towers") and len(bench.store.runs()) == 3
 
 
-def test_what_there_is_to_judge_is_told_beside_the_rows(bench: Workbench, model: str) -> None:
+def test_unjudged_reports_are_counted_beside_the_rows(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
     jobs.start(plan(bench, model, "react/full", "react/window"))
     ended(jobs)
     records = Records(bench.store, "towers")
     store_plan(records, replace(plan(bench, model, "react/full", "react/window"), judge=model))
     seen = jobs.progress("towers")
-    # The first recipe's report is what the other's is judged against.
+    # The other recipe's reports are judged against those of the first.
     assert (seen.total, seen.done, seen.unjudged, seen.found.left) == (6, 6, 3, 3)
     assert jobs.left(seen.saved) == 3
 
 
-def test_what_is_left_counts_only_what_the_plan_asks(bench: Workbench, model: str) -> None:
+def test_unfinished_rows_are_counted_only_for_the_plans_questions(bench: Workbench, model: str) -> None:
     jobs, records = Evaluations(bench), Records(bench.store, "towers")
     store_plan(records, plan(bench, model, "react/full", "react/window", questions=2))
     assert [jobs.left(each) for each in jobs.all()] == [4]
@@ -186,7 +190,7 @@ def test_what_is_left_counts_only_what_the_plan_asks(bench: Workbench, model: st
     assert [jobs.left(each) for each in jobs.all()] == [jobs.progress("towers").found.left] == [3]
 
 
-def test_forgotten_and_brought_back_with_every_row(bench: Workbench, model: str) -> None:
+def test_a_deleted_evaluation_is_restored_with_every_row(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
     jobs.start(plan(bench, model, "react/full"))
     ended(jobs)
@@ -197,7 +201,7 @@ def test_forgotten_and_brought_back_with_every_row(bench: Workbench, model: str)
     with pytest.raises(ConfigError, match="unknown evaluation 'towers'"):
         jobs.progress("towers")
     assert Records(bench.store, "towers").rows() == {}
-    assert jobs.progress("towers too").found.left == 0, "the other one is there"
-    assert len(bench.store.runs()) == 6, "the runs stay"
+    assert jobs.progress("towers too").found.left == 0, "the other evaluation lost rows"
+    assert len(bench.store.runs()) == 6, "the runs were deleted too"
     restore()
     assert jobs.progress("towers") == before

@@ -1,4 +1,4 @@
-"""Without an extra, what needs it says so in a sentence; everything else works."""
+"""A feature whose extra is missing names the extra, and everything else works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def hide(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Hides the modules of an extra, as if it were not installed."""
+    """Hides the modules of an extra as if it were not installed."""
 
     def hidden(extra: str) -> None:
         for name in [*extras.MODULES[extra], *sys.modules]:
@@ -89,7 +89,7 @@ def test_the_doctor_lists_the_extras(hide: Callable[[str], None]) -> None:
     assert "pip install 'research-workbench[gguf]'" in found["extra gguf"].text
 
 
-def test_the_modules_are_those_of_the_declared_distributions() -> None:
+def test_the_modules_of_each_extra_come_from_its_declared_distributions() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert extras.MODULES.keys() == extras.PURPOSES.keys() == declared.keys() - {"all"}
     installed = packages_distributions()

@@ -1,4 +1,4 @@
-"""The estimate before a run: real runs lie in it, options and budgets move it, unknown stays unknown."""
+"""The estimate before a run: it covers real runs, follows options and budgets, and leaves unknown costs unknown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.player import QUESTION, Player
 
 CELLS = plugins.pairs()
 SOME = [(f, c) for f, c in CELLS if f == "react" or c == plugins.framework.get(f).default_context]
-"""Each framework, and each strategy."""
+"""A selection with every framework and every strategy."""
 QUESTIONS = [
     "Which of Germany, Spain and Italy has the largest population, and what is its area?",
     "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？",
@@ -33,14 +33,14 @@ QUESTIONS = [
 
 
 class Uncounted(Player):
-    """A server that reports no usage, so that we count."""
+    """A server that reports no usage, so that the workbench counts tokens itself."""
 
     def __call__(self, body: Body) -> FakeReply:
         return replace(super().__call__(body), usage=None)
 
 
 class Fixed:
-    """A model that costs a dollar for a million tokens of prompt and ten for a million of reply."""
+    """A model that costs $1 per million prompt tokens and $10 per million completion tokens."""
 
     native = True
 
@@ -66,12 +66,12 @@ def tokens_of(recipe: Recipe) -> float:
 
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home for all tests of this file: none of them changes the library."""
+    """A home shared by all tests of this file; none of them changes the library."""
     return linked_home(prepared_home, tmp_path_factory.mktemp("estimate") / "home")
 
 
 def holds(found: Estimate, view: RunView) -> list[str]:
-    """What of a run lies outside its estimate."""
+    """Return the figures of a run that lie outside its estimate."""
     taken = {
         "calls": (found.calls, view.model_calls),
         "prompt": (found.prompt_tokens, view.prompt_tokens),
@@ -84,9 +84,9 @@ def holds(found: Estimate, view: RunView) -> list[str]:
 
 
 @pytest.mark.parametrize(("framework", "context"), CELLS)
-def test_offline_runs_lie_in_their_estimate(place: Path, framework: str, context: str) -> None:
+def test_offline_runs_stay_within_their_estimate(place: Path, framework: str, context: str) -> None:
     bench = Workbench(load(home=place))
-    # Chinese has tokens of another length; that meets each framework and each strategy once.
+    # Chinese tokens have another length; every framework and every strategy is tried with them once.
     for question in QUESTIONS if (framework, context) in SOME else QUESTIONS[:1]:
         recipe = bench.recipe(framework=framework, context=context, model="extractive")
         found = estimate(recipe, question, models=bench.model)
@@ -101,10 +101,10 @@ def test_offline_runs_lie_in_their_estimate(place: Path, framework: str, context
         (framework, context, laps, rounds)
         for framework, context in SOME
         for laps, rounds in [(12, 20), (30, 6)]
-        if framework != "rewoo" or laps == 12  # a plan has no rounds to run out of
+        if framework != "rewoo" or laps == 12  # a plan has no limit of rounds
     ],
 )
-def test_long_runs_and_runs_that_reach_their_limit_lie_in_it(
+def test_long_runs_and_runs_out_of_rounds_stay_within_their_estimate(
     place: Path, framework: str, context: str, laps: int, rounds: int
 ) -> None:
     options = {"framework.rounds": rounds} if framework != "rewoo" else {}
@@ -117,10 +117,10 @@ def test_long_runs_and_runs_that_reach_their_limit_lie_in_it(
         view = research.run(QUESTION, workbench=bench, options=options, **chosen)
     assert view.status == "completed"
     assert holds(found, view) == []
-    assert found.usd is None, "a server of one's own has no known price"
+    assert found.usd is None, "a local server has no known price"
 
 
-def test_a_full_history_grows_with_the_square_of_the_rounds_and_a_window_with_the_rounds() -> None:
+def test_tokens_grow_quadratically_with_a_full_history_and_linearly_with_a_window() -> None:
     def growth(context: str) -> float:
         few, many = (tokens_of(Recipe(context=context, framework_options={"rounds": n})) for n in (25, 100))
         return many / few
@@ -131,7 +131,7 @@ def test_a_full_history_grows_with_the_square_of_the_rounds_and_a_window_with_th
     assert growth("evolving") < 5
 
 
-def test_options_move_the_high_end() -> None:
+def test_options_change_the_upper_bound() -> None:
     def high(framework: str, **options: object) -> float:
         return tokens_of(Recipe(framework=framework, framework_options=options))
 
@@ -143,7 +143,7 @@ def test_options_move_the_high_end() -> None:
 
 
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
-def test_a_cap_on_tokens_caps_the_high_end(framework: str) -> None:
+def test_a_token_budget_lowers_the_upper_bound(framework: str) -> None:
     free = priced(Recipe(framework=framework))
     capped = priced(Recipe(framework=framework, budget=Budget(tokens=5_000)))
     assert capped.tokens.high < free.tokens.high
@@ -155,7 +155,9 @@ def test_a_cap_on_tokens_caps_the_high_end(framework: str) -> None:
 
 
 @pytest.mark.parametrize(("framework", "context"), SOME)
-def test_runs_that_end_by_their_cap_lie_in_it(place: Path, framework: str, context: str) -> None:
+def test_runs_that_exhaust_their_token_budget_stay_within_their_estimate(
+    place: Path, framework: str, context: str
+) -> None:
     with FakeOpenAI(Uncounted("native", 50)) as server:
         bench = Workbench(load(home=place, openai_base_url=server.base_url))
         chosen = {"framework": framework, "context": context, "model": "openai:fake", "budget": Budget(tokens=8_000)}
@@ -164,7 +166,7 @@ def test_runs_that_end_by_their_cap_lie_in_it(place: Path, framework: str, conte
     assert holds(found, view) == []
 
 
-def test_a_cap_on_cost_caps_the_cost() -> None:
+def test_a_cost_budget_lowers_the_upper_bound_of_the_cost() -> None:
     free, capped = priced(Recipe()).usd, priced(Recipe(budget=Budget(usd=0.05))).usd
     assert free
     assert capped
@@ -172,7 +174,7 @@ def test_a_cap_on_cost_caps_the_cost() -> None:
     assert priced(Recipe(budget=Budget(usd=1_000.0))).usd == free
 
 
-def test_each_purpose_is_priced_with_its_own_model() -> None:
+def test_each_purpose_is_priced_at_the_rates_of_its_model() -> None:
     prices = {"dear": 100.0, "cheap": 0.01, "free": 0.0, "unknown": None}
 
     def cost(framework: str = "supervisor", model: str = "cheap", **roles: str) -> Span | None:
@@ -182,14 +184,14 @@ def test_each_purpose_is_priced_with_its_own_model() -> None:
     assert cost(model="free") == Span(0, 0)
     assert cost(model="unknown") is None
     assert cost(research="unknown") is None
-    assert cost(synthesise="dear") == cost(), "nothing is synthesised here"
+    assert cost(synthesise="dear") == cost(), "the supervisor never synthesises"
     base, dear = cost(), cost(research="dear")
     assert base
     assert dear
     assert dear.high > 100 * base.high
 
 
-def test_a_framework_of_ones_own_has_an_estimate() -> None:
+def test_a_plugin_framework_has_an_estimate() -> None:
     @plugins.framework("Mine", prompt="react")
     def mine_alone(run: object, *, rounds: Annotated[int, Range(1, 50)] = 4) -> None:
         """Ask."""
@@ -213,7 +215,7 @@ def test_a_framework_of_ones_own_has_an_estimate() -> None:
             del plugins.framework._entries[name]
 
 
-def test_what_is_wrong_is_named() -> None:
+def test_an_invalid_recipe_is_reported() -> None:
     with pytest.raises(ConfigError, match="nothing_such"):
         priced(Recipe(framework="nothing_such"))
     with pytest.raises(ConfigError, match="rounds"):
@@ -230,10 +232,10 @@ def test_what_is_wrong_is_named() -> None:
         (Span(2, 7), Span(1, 9_949), Span(0.00001, 12.3456), "2–7 calls, 0.001 k–9.9 k tokens, $0.0001–12.35"),
     ],
 )
-def test_the_line_is_short(calls: Span, tokens: Span, usd: Span | None, line: str) -> None:
+def test_the_estimate_is_formatted_as_a_short_line(calls: Span, tokens: Span, usd: Span | None, line: str) -> None:
     assert Estimate(calls, tokens, tokens, tokens, usd, "").line() == line
 
 
-def test_the_basis_says_what_was_assumed() -> None:
+def test_the_basis_lists_the_assumptions() -> None:
     told = priced(Recipe(context="window", budget=Budget(tokens=5_000, usd=1.0))).basis
     assert all(word in told for word in ("react", "window", "tokens of results", "cap on tokens", "cap on cost"))

@@ -1,4 +1,4 @@
-"""Measures, datasets, statistics and the built-in sets: what an evaluation says is so, to the digit."""
+"""Evaluation: measures, datasets, statistics and the built-in sets, exact to the digit."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from research.types import Citation, Source
         ("The Eiffel Tower!", ["eiffel tower"], 1.0, 1.0),
         ("a big red dog", ["the red cat"], 0.0, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
         ("yes", ["yes"], 1.0, 1.0),
-        ("yes it is", ["yes"], 0.0, 0.0),  # a verdict with words around it is no match
+        ("yes it is", ["yes"], 0.0, 0.0),  # a verdict with words around it does not match
         ("no", ["no way"], 0.0, 0.0),
         ("noanswer", ["noanswer at all"], 0.0, 0.0),
         ("Paris, France", ["London", "Paris"], 0.0, 2 * 0.5 * 1 / 1.5),
-        ("well-known", ["wellknown"], 1.0, 1.0),  # punctuation goes, and nothing takes its place
-        ("in in in", ["in"], 0.0, 2 * (1 / 3) * 1 / (1 / 3 + 1)),  # counted as often as it stands in both
+        ("well-known", ["wellknown"], 1.0, 1.0),  # punctuation is removed without a replacement
+        ("in in in", ["in"], 0.0, 2 * (1 / 3) * 1 / (1 / 3 + 1)),  # counted as often as it occurs in both
         ("", ["x"], 0.0, 0.0),
     ],
 )
-def test_hotpotqa_as_its_script_counts(answer: str, golds: list[str], exact: float, f1: float) -> None:
+def test_hotpotqa_scores_match_its_official_script(answer: str, golds: list[str], exact: float, f1: float) -> None:
     assert list(hotpot(answer, golds)) == pytest.approx([exact, f1])
 
 
@@ -52,12 +52,12 @@ def test_hotpotqa_as_its_script_counts(answer: str, golds: list[str], exact: flo
         ("甲乙丁丙", ["甲乙丙"], 0.0, 2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3)),  # the longest run, not a subsequence
         ("Adobe OnLocation软件", ["adobe onlocation"], 0.0, 2 * (2 / 4) * 1 / (2 / 4 + 1)),
         ("约1904年", ["1904年"], 0.0, 2 * (2 / 3) * 1 / (2 / 3 + 1)),  # a number is one piece
-        ("A-B", ["AB"], 1.0, 1.0),  # marks of the list are taken out before words are cut
+        ("A-B", ["AB"], 1.0, 1.0),  # listed marks are removed before words are split
         ("a.b", ["ab"], 0.0, 0.0),  # the full stop is not on the list
         ("猫", ["狗"], 0.0, 0.0),
     ],
 )
-def test_cmrc_as_its_script_counts(answer: str, golds: list[str], exact: float, f1: float) -> None:
+def test_cmrc_scores_match_its_official_script(answer: str, golds: list[str], exact: float, f1: float) -> None:
     assert list(cmrc(answer, golds)) == pytest.approx([exact, f1])
 
 
@@ -65,7 +65,7 @@ def test_cmrc_as_its_script_counts(answer: str, golds: list[str], exact: float, 
 
 
 def run_view(answer: str, *cited: str, outcome: Any = "answered", citations: tuple[Citation, ...] = ()) -> RunView:
-    """A run that has seen these urls."""
+    """Return a run with these URLs as its sources."""
     view = RunView(outcome=outcome, answer=answer, report=answer, citations=citations)
     view.sources = {n: [Source(n, url, url.upper(), "quote")] for n, url in enumerate(cited, 1)}
     return view
@@ -75,7 +75,7 @@ def names(source: Source) -> tuple[str, ...]:
     return (source.url,)
 
 
-def test_evidence_is_the_first_cited_sources_in_the_order_of_the_report() -> None:
+def test_evidence_is_measured_on_the_first_sources_cited_in_the_report() -> None:
     urls = [f"u{n}" for n in range(1, 9)]
     view = run_view("So it is [8][7]. And [1][2][3][4][5].", *urls)
     order = [source.url for source in view.cited_sources]
@@ -92,7 +92,7 @@ def test_evidence_is_the_first_cited_sources_in_the_order_of_the_report() -> Non
     assert scores() == (None, None, None)
 
 
-def test_citations_are_pairs_and_a_report_without_any_has_no_precision() -> None:
+def test_citations_count_as_pairs_and_a_report_without_any_has_no_precision() -> None:
     question = Question("1", "Who?", ("me",))
     pairs = (
         Citation(1, "a", "supported"), Citation(1, "a", "supported"), Citation(2, "a", "partial"),
@@ -104,13 +104,13 @@ def test_citations_are_pairs_and_a_report_without_any_has_no_precision() -> None
     assert (scores.citation_precision, scores.effective_citations) == (None, 0.0)
 
 
-def test_marks_of_citations_do_not_count_as_words_of_the_answer() -> None:
+def test_citation_marks_do_not_count_as_words_of_the_answer() -> None:
     scores = measure(Question("1", "Who?", ("Marie Curie",)), run_view("Marie Curie [1].", "x"), names)
     assert (scores.exact_match, scores.f1, scores.right) == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("outcome", ["no_evidence", "failed", "stopped", "needs_input", "tool_errors"])
-def test_a_run_without_an_answer_has_none_whatever_its_text_holds(outcome: str) -> None:
+def test_a_run_without_an_answer_scores_zero_whatever_its_text_contains(outcome: str) -> None:
     scores = measure(Question("1", "Who?", ("Curie",)), run_view("Curie [1]", "x", outcome=outcome), names)
     assert (scores.exact_match, scores.f1, scores.right) == (0.0, 0.0, 0.0)
 
@@ -130,11 +130,11 @@ def test_the_verdict_of_a_report_in_sections_is_its_first_section() -> None:
         ("Unclear.\n\n### Evidence\n\n- 129 people", 0),
     ],
 )  # fmt: skip
-def test_a_gold_figure_has_to_stand_whole_in_the_verdict(answer: str, right: int) -> None:
+def test_a_gold_figure_must_appear_whole_in_the_verdict(answer: str, right: int) -> None:
     assert is_right(Question("1", "How many?", ("129",)), answer) is bool(right)
 
 
-def test_the_verdict_names_the_gold_one_first() -> None:
+def test_the_verdict_must_name_the_gold_answer_first() -> None:
     question = Question("1", "Which?", ("Mali",), over=("Chad", "Niger"))
     assert is_right(question, "Mali is larger than Chad.")
     assert not is_right(question, "Chad is larger than Mali.")
@@ -142,7 +142,7 @@ def test_the_verdict_names_the_gold_one_first() -> None:
     assert not is_right(question, "Somalia.")
 
 
-def test_yes_and_no_are_said_first() -> None:
+def test_yes_or_no_must_come_first() -> None:
     assert is_right(Question("1", "Is it?", ("yes",)), "Yes, it is.")
     assert not is_right(Question("1", "Is it?", ("no",)), "Yes, it is no small thing.")
 
@@ -151,12 +151,12 @@ def test_yes_and_no_are_said_first() -> None:
     ("answer", "right"),
     [("It fell by 7.9 %.", 1), ("-7.95 percent", 1), ("7.9 tonnes", 0), ("8.2%", 0), ("a change of 7.92％", 1)],
 )
-def test_a_computed_figure_is_near_enough_in_its_unit(answer: str, right: int) -> None:
+def test_a_computed_figure_must_be_close_enough_and_in_its_unit(answer: str, right: int) -> None:
     question = Question("1", "How much?", ("-7.9%",), value=-7.92, tolerance=0.1, unit="%")
     assert is_right(question, answer) is bool(right)
 
 
-def test_scale_words_count() -> None:
+def test_scale_words_multiply_a_figure() -> None:
     question = Question("1", "How many?", ("3.2",), value=3_200_000, tolerance=1000)
     assert is_right(question, "3.2 million")
     assert is_right(question, "320万人")
@@ -172,7 +172,7 @@ def test_scale_words_count() -> None:
         ("It is 12." + " More." * 200 + " It does not say more.", "answered", False),
     ],
 )  # fmt: skip
-def test_a_refusal_is_an_outcome_or_the_first_words(answer: str, outcome: str, said: bool) -> None:
+def test_a_refusal_is_recognised_by_the_outcome_or_the_first_words(answer: str, outcome: str, said: bool) -> None:
     view = run_view(answer, outcome=outcome)
     assert refused(view) is said
     scores = measure(Question("1", "Who?", answerable=False), view, names)
@@ -186,12 +186,12 @@ def row(question: str, f1: float | None, seconds: float = 1.0, cost: float | Non
     return Row("e", recipe, question, "d", "run", "answered", scores=Scores(f1=f1), seconds=seconds, cost_usd=cost)
 
 
-def test_a_mean_and_its_interval_are_those_of_the_values_and_always_the_same() -> None:
+def test_a_mean_and_its_interval_are_accurate_and_deterministic() -> None:
     values = [0.0, 1.0] * 50
     found = mean(values)
     assert found and found == mean(values)
     assert found.mean == 0.5 and found.n == 100 and found.interval
-    # The normal approximation of a share of a half in a hundred: 0.5 ± 0.098.
+    # The normal approximation for 50 of 100: 0.5 ± 0.098.
     assert list(found.interval) == pytest.approx([0.402, 0.598], abs=0.02)
     assert mean([]) is None
     one = mean([3.0])
@@ -200,17 +200,17 @@ def test_a_mean_and_its_interval_are_those_of_the_values_and_always_the_same() -
     assert equal and equal.interval == (2.0, 2.0)
 
 
-def test_percentiles() -> None:
+def test_a_percentile_has_an_interval() -> None:
     found = percentile([float(n) for n in range(1, 102)], 90)
     assert found and found.mean == 91.0 and found.interval and found.interval[0] < 91 < found.interval[1]
 
 
-def test_many_values_are_drawn_in_parts() -> None:
+def test_the_mean_of_many_values_has_a_narrow_interval() -> None:
     found = mean([float(n % 2) for n in range(30_001)])
     assert found and found.interval and found.interval[1] - found.interval[0] < 0.02
 
 
-def test_a_cost_that_is_unknown_once_is_unknown_and_a_score_that_is_open_is_left_out() -> None:
+def test_one_unknown_cost_makes_the_total_unknown_and_missing_scores_are_skipped() -> None:
     found = summary([row("1", 1.0), row("2", None), row("3", 0.0, cost=None)])
     assert found.n == 3 and found.figures["cost_usd"] is None
     f1 = found.figures["f1"]
@@ -225,7 +225,7 @@ def test_differences_are_paired_by_question() -> None:
     (found,) = differences({"a": first, "b": second})
     f1 = found.figures["f1"]
     assert f1 and (found.first, found.second, f1.mean, f1.n) == ("a", "b", 0.25, 2)
-    assert f1.interval == (0.25, 0.25), "both questions differ by the same"
+    assert f1.interval == (0.25, 0.25), "both questions differ by the same amount"
 
 
 # -- datasets -----------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def write(path: Path, *records: Any) -> str:
     return str(path)
 
 
-def test_lines_of_our_own_form(tmp_path: Path) -> None:
+def test_a_dataset_in_our_own_format_is_loaded(tmp_path: Path) -> None:
     name = write(
         tmp_path / "mine.jsonl",
         {"id": 7, "question": " Who? ", "answer": "Curie", "gold": ["a", "a", "b"]},
@@ -258,7 +258,7 @@ def test_lines_of_our_own_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [False, True])
-def test_hotpotqa_brings_its_passages(tmp_path: Path, columns: bool) -> None:
+def test_hotpotqa_is_loaded_with_its_passages(tmp_path: Path, columns: bool) -> None:
     record: dict[str, Any] = {"_id": "h1", "question": "Where?", "answer": "Bath", "type": "bridge"}
     if columns:
         record["context"] = {"title": ["A", "B"], "sentences": [["One. ", "Two."], ["Three."]]}
@@ -276,7 +276,7 @@ def test_hotpotqa_brings_its_passages(tmp_path: Path, columns: bool) -> None:
     ]
 
 
-def test_squad_and_cmrc_bring_their_paragraphs(tmp_path: Path) -> None:
+def test_squad_and_cmrc_are_loaded_with_their_paragraphs(tmp_path: Path) -> None:
     asked = {"id": "DEV_0_QUERY_0", "question": "谁？", "answers": [{"text": "甲", "answer_start": 0}, {"text": "甲"}]}
     unknown = {"id": "DEV_0_QUERY_1", "question": "何时？", "answers": []}
     squad = {"data": [{"title": "书", "paragraphs": [{"id": "DEV_0", "context": "甲写书。", "qas": [asked, unknown]}]}]}
@@ -307,13 +307,13 @@ def test_squad_and_cmrc_bring_their_paragraphs(tmp_path: Path) -> None:
         (["[" * 100_000], "JSON"),
     ],
 )  # fmt: skip
-def test_a_dataset_that_is_wrong_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+def test_an_invalid_dataset_is_reported_by_name(tmp_path: Path, lines: list[Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said) as error:
         load(write(tmp_path / "bad.jsonl", *lines))
     assert "bad.jsonl" in str(error.value)
 
 
-def test_a_dataset_that_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
+def test_an_unknown_or_unreadable_dataset_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="factbook-zh"):
         load(str(tmp_path / "gone.jsonl"))
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
@@ -326,7 +326,7 @@ def test_a_dataset_that_is_not_there_is_named_with_what_is(tmp_path: Path) -> No
 AWKWARD = ("a", "A", "../../etc/passwd", "hp-01", "约翰·白朗", "x" * 300, "con/..", ".hidden", "a b%20c?#", "-")
 
 
-def test_ids_come_back_whatever_they_are(tmp_path: Path) -> None:
+def test_a_corpus_preserves_every_id(tmp_path: Path) -> None:
     records = [{"id": key, "title": "T", "text": f"text {place}"} for place, key in enumerate(AWKWARD)]
     path = Path(write(tmp_path / "c.jsonl", *records))
     corpus = open_corpus(tmp_path / "home", "", None, path)
@@ -339,10 +339,10 @@ def test_ids_come_back_whatever_they_are(tmp_path: Path) -> None:
         assert key in corpus.names(Source(1, url, "T", ""))
     before = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
     assert open_corpus(tmp_path / "home", "", None, path) == corpus
-    assert before == {file: file.stat().st_mtime_ns for file in folder.iterdir()}, "nothing is written twice"
+    assert before == {file: file.stat().st_mtime_ns for file in folder.iterdir()}, "a file was written again"
 
 
-def test_a_corpus_that_was_half_written_is_written_anew(tmp_path: Path) -> None:
+def test_a_partly_written_corpus_is_completed(tmp_path: Path) -> None:
     name = write(tmp_path / "c.jsonl", {"id": "a", "text": "one"}, {"pid": "b", "title": "B", "text": "two"})
     corpus = open_corpus(tmp_path / "home", "", None, Path(name))
     folder = Path(corpus.folder)
@@ -354,7 +354,7 @@ def test_a_corpus_that_was_half_written_is_written_anew(tmp_path: Path) -> None:
     assert not part.exists()
 
 
-def test_a_folder_is_known_by_its_paths(tmp_path: Path) -> None:
+def test_a_source_from_a_folder_is_known_by_its_paths_and_title(tmp_path: Path) -> None:
     corpus = open_corpus(tmp_path, "", None, tmp_path)
     assert {"sub/a.md", "sub/a", "Title"} <= set(corpus.names(Source(1, "library://x-12/sub/a.md", "Title", "")))
     assert corpus.search == ("folders",)
@@ -370,7 +370,7 @@ def test_a_folder_is_known_by_its_paths(tmp_path: Path) -> None:
         ([{"id": "a", "text": ""}] * 2, "twice"),
     ],
 )
-def test_a_corpus_that_is_wrong_is_named(tmp_path: Path, lines: list[Any], said: str) -> None:
+def test_an_invalid_corpus_is_reported(tmp_path: Path, lines: list[Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         open_corpus(tmp_path, "", None, Path(write(tmp_path / "c.jsonl", *lines)))
     assert not (tmp_path / "corpora").exists()
@@ -379,13 +379,13 @@ def test_a_corpus_that_is_wrong_is_named(tmp_path: Path, lines: list[Any], said:
 # -- the built-in sets --------------------------------------------------------------------------------------------------
 
 
-def test_the_factbook_set_is_large_mixed_and_its_gold_stands_in_the_gold_documents() -> None:
+def test_the_factbook_set_is_large_and_mixed_and_its_gold_documents_contain_the_answers() -> None:
     made = load("factbook").questions
     documents = {document.url: document for document in factbook.documents()}
     assert len(made) >= 100 and len({each.question for each in made}) == len(made)
     kinds = {"one_hop", "two_hop", "comparison", "arithmetic", "unanswerable"}
     assert {each.kind for each in made} == {each.kind for each in made[:30]} == kinds, (
-        "the first ones are of every kind"
+        "the first questions are not of every kind"
     )
     for each in made:
         assert each.answerable == bool(each.answers) == bool(each.gold), each
@@ -400,7 +400,7 @@ def test_the_factbook_set_is_large_mixed_and_its_gold_stands_in_the_gold_documen
             assert not set(each.answers) & set(each.over)
 
 
-def test_the_chinese_set_is_asked_of_chinese_documents_that_hold_its_answers() -> None:
+def test_the_chinese_set_has_chinese_documents_that_contain_its_answers() -> None:
     made = load("factbook-zh")
     assert made.documents
     documents = {document.url: document for document in made.documents}
@@ -413,7 +413,7 @@ def test_the_chinese_set_is_asked_of_chinese_documents_that_hold_its_answers() -
 
 
 @pytest.mark.parametrize("name", ["factbook", "factbook-zh"])
-def test_splits_share_no_question_and_no_wording(name: str) -> None:
+def test_the_factbook_splits_share_no_question_and_no_wording(name: str) -> None:
     from research.evaluation import factbook_en, factbook_zh
 
     dev, held = (load(name, split).questions for split in SPLITS)
@@ -427,7 +427,7 @@ def test_splits_share_no_question_and_no_wording(name: str) -> None:
         load(name, "test")
 
 
-def test_the_sets_are_the_same_in_every_process() -> None:
+def test_the_built_in_sets_are_identical_in_every_process() -> None:
     code = (
         "from research.evaluation import load\n"
         "print(*(q.digest for n in ('factbook', 'factbook-zh') for s in ('dev', 'held') for q in load(n, s).questions))"
@@ -441,7 +441,7 @@ def test_the_sets_are_the_same_in_every_process() -> None:
         assert done.stdout.split() == here
 
 
-def test_a_digest_does_not_change_with_the_code() -> None:
-    """Rows in existing stores name their question by this digest."""
+def test_question_digests_are_stable() -> None:
+    """Rows in existing stores refer to their question by this digest."""
     assert load("almanac").questions[0].digest == "d6d4097d7c34"
     assert load("almanac-zh").questions[0].digest == "9145cf57b1d7"

@@ -1,4 +1,4 @@
-"""What is said of an evaluation at a glance: who is on the front, which differences are real, where recipes disagree."""
+"""The overview of an evaluation: the Pareto front, real differences, and questions on which recipes disagree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORACLE = Candidate("oracle", Recipe(framework="reflexion", framework_options={"e
 
 
 def rows(of: Candidate, right: str, tokens: int = 100) -> list[Row]:
-    """One for each sign: `1` right, `0` wrong, `-` not measured."""
+    """Return a row per sign: `1` right, `0` wrong, `-` not measured."""
     return [
         Row(
             "e", of.key, question.id, question.digest, f"run-{question.id}",
@@ -31,7 +31,7 @@ def found(**of: tuple[Candidate, str, int]) -> tuple[Plan, Evaluation]:
     return plan, results(plan, [row for each, right, tokens in of.values() for row in rows(each, right, tokens)])
 
 
-def test_what_is_left_is_what_was_not_measured() -> None:
+def test_unmeasured_rows_are_left() -> None:
     _, one = found(a=(REACT, "11-", 1), b=(REWOO, "0", 1))
     assert (one.left, [len(each) for each in one.rows.values()]) == (40 - 3, [2, 1])
 
@@ -50,7 +50,7 @@ def test_the_sign_test_is_exact(ahead: int, behind: int, p: float) -> None:
         ("1" * 20, "1" * 10 + "0" * 10, "real", 50),
         ("1" * 20, "1" * 20, "equal", 0),
         ("10" * 10, "01" * 10, "equal", 0),
-        # The bootstrap alone would call it real: its interval is above 0 although five coins often fall the same way.
+        # The bootstrap alone would call it real: its interval is above 0, but five coins often fall the same way.
         ("1" * 20, "0" * 5 + "1" * 15, "unsure", 25),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_difference_is_real_when_neither_interval_nor_chance_explains_it(
     assert (pair.verdict, round(100 * pair.figure.mean), pair.figure.n) == (verdict, points_, 20)
 
 
-def test_who_has_more_is_named_first_and_the_surest_stand_on_top() -> None:
+def test_pairs_name_the_better_recipe_first_and_list_real_differences_first() -> None:
     third = Candidate("react/window", Recipe(context="window"))
     _, one = found(a=(REWOO, "0" * 20, 1), b=(REACT, "1" * 20, 1), c=(third, "1" * 19 + "0", 1))
     told = pairs(one, "right")
@@ -71,13 +71,13 @@ def test_who_has_more_is_named_first_and_the_surest_stand_on_top() -> None:
     ]  # fmt: skip
 
 
-def test_only_questions_that_both_were_asked_are_compared() -> None:
+def test_only_questions_measured_for_both_recipes_are_compared() -> None:
     _, one = found(a=(REACT, "1111", 1), b=(REWOO, "--00", 1))
     (pair,) = pairs(one, "right")
     assert (pair.figure.n, pair.figure.mean) == (2, 1.0)
 
 
-def test_on_the_front_is_who_nobody_beats_and_an_oracle_is_no_rival() -> None:
+def test_the_front_contains_unbeaten_recipes_and_ignores_oracles() -> None:
     dear = Candidate("parallel/full", Recipe(framework="parallel"))
     plan, one = found(
         a=(REACT, "1110", 200), b=(REWOO, "1100", 100), c=(dear, "1110", 300), d=(ORACLE, "1111", 50)
@@ -87,23 +87,23 @@ def test_on_the_front_is_who_nobody_beats_and_an_oracle_is_no_rival() -> None:
     }  # fmt: skip
 
 
-def test_equals_share_the_front() -> None:
+def test_equal_recipes_share_the_front() -> None:
     plan, one = found(a=(REACT, "10", 100), b=(REWOO, "01", 100))
     assert [each.front for each in points(plan, one, "right")] == [True, True]
 
 
-def test_a_cost_that_is_known_in_part_is_unknown() -> None:
+def test_a_partly_known_cost_is_unknown() -> None:
     some = [Row("e", "r", "q", "d", "run", "answered", cost_usd=cost) for cost in (0.5, None)]
     assert figure(some, "cost_usd") is None
     assert (known := figure(some[:1], "cost_usd")) and known.mean == 0.5
 
 
-def test_measures_nobody_has_are_not_offered() -> None:
+def test_measures_without_values_are_not_offered() -> None:
     _, one = found(a=(REACT, "10", 100))
     assert measured(one) == ["right", "tokens", "seconds"]
 
 
-def test_questions_come_with_what_each_recipe_made_of_them() -> None:
+def test_questions_are_listed_with_the_rows_of_each_recipe() -> None:
     plan, one = found(a=(REACT, "11-", 1), b=(REWOO, "10", 1))
     told = by_question(plan, one)
     assert [(question.id, list(each)) for question, each in told] == [

@@ -1,4 +1,4 @@
-"""The exports of a run: bibliographies that parsers read back, reports that stay inert, figures that are all there."""
+"""Exports of a run: bibliographies that parsers can read, inert reports, and complete JSON."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def source(n: int, name: str = "A page", url: str = "", **told: Any) -> Source:
 
 
 def run_of(*sources: Source, report: str | None = None, images: tuple[bytes, ...] = (), **end: Any) -> RunView:
-    """The view of a run that saw these sources and, unless told otherwise, cites all of them."""
+    """Return the view of a run with these sources; it cites all of them unless `report` is given."""
     call = ToolCall("c1", "search", {"query": "x"})
     text = " ".join(f"Fact [{each.n}]." for each in sources) if report is None else report
     events: list[Event] = [
@@ -82,7 +82,7 @@ def parsed(text: str, *, decoded: bool = True) -> Any:
 # Bibliographies
 
 
-def test_a_paper_is_an_article_with_its_fields() -> None:
+def test_a_paper_is_exported_as_an_article_with_its_fields() -> None:
     (entry,) = parsed(bibtex.render(run_of(source(1, **PAPER)))).entries
     fields = {field.key: field.value for field in entry.fields}
     assert (entry.entry_type, entry.key) == ("article", "vaswani2017attention")
@@ -99,13 +99,13 @@ def test_a_paper_is_an_article_with_its_fields() -> None:
     }
 
 
-def test_a_page_is_online_and_a_library_document_is_kept_by_its_name() -> None:
+def test_a_web_page_is_exported_as_online_and_a_library_document_as_misc() -> None:
     view = run_of(
         source(1, "Japan", "https://www.example.org/a_b?x=1&y=%7E#top"), source(2, "France", "library://f/France")
     )
     page, document = parsed(bibtex.render(view), decoded=False).entries
     assert (page.entry_type, page.key) == ("online", "examplejapan")
-    assert page["url"] == "https://www.example.org/a_b?x=1&y=%7E#top", "addresses are verbatim"
+    assert page["url"] == "https://www.example.org/a_b?x=1&y=%7E#top", "URLs are verbatim"
     assert (document.entry_type, document.key) == ("misc", "sourcefrance")
     assert document["note"] == "library://f/France"
 
@@ -123,12 +123,12 @@ def test_a_page_is_online_and_a_library_document_is_kept_by_its_name() -> None:
         ("Ada Lovelace", "{Ada Lovelace}"),
     ],
 )
-def test_names_stay_one_name(author: Any, written: str) -> None:
+def test_each_author_stays_one_name(author: Any, written: str) -> None:
     text = bibtex.render(run_of(source(1, author=[author])))
     assert f"author = {{{written}}}," in text
 
 
-def test_keys_are_unique_and_do_not_depend_on_what_is_exported() -> None:
+def test_keys_are_unique_and_independent_of_the_exported_selection() -> None:
     sources = [source(n, **{**PAPER, "volume": n}) for n in range(1, 31)]
     every = [item["id"] for item in csl.items(run_of(*sources))]
     assert every[:3] == ["vaswani2017attention", "vaswani2017attentiona", "vaswani2017attentionb"]
@@ -140,14 +140,14 @@ def test_keys_are_unique_and_do_not_depend_on_what_is_exported() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[half", "http://ex\u2100mple.test/", "https:///nowhere", "http://"])
-def test_an_address_that_names_no_host_is_no_address_and_breaks_no_export(url: str) -> None:
+def test_a_url_without_a_host_is_left_out_and_breaks_no_export(url: str) -> None:
     assert not csl.web(url)
     view = run_of(source(1, "A title", url))
     assert json.loads(csl.render(view))[0]["type"] == "document"
     assert "  url = " not in bibtex.render(view)
 
 
-def test_csl_json_keeps_what_is_known_and_of_the_right_kind() -> None:
+def test_csl_json_keeps_only_known_fields_of_the_right_type() -> None:
     odd = {
         "type": "weapon", "title": ["a list"], "author": [{"family": 7}, None, "Li"], "issued": {"date-parts": [["2024", 13]]},
         "DOI": {}, "URL": "javascript:alert(1)", "script": "<script>", "publisher": "A\x00\u202e \n B", "volume": True,
@@ -169,7 +169,7 @@ def test_csl_json_keeps_what_is_known_and_of_the_right_kind() -> None:
 @example("第\u2028二\x85行")
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_no_title_name_or_address_breaks_out_of_its_field(text: str) -> None:
+def test_no_title_name_or_url_breaks_out_of_its_bibtex_field(text: str) -> None:
     text = text.encode("utf-8", "ignore").decode()
     told = {"author": [{"family": text, "given": text}, text], "container-title": text, "DOI": f"10.1234/{text}"}
     view = run_of(source(1, text, f"https://example.org/{text}", **told), source(2, "Next"))
@@ -186,7 +186,7 @@ def test_no_title_name_or_address_breaks_out_of_its_field(text: str) -> None:
 
 
 def _balanced(row: str) -> bool:
-    """Braces as BibTeX counts them: a backslash changes nothing, and the first one closes last."""
+    """Return whether braces balance as BibTeX counts them: backslashes do not escape, and the first brace closes last."""
     depth = 0
     inner = row[row.index("{") : -1]
     for place, sign in enumerate(inner):
@@ -197,12 +197,12 @@ def _balanced(row: str) -> bool:
 
 
 @pytest.mark.parametrize("title", ["50% of R&D_1 #2 costs $3", "C:\\f", "GDP – 国内生产总值, naïve", "“a” 'b' \"c\""])
-def test_titles_read_back_as_they_were(title: str) -> None:
+def test_titles_survive_a_bibtex_round_trip(title: str) -> None:
     (entry,) = parsed(bibtex.render(run_of(source(1, title)))).entries
     assert entry["title"] == title
 
 
-def test_signs_that_latex_draws_differently_are_named() -> None:
+def test_characters_special_to_latex_are_escaped() -> None:
     assert bibtex.escaped("a~b^c <d>") == r"a\textasciitilde{}b\textasciicircum{}c \textless{}d\textgreater{}"
 
 
@@ -210,7 +210,7 @@ def test_signs_that_latex_draws_differently_are_named() -> None:
 
 
 def tokens(text: str) -> list[Token]:
-    """What a reader with HTML, tables and bare links on sees."""
+    """Parse the body as Markdown with HTML and tables enabled."""
     body = text.split("\n---\n", 1)[1]
     found: list[Token] = []
     for token in MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(body):
@@ -241,7 +241,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_foreign_text_becomes_neither_html_nor_picture_nor_script(text: str) -> None:
+def test_foreign_text_becomes_neither_html_nor_images_nor_scripts(text: str) -> None:
     line = text.replace("\n", " ")
     view = run_of(
         Source(1, f"https://example.org/{text}", text, text),
@@ -263,18 +263,18 @@ def test_foreign_text_becomes_neither_html_nor_picture_nor_script(text: str) -> 
 @pytest.mark.parametrize(
     "text", ["```\ncode", "~~~~\n```\ncode", "> ```\n> code", "- ```\n  code", "```\ncode\n```", "``` x"]
 )
-def test_a_code_block_left_open_does_not_swallow_the_references(text: str) -> None:
+def test_an_unclosed_code_block_does_not_swallow_the_references(text: str) -> None:
     found = tokens(markdown(run_of(source(1), report=f"Fact [1].\n\n{text}")))
     headings = [after.content for token, after in pairwise(found) if token.type == "heading_open"]
     assert headings[1:] == ["References"]
 
 
-def test_what_is_harmless_in_a_report_stays_as_it_was() -> None:
+def test_harmless_markdown_is_left_unchanged() -> None:
     text = "# Head\n\n**Bold** 3 < 4 <https://a.test> [web](https://b.test/x) `a < b` [1]\n\n| a | b |\n|---|---|\n| 1 | 2 |"
     assert prose(text) == text
 
 
-def test_each_reference_says_how_its_statements_stand() -> None:
+def test_each_reference_lists_the_verdicts_on_its_statements() -> None:
     view = run_of(
         source(1, "Japan"), source(2, "France"), source(3, "Unchecked"),
         citations=(
@@ -297,15 +297,15 @@ def test_each_reference_says_how_its_statements_stand() -> None:
     assert "## Checked" not in markdown(run_of(report="Nothing."))
 
 
-def test_plots_are_in_the_file_and_bounded() -> None:
+def test_plots_are_embedded_up_to_a_limit() -> None:
     text = markdown(run_of(images=(PNG, PNG, b"GIF89a", PNG + bytes(3_000_000))))
-    assert re.findall(r"base64,([^)]+)", text) == [base64.b64encode(PNG).decode()], "the same plot stands once"
+    assert re.findall(r"base64,([^)]+)", text) == [base64.b64encode(PNG).decode()], "the same plot appears once"
     assert "2 plots not shown here" in text
     many = markdown(run_of(images=tuple(PNG + bytes([n]) for n in range(20))))
     assert many.count("data:image") == PLOTS
 
 
-def test_front_matter_stays_yaml_whatever_the_question_holds() -> None:
+def test_front_matter_is_valid_yaml_whatever_the_question_contains() -> None:
     view = run_of()
     view.question = 'x"\n---\nevil: true\x85\u2028\x7f'
     head = markdown(view).split("\n---\n")[0].splitlines()
@@ -315,7 +315,7 @@ def test_front_matter_stays_yaml_whatever_the_question_holds() -> None:
 # JSON
 
 
-def test_json_holds_citations_with_reasons_and_what_was_left_out() -> None:
+def test_json_contains_citations_with_reasons_and_removed_links() -> None:
     cited = Citation(1, "Claim.", "partial", "Seen.", "Why.")
     found = as_dict(run_of(source(1), citations=(cited,), uncited=("U.",), removed=("https://x",)))
     assert found["citations"] == [{"n": 1, "claim": "Claim.", "status": "partial", "quote": "Seen.", "reason": "Why."}]
@@ -323,7 +323,7 @@ def test_json_holds_citations_with_reasons_and_what_was_left_out() -> None:
     json.dumps(found)
 
 
-def test_a_source_keeps_what_each_of_its_passages_told() -> None:
+def test_a_source_merges_the_metadata_of_its_passages() -> None:
     first, again = (
         source(1, DOI="10.1234/a"),
         Source(1, "https://example.org/1", "A page", "Other.", {"publisher": "P"}),
@@ -332,7 +332,7 @@ def test_a_source_keeps_what_each_of_its_passages_told() -> None:
     assert kept.csl == {"DOI": "10.1234/a", "publisher": "P"}
 
 
-def test_a_source_without_a_title_or_an_address_has_a_key() -> None:
+def test_a_source_without_title_and_url_has_a_key() -> None:
     view = run_of(Source(1, "", "", "Said."), report="So [1].")
     assert [item["id"] for item in csl.items(view)] == ["source"]
     assert "@misc{source," in bibtex.render(view)

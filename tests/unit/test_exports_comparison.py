@@ -1,4 +1,4 @@
-"""A comparison as a file: complete, quoted safely, and honest about what is missing."""
+"""A comparison exported as Markdown: complete, safely escaped, and explicit about missing runs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def compared(
 
 
 def front_of(text: str) -> dict[str, Any]:
-    """Each line a name and a JSON value, which is a YAML value."""
+    """Parse the front matter, whose lines are a name and a JSON value."""
     lines = text.split("\n---\n")[0].removeprefix("---\n").splitlines()
     return {name: json.loads(value) for name, _, value in (line.partition(": ") for line in lines)}
 
 
-def test_the_file_holds_question_table_steps_sources_and_every_report() -> None:
+def test_the_file_contains_recipes_steps_sources_and_every_report() -> None:
     text = compared(told("a"), told("b", framework="iter_research", context="evolving", report="It is huge [1]."))
     assert front_of(text)["recipes"][1].startswith("iter_research / evolving / extractive")
     assert front_of(text)["comparable"] is True
@@ -51,7 +51,7 @@ def test_the_file_holds_question_table_steps_sources_and_every_report() -> None:
     assert "https://example.org/france" in text
 
 
-def test_votes_and_notes_stand_in_the_table_as_they_were_written() -> None:
+def test_votes_and_notes_are_in_the_table() -> None:
     opinions = (Opinion("c0ffee", "a", 1, "good | clear"), Opinion("c0ffee", "b", -1))
     text = compared(told("a"), told("b"), opinions=opinions)
     assert "| Vote | better | worse |" in text
@@ -59,14 +59,14 @@ def test_votes_and_notes_stand_in_the_table_as_they_were_written() -> None:
     assert "Note" not in compared(told("a"), told("b"))
 
 
-def test_what_cannot_be_compared_and_what_is_gone_is_said() -> None:
+def test_different_budgets_and_deleted_runs_are_reported() -> None:
     text = compared(told("a"), told("b", budget=Budget(tokens=5)), more=("gone",))
     assert "do not have the same budget" in text
     assert "Deleted since: gone." in text
     assert front_of(text)["comparable"] is False
 
 
-def test_runs_that_have_brought_nothing_are_in_it_too() -> None:
+def test_runs_without_a_report_are_included() -> None:
     from research.events.events import RunFailed
 
     broken = Told("b")
@@ -78,7 +78,7 @@ def test_runs_that_have_brought_nothing_are_in_it_too() -> None:
 
 
 @pytest.mark.parametrize("where", ["question", "query", "report", "note", "title"])
-def test_hostile_text_stays_text(where: str) -> None:
+def test_hostile_text_is_escaped(where: str) -> None:
     view = told("a", query=EVIL if where == "query" else "q", report=EVIL if where == "report" else "So [1].")
     if where == "title":
         view.sources[1] = [Source(1, "https://example.org", EVIL, EVIL)]
@@ -90,14 +90,14 @@ def test_hostile_text_stays_text(where: str) -> None:
     assert not [token for token in [*tokens, *inline] if token.type in ("image", "html_inline", "html_block")]
     assert not [token for token in inline if str(token.attrs.get("href", "")).startswith("javascript")]
     tables = [token for token in tokens if token.type == "table_open"]
-    assert len(tables) == 3, "the table of numbers, the steps, the sources"
+    assert len(tables) == 3, "expected the tables of figures, steps and sources"
     if where in ("query", "note", "title"):
         assert any("x | y !" in token.content.replace("\\", "").replace("\u2060", "") for token in tokens), (
             "a cell was cut"
         )
 
 
-def test_a_chinese_question_gets_chinese_words() -> None:
+def test_a_chinese_question_gives_a_chinese_file() -> None:
     text = compared(told("a"), told("b"), question="法国的国内生产总值是多少？")
     assert "## 步骤" in text
     assert "## Steps" not in text

@@ -1,4 +1,4 @@
-"""The report as a web page, a PDF and a Word file: the same words in each, Chinese whole, and nothing that acts."""
+"""The report as a web page, a PDF and a Word file: the same text in each, complete Chinese, and nothing active."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def docx_text(content: bytes) -> str:
 
 
 class Page(HTMLParser):
-    """What a browser makes of a file, and every address in it."""
+    """The tags, attributes and text of an HTML file."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
@@ -127,11 +127,11 @@ def test_an_english_report_has_english_words_and_the_recipe_decides(name: str) -
     assert re.search(r"✗ 0 of 1 statement\s+supported", text)
 
 
-def test_every_word_has_chinese() -> None:
+def test_every_export_text_has_a_chinese_translation() -> None:
     folder = Path(words.__file__).parent
     said = set(OUTCOMES.values()) | set(STATUSES.values())
     counted: set[str] = set()
-    for path in set(folder.glob("*.py")) - {folder / "comparison.py"}:  # has words of its own
+    for path in set(folder.glob("*.py")) - {folder / "comparison.py"}:  # has its own texts
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args:
                 said |= literals(node.args[0]) if ast.unparse(node.func) in ("say", "self.document.say") else set()
@@ -153,7 +153,7 @@ def literals(node: ast.expr) -> set[str]:
 
 
 def texts(blocks: tuple[Block, ...]) -> str:
-    """All text of a tree."""
+    """Return all text of a tree."""
     found = ""
     for block in blocks:
         match block:
@@ -179,7 +179,7 @@ def depth(blocks: tuple[Block, ...]) -> int:
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. ", "* > "])
 @pytest.mark.parametrize("deep", [5, 50, 500])
-def test_nothing_is_lost_however_deep_it_is_nested(mark: str, deep: int) -> None:
+def test_deeply_nested_text_is_flattened_but_not_lost(mark: str, deep: int) -> None:
     for text in (mark * deep + "kept", "\n".join("  " * i + mark + f"x{i}" for i in range(deep)) + "\n\nkept"):
         blocks = parse(text)
         assert "kept" in texts(blocks)
@@ -187,7 +187,7 @@ def test_nothing_is_lost_however_deep_it_is_nested(mark: str, deep: int) -> None
     assert all(f"x{i}" in texts(blocks) for i in range(deep))
 
 
-def test_marks_carry_the_verdict_of_their_own_statement() -> None:
+def test_citation_marks_carry_the_verdict_on_their_own_statement() -> None:
     checked = (
         Citation(1, "One is so.", "supported"),
         Citation(1, "Two is so.", "partial"),
@@ -204,14 +204,14 @@ def test_marks_carry_the_verdict_of_their_own_statement() -> None:
     assert [span.status for span in (*first.spans, *second.spans) if span.cites] == ["supported", "partial"]  # type: ignore[union-attr]
 
 
-def test_lines_of_chinese_join_without_a_space_and_of_english_with_one() -> None:
+def test_chinese_lines_are_joined_without_a_space_and_english_lines_with_one() -> None:
     assert texts(parse("第一行。\n第二行\nand English\nhere")).strip() == "第一行。第二行 and English here"
 
 
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "data:text/html,x", "library://a/b", "file:///etc/passwd", "//x.test/", "vbscript:x"]
 )
-def test_only_the_web_and_mail_are_linked(url: str) -> None:
+def test_unsafe_urls_are_not_linked(url: str) -> None:
     for text in (f"[a]({url})", f"<{url}>", f"![a]({url})", f"[a][r]\n\n[r]: {url}"):
         assert '"href"' not in str(parse(text))
         assert not re.search(r"href='[^']", str(parse(text)))
@@ -284,7 +284,7 @@ def test_a_hostile_report_is_inert_in_a_pdf() -> None:
 
 @settings(deadline=None, max_examples=5)
 @given(st.text(max_size=200))
-def test_any_text_makes_files_that_open(text: str) -> None:
+def test_any_text_gives_files_that_can_be_opened(text: str) -> None:
     view = run_of(source(1, text), report=f"{text}\n\n{text} [1]", uncited=(text,))
     view.question = text
     assert Page(html(view)).text
@@ -295,7 +295,7 @@ def test_any_text_makes_files_that_open(text: str) -> None:
 # Each format
 
 
-def test_the_web_page_fetches_nothing_and_says_so() -> None:
+def test_the_web_page_has_a_strict_content_security_policy_and_loads_nothing() -> None:
     made = html(chinese())
     page = Page(made)
     policy = next(str(attrs["content"]) for tag, attrs in page.tags if attrs.get("http-equiv"))
@@ -308,7 +308,7 @@ def test_the_web_page_fetches_nothing_and_says_so() -> None:
     assert page.text.count(SYMBOLS["unsupported"]) == 3
 
 
-def test_the_pdf_carries_its_fonts_links_title_and_pages() -> None:
+def test_the_pdf_has_embedded_fonts_links_a_title_and_page_numbers() -> None:
     made = pdf(chinese())
     reader = PdfReader(io.BytesIO(made))
     assert len(made) < 300_000
@@ -318,19 +318,19 @@ def test_the_pdf_carries_its_fonts_links_title_and_pages() -> None:
     fonts = [font.get_object() for page in reader.pages for font in page["/Resources"]["/Font"].values()]  # type: ignore[index]
     for font in fonts:
         described = font["/DescendantFonts"][0].get_object()["/FontDescriptor"].get_object()
-        assert {"/FontFile2", "/FontFile3"} & set(described), "embedded"
+        assert {"/FontFile2", "/FontFile3"} & set(described), "the font is not embedded"
     notes = [note.get_object() for page in reader.pages for note in page.get("/Annots", [])]
     addresses = {note["/A"]["/URI"] for note in notes if "/A" in note}
     assert {"https://data.example/a?b=1", "https://example.org/1", "https://data.example/2"} <= addresses
-    assert sum("/Dest" in note for note in notes) >= 3, "marks lead to the references"
+    assert sum("/Dest" in note for note in notes) >= 3, "citation marks do not link to the references"
     assert f"第 1 页，共 {len(reader.pages)} 页" in pdf_text(made)
 
 
-def test_what_the_fonts_lack_is_seen_to_be_lacking() -> None:
+def test_characters_missing_from_the_fonts_are_shown_as_replacement_characters() -> None:
     assert "before �� after" in pdf_text(pdf(run_of(report="before \U0001f468\u200d\U0001f33e after")))
 
 
-def test_the_font_is_the_one_that_its_makers_published() -> None:
+def test_the_font_is_the_published_file() -> None:
     from pylopdf_fonts_zh_cn import sans_path
 
     published = "faa6c9df652116dde789d351359f3d7e5d2285a2b2a1f04a2d7244df706d5ea9"
@@ -378,7 +378,7 @@ def test_word_has_real_headings_links_and_a_chinese_font() -> None:
 
 
 @pytest.mark.parametrize("name", ["html", "pdf", "docx"])
-def test_a_report_of_any_length_ends_and_says_what_is_missing(name: str) -> None:
+def test_a_very_long_report_is_cut_with_a_notice(name: str) -> None:
     row = "| 1 | 2 | 3 |\n"
     text = "Begin.\n\n| a | b | c |\n|---|---|---|\n" + row * 1_100 + "\n" + "word " * 40_000
     made = FORMATS[name].make(run_of(report=text), ())
@@ -416,7 +416,7 @@ def test_every_format_makes_a_file(name: str) -> None:
         assert json.loads(made)["question"] == "q"
 
 
-def test_folders_and_other_private_settings_stay_out() -> None:
+def test_exports_do_not_contain_folder_paths() -> None:
     view = chinese()
     view.recipe = replace(view.recipe, folders=("/home/anna/secret-folder",))
     for read in READERS.values():

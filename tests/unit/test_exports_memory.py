@@ -1,4 +1,4 @@
-"""Exports say what only the memory showed; a note of the user is listed and leads nowhere."""
+"""Exports mark sources that came only from memory; a user's note is listed without a link."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def view() -> RunView:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_format_marks_what_only_the_memory_showed(name: str) -> None:
+def test_every_format_marks_sources_that_came_only_from_memory(name: str) -> None:
     told = READERS[name](view())
-    times = told.count("Your note of")  # some formats hold each text more than once
-    assert times and told.count("from memory") == 2 * times, "what was seen in the run too is a source like any other"
+    times = told.count("Your note of")  # some formats contain each text more than once
+    assert times and told.count("from memory") == 2 * times, "a recalled source that the run also saw is not marked"
     assert "memory://" not in told
     assert "Cite the annual accounts." in told
     assert "from memory · ✓ 1 of 1 statement supported" in " ".join(told.split())
@@ -38,14 +38,14 @@ def test_every_format_marks_what_only_the_memory_showed(name: str) -> None:
     assert READERS[name](chinese).count("来自记忆") == 2 * times
 
 
-def test_the_json_names_the_entry_and_only_there() -> None:
+def test_the_json_names_the_entry_only_for_sources_from_memory() -> None:
     sources = as_dict(view())["sources"]
     assert [each.get("memory") for each in sources] == [None, "e2", "e3"]
     assert set(sources[0]) == {"n", "url", "title", "quote"}
     assert not as_dict(view()).keys() & {"recalled", "remembered"}
 
 
-def test_a_bibliography_has_no_address_for_a_note_and_the_rest_as_before() -> None:
+def test_a_bibliography_has_no_url_for_a_note() -> None:
     seen, recalled, note = json.loads(csl.render(view()))
     assert (seen["URL"], recalled["URL"]) == ("https://example.org/1", "https://example.org/2")
     assert (note["title"], "URL" in note) == ("Your note of 2026-11-20", False)
