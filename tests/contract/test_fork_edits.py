@@ -1,4 +1,4 @@
-"""A fork goes on from rounds that its user has edited: the model reads the edit, nothing is asked again, nothing is a source."""
+"""A fork continues from edited rounds: the model reads the edit, no kept call is repeated, and an edit is not a source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.fake_openai import FakeOpenAI
 from tests.player import QUESTION, Player, lap_of, purpose_of
 
 FALSE = "9.111"
-"""Stands in no source."""
+"""A figure that appears in no source."""
 
 
 def asked(bench: Workbench, **recipe: object) -> tuple[RunView, list[Event]]:
@@ -39,7 +39,7 @@ def made(bench: Workbench, run: str, round: int, **given: object) -> tuple[RunVi
 
 
 def wrong(view: RunView, events: list[Event], round: int = 1) -> dict[str, str]:
-    """The first search with another figure in it."""
+    """Return edits that put `FALSE` in place of the figure that the search found."""
     offered = editable(events, round, view.recipe)
     return {each.name: each.text.replace("3.732", FALSE) for each in offered if "3.732" in each.text}
 
@@ -52,25 +52,25 @@ def wrong(view: RunView, events: list[Event], round: int = 1) -> dict[str, str]:
         ("iter_research", "evolving"), ("iter_research", "full"),
     ],
 )  # fmt: skip
-def test_what_follows_reads_the_edit_and_cites_no_source_for_it(bench: Workbench, framework: str, context: str) -> None:
+def test_the_model_reads_an_edit_and_no_citation_supports_it(bench: Workbench, framework: str, context: str) -> None:
     view, events = asked(bench, framework=framework, context=context)
     assert (FALSE in view.answer, {c.status for c in view.citations}) == (False, {"supported"})
-    fork, told = made(bench, view.run, 1, edits=wrong(view, events))
+    fork, fork_events = made(bench, view.run, 1, edits=wrong(view, events))
     assert f"${FALSE} trillion" in fork.answer
-    assert [c.status for c in fork.citations if FALSE in c.claim], "what the user wrote is cited by the model"
+    assert [c.status for c in fork.citations if FALSE in c.claim], "the model does not cite what the user wrote"
     assert not [c for c in fork.citations if FALSE in c.claim and c.status == "supported"]
-    # The rounds are kept as they were replied: only the observation is another one.
-    replies = [event for event in told if isinstance(event, e.Replied)]
+    # Replies are kept unchanged: only the observation differs.
+    replies = [event for event in fork_events if isinstance(event, e.Replied)]
     before = [event for event in events if isinstance(event, e.Replied)]
     assert replies[0].reply == before[0].reply
-    assert sum(isinstance(event, e.Resumed) for event in told) == 1
-    assert bench.store.events(view.run) == events, "the origin stays as it was"
+    assert sum(isinstance(event, e.Resumed) for event in fork_events) == 1
+    assert bench.store.events(view.run) == events, "the origin was changed"
 
 
-def test_the_edit_names_what_stood_there_and_is_told_wherever_the_run_is(bench: Workbench) -> None:
+def test_an_edit_records_the_original_text_and_is_marked_in_every_export(bench: Workbench) -> None:
     view, events = asked(bench)
     edits = wrong(view, events)
-    fork, told = made(bench, view.run, 1, edits=edits)
+    fork, fork_events = made(bench, view.run, 1, edits=edits)
     [edit] = fork.edits
     assert isinstance(edit, e.Edited)
     assert (edit.observation.call_id, edit.observation.text, edit.observation.edited) == (
@@ -79,22 +79,22 @@ def test_the_edit_names_what_stood_there_and_is_told_wherever_the_run_is(bench: 
         True,
     )
     assert edit.was == next(x.observation.text for x in events if isinstance(x, e.ToolFinished))
-    assert [event for event in told if isinstance(event, e.ToolFinished)][0] is edit or edit in told
-    assert [e.decode(e.encode(event)) for event in told] == told
+    assert [event for event in fork_events if isinstance(event, e.ToolFinished)][0] is edit or edit in fork_events
+    assert [e.decode(e.encode(event)) for event in fork_events] == fork_events
     shown = fork.rounds[0].calls[0].observation
     assert shown is not None
     assert (shown.edited, FALSE in shown.text) == (True, True)
     assert as_dict(fork)["edits"] == [{"call": "main-1-1", "by": "user", "text": edits["main-1-1"], "was": edit.was}]
     assert "edited by the user" in markdown(fork)
     assert "edited by the user" not in markdown(view)
-    # A fork of the fork still knows what the tool had given, and edits can be edited again.
+    # A fork of the fork still knows what the tool returned, and edits can be edited again.
     again, _ = made(bench, fork.run, 1, edits={"main-1-1": edits["main-1-1"].replace(FALSE, "7.777")})
     assert ([each.was for each in again.edits], "7.777" in again.answer) == ([edit.was], True)
     back, _ = made(bench, fork.run, 1)
     assert (back.edits, FALSE in back.answer) == (fork.edits, True) or back.edits[0].was == edit.was
 
 
-def test_a_quote_counts_only_where_it_stands_whole(bench: Workbench) -> None:
+def test_a_source_keeps_its_quote_only_if_the_edit_contains_it_whole(bench: Workbench) -> None:
     view, events = asked(bench)
     [text] = wrong(view, events).values()
     fork, _ = made(bench, view.run, 1, edits={"main-1-1": text})
@@ -104,8 +104,8 @@ def test_a_quote_counts_only_where_it_stands_whole(bench: Workbench) -> None:
     assert first is not None
     for source in first.sources:
         assert bool(source.quote) == (source.n not in touched)
-        assert source.url == view.sources[source.n][0].url, "numbers stay: what was said cites them"
-    # Neither a longer figure nor lines that are torn apart hold the quote.
+        assert source.url == view.sources[source.n][0].url, "the source number changed although replies cite it"
+    # Neither a longer figure nor a broken line contains the quote.
     for tampered in (text.replace(FALSE, "3.7321"), text.replace(f"${FALSE}", "\n> $3.732"), "3.732 trillion"):
         other, _ = made(bench, view.run, 1, edits={"main-1-1": tampered})
         seen = other.rounds[0].calls[0].observation
@@ -113,8 +113,8 @@ def test_a_quote_counts_only_where_it_stands_whole(bench: Workbench) -> None:
         assert not [source for source in seen.sources if source.n in touched and source.quote]
 
 
-def test_what_the_user_writes_was_not_computed(bench: Workbench) -> None:
-    """An edited result of python vouches for no figure of the report, here and in a follow-up."""
+def test_an_edited_python_result_does_not_count_as_computed(bench: Workbench) -> None:
+    """It supports no figure of the report, neither in this run nor in a follow-up."""
     view, events = asked(bench)
     call = next(each for each in editable(events, 2, view.recipe) if each.call and each.call.name == "python")
     fork, _ = made(bench, view.run, 2, edits={call.name: "55.5\n77.7"})
@@ -127,7 +127,7 @@ def test_what_the_user_writes_was_not_computed(bench: Workbench) -> None:
     assert not [text for text in earlier.earlier.computed if "55.5" in text and "77.7" in text and "(" not in text]
 
 
-def test_an_evolving_report_is_edited(bench: Workbench) -> None:
+def test_an_evolving_report_can_be_edited(bench: Workbench) -> None:
     with FakeOpenAI(Player("tagged", laps=4)) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework="iter_research", protocol="tagged")
@@ -144,7 +144,7 @@ def test_an_evolving_report_is_edited(bench: Workbench) -> None:
     assert [event.adopts for event in events if isinstance(event, e.Resumed)] == [True]
 
 
-def test_a_summary_of_what_no_longer_stands_there_is_made_anew(bench: Workbench) -> None:
+def test_a_summary_of_edited_rounds_is_made_again(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=8)) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(
@@ -158,7 +158,7 @@ def test_a_summary_of_what_no_longer_stands_there_is_made_anew(bench: Workbench)
         assert any("Kyoto was seen" in json.dumps(body, ensure_ascii=False) for body in server.requests)
 
 
-def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> None:
+def test_edits_that_the_model_would_not_read_are_refused_with_the_reason(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=4)) as server:
         bench.settings.openai_base_url = server.base_url
 
@@ -169,7 +169,7 @@ def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> N
         react, windowed = run(), run(context="window", options={"context.k": 2})
         iterated, scribed = run(framework="iter_research"), run(context="evolving")
     count = len(bench.store.runs())
-    for view, round, edits, told in (
+    for view, round, edits, reason in (
         (react, 3, {"report": "x"}, "shows the model no report"),
         (react, 3, {"main-9-9": "x"}, "no call 'main-9-9' in rounds 1 to 3; can be edited: main-3-1"),
         (react, 1, {"main-2-1": "x"}, "no call 'main-2-1' in rounds 1 to 1"),
@@ -184,10 +184,10 @@ def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> N
         (iterated, 3, {"main-2-1": "x"}, "made in round 2 of 3, which context 'evolving' no longer shows"),
         (scribed, 3, {}, ""),
     ):
-        if told:
-            with pytest.raises(ConfigError, match=told):
+        if reason:
+            with pytest.raises(ConfigError, match=reason):
                 bench.engine.fork(view.run, round, edits=edits)
-    assert len(bench.store.runs()) == count, "nothing is left of what was refused"
+    assert len(bench.store.runs()) == count, "a refused fork was saved"
     for framework in ("rewoo", "supervisor"):
         view, events = asked(bench, framework=framework)
         assert editable(events, 1, view.recipe) == []
@@ -195,14 +195,14 @@ def test_edits_that_nobody_would_read_are_refused_by_name(bench: Workbench) -> N
             bench.engine.fork(view.run, 1, edits={"main-1-1": "x"})
 
 
-def test_an_edit_that_changes_nothing_is_none(bench: Workbench) -> None:
+def test_an_edit_that_changes_nothing_is_ignored(bench: Workbench) -> None:
     view, events = asked(bench)
     same = {each.name: each.text for each in editable(events, 2, view.recipe)}
-    fork, told = made(bench, view.run, 2, edits=same)
-    assert (fork.edits, [x.adopts for x in told if isinstance(x, e.Resumed)]) == ([], [False])
+    fork, fork_events = made(bench, view.run, 2, edits=same)
+    assert (fork.edits, [x.adopts for x in fork_events if isinstance(x, e.Resumed)]) == ([], [False])
 
 
-def test_an_edited_fork_rests_and_goes_on(bench: Workbench) -> None:
+def test_an_edited_fork_can_be_paused_and_resumed(bench: Workbench) -> None:
     view, events = asked(bench)
     followed = bench.engine.fork(view.run, 1, edits=wrong(view, events), here=True)
     for event in followed.events():
@@ -214,28 +214,28 @@ def test_an_edited_fork_rests_and_goes_on(bench: Workbench) -> None:
     assert (done.outcome, FALSE in done.answer, len(done.edits)) == ("answered", True, 1)
 
 
-def test_the_model_is_sent_the_edit(bench: Workbench) -> None:
+def test_the_model_is_sent_the_edit_and_kept_rounds_are_not_repeated(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url
         view = fold(bench.engine.start(QUESTION, bench.recipe(model="openai:fake"), here=True).events())
         server.requests.clear()
         fork, _ = made(bench, view.run, 2, edits={"main-1-1": "Kyoto, lap 1."})
-        assert len(server.requests) == 2, "kept rounds are not asked again"
+        assert len(server.requests) == 2, "a kept round was repeated"
     sent = messages_sent(fork, "main", 3)
     assert [message.content for message in sent if message.role == "tool"][0] == "Kyoto, lap 1."
-    assert fork.model_calls == view.model_calls, "and what they cost counts"
+    assert fork.model_calls == view.model_calls, "the kept rounds' calls are not counted"
 
 
-# -- the mark of the rounds -------------------------------------------------------------------------------------------
+# -- the prefix hash --------------------------------------------------------------------------------------------------
 
 
-def test_the_mark_is_equal_exactly_where_the_rounds_are(bench: Workbench) -> None:
+def test_prefix_hashes_are_equal_exactly_if_the_rounds_are_equal(bench: Workbench) -> None:
     view, events = asked(bench)
     other, others = asked(bench, framework="tool_rounds", context="window")
     for round in range(1, view.forkable + 1):
-        assert prefix_hash(events, round) == prefix_hash(others, round), "whatever the recipe"
-    fork, told = made(bench, view.run, 2)
-    assert [prefix_hash(told, n) for n in (1, 2)] == [prefix_hash(events, n) for n in (1, 2)]
+        assert prefix_hash(events, round) == prefix_hash(others, round), "the recipe changed the hash"
+    fork, fork_events = made(bench, view.run, 2)
+    assert [prefix_hash(fork_events, n) for n in (1, 2)] == [prefix_hash(events, n) for n in (1, 2)]
     moved, adopted = made(bench, view.run, 1, recipe=bench.recipe(framework="tool_rounds"))
     assert prefix_hash(adopted, 1) == prefix_hash(events, 1)
     edited, edits = made(bench, view.run, 1, edits=wrong(view, events))
@@ -258,7 +258,7 @@ def test_the_mark_is_equal_exactly_where_the_rounds_are(bench: Workbench) -> Non
     assert prefix_hash(reworded, 2) != prefix_hash(events, 2)
 
 
-def test_forks_know_how_far_they_went_together(bench: Workbench) -> None:
+def test_runs_of_one_lineage_know_how_many_rounds_they_share(bench: Workbench) -> None:
     view, events = asked(bench)
     one, _ = made(bench, view.run, 2)
     two, _ = made(bench, view.run, 1, recipe=bench.recipe(framework="tool_rounds"))
@@ -273,7 +273,7 @@ def test_forks_know_how_far_they_went_together(bench: Workbench) -> None:
     assert shared(view, one) == shared(one, view) == 2
     assert shared(one, two) == shared(view, one, two) == shared(deep, one) == shared(deep, view) == 1
     assert shared(view, edited) == 0, "its first observation was edited"
-    assert shared(view, elsewhere) == -1, "no fork, whatever it did"
+    assert shared(view, elsewhere) == -1, "an unrelated run, although its rounds are equal"
     assert shared(view) == -1
     found = common_rounds(bench.store, [view.run, one.run])
     assert found is not None
@@ -285,11 +285,11 @@ def test_forks_know_how_far_they_went_together(bench: Workbench) -> None:
     assert compare_with_origin(bench, one.run).runs == (view.run, one.run)
     with pytest.raises(ConfigError, match="is not a fork"):
         compare_with_origin(bench, view.run)
-    told = lineage(bench.store, bench.store.run(view.run))
-    assert (told["origin"], len(told["forks"])) == (None, 3)  # type: ignore[arg-type]
+    family = lineage(bench.store, bench.store.run(view.run))
+    assert (family["origin"], len(family["forks"])) == (None, 3)  # type: ignore[arg-type]
 
 
-def test_edit_and_mark_on_the_command_line(cli: Cli, bench: Workbench, tmp_path: Path) -> None:
+def test_the_command_line_edits_a_fork_and_shows_its_prefix_hash(cli: Cli, bench: Workbench, tmp_path: Path) -> None:
     view, events = asked(bench)
     (tmp_path / "seen.txt").write_text(wrong(view, events)["main-1-1"], encoding="utf-8")
     bench.store.close()

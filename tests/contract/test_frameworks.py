@@ -1,4 +1,4 @@
-"""Every framework with every context strategy that makes sense: offline, and against a server, in both protocols."""
+"""Every framework with every context strategy that it supports: offline, and against a server in both protocols."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.player import QUESTION, Player
 CELLS = plugins.pairs()
 MATRIX = [(framework, context, protocol) for framework, context in CELLS for protocol in ("native", "tagged")]
 LOOPS = {"parallel": "main/run-1", "reflexion": "main/trial-1", "supervisor": "main/researcher-1"}
-"""Which agent does the rounds, where it is not the main one."""
+"""The agent that does the rounds, if it is not the main one."""
 
 
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home for all tests of this file: none of them changes the library."""
+    """A home that the tests of this file share, because none of them changes the library."""
     return linked_home(prepared_home, tmp_path_factory.mktemp("frameworks") / "home")
 
 
@@ -38,19 +38,21 @@ def offline(place: Path) -> Workbench:
     return Workbench(load(home=place))
 
 
-def test_the_table_names_what_is_registered() -> None:
+def test_the_defaults_name_every_registered_framework_and_strategy() -> None:
     assert sorted(defaults.FRAMEWORKS) == plugins.framework.names()
     assert sorted(defaults.CONTEXTS) == plugins.context.names()
 
 
 @pytest.mark.parametrize(("framework", "context"), [("rewoo", "evolving")])
-def test_a_cell_that_is_off_says_why(offline: Workbench, framework: str, context: str) -> None:
+def test_an_unsupported_combination_is_refused_with_the_reason(
+    offline: Workbench, framework: str, context: str
+) -> None:
     with pytest.raises(ConfigError, match=plugins.framework.get(framework).refuses[context][:20]):
         offline.recipe(framework=framework, context=context)
 
 
 @pytest.mark.parametrize(("framework", "context"), CELLS)
-def test_the_main_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
+def test_the_example_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
     view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework, context=context)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert "$3.732 trillion" in view.answer
@@ -60,7 +62,7 @@ def test_the_main_question_is_answered_offline(offline: Workbench, framework: st
 
 
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
-def test_the_main_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
+def test_the_example_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
     question = "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？"
     view = research.run(question, workbench=offline, model="extractive", framework=framework)
     assert (view.status, view.outcome) == ("completed", "answered")
@@ -68,17 +70,19 @@ def test_the_main_question_is_answered_in_chinese(offline: Workbench, framework:
     assert has_cjk(view.answer)
 
 
-def test_the_frameworks_differ_in_what_they_do(offline: Workbench) -> None:
+def test_the_frameworks_take_different_steps(offline: Workbench) -> None:
     shapes = set()
     for framework in defaults.FRAMEWORKS:
         view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework)
         shapes.add((tuple(sorted(view.agents)), tuple(sorted({r.purpose for r in view.rounds})), bool(view.reports)))
-    # ReAct and tool rounds take the same steps as long as nothing is unclear and nothing goes wrong.
+    # ReAct and tool rounds take the same steps unless a question is unclear or something fails.
     assert len(shapes) == len(defaults.FRAMEWORKS) - 1
 
 
 @pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_pairwise(MATRIX))
-def test_a_job_of_twelve_rounds_over_http(place: Path, framework: str, context: str, protocol: ProtocolName) -> None:
+def test_a_run_of_twelve_rounds_over_http_answers(
+    place: Path, framework: str, context: str, protocol: ProtocolName
+) -> None:
     player = Player(protocol)
     options = {"framework.rounds": 20} if framework != "rewoo" else {}
     if context == "resum":
@@ -96,7 +100,7 @@ def test_a_job_of_twelve_rounds_over_http(place: Path, framework: str, context: 
     view = fold(events)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert "123,201,945" in view.answer
-    assert "<" not in view.answer, "no tag of a protocol is left in the answer"
+    assert "<" not in view.answer, "the answer contains a protocol tag"
     assert player.refused == []
     used = [event.observation for event in events if isinstance(event, e.ToolFinished)]
     own = [seen for seen in used if seen.call_id.startswith(LOOPS.get(framework, "main").replace("/", "-"))]

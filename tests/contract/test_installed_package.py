@@ -1,4 +1,4 @@
-"""The wheel, installed in an environment of its own: the console script, the pages, the types and the dependencies."""
+"""The wheel in its own environment: the console script, the pages, the types, the dependencies and plug-ins."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` of a fresh environment that holds the wheel and borrows its dependencies from this one."""
+    """The `bin` folder of a new environment with the wheel, which uses the dependencies of this one."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
@@ -72,7 +72,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "WORKBENCH_HOME": str(home)}
 
 
-def test_the_wheel_holds_the_package_its_data_and_the_pages(wheel: Path) -> None:
+def test_the_wheel_contains_the_package_its_data_and_the_pages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     here = [ROOT / "app.py", *(ROOT / "research").rglob("*"), *(ROOT / "pages").rglob("*")]
@@ -118,7 +118,7 @@ def test_the_command_app_serves_the_pages(installed: Path, home: Path, tmp_path:
 
 
 def answer(url: str, server: subprocess.Popen[str]) -> str:
-    """The text at that address, once the server is up."""
+    """Wait until the server is up; return the text at that address."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -141,7 +141,7 @@ def test_a_users_script_passes_strict_type_checks(installed: Path, tmp_path: Pat
 # The command `app`
 
 
-def test_a_port_in_use_is_named(cli: Cli) -> None:
+def test_the_command_app_names_a_port_that_is_in_use(cli: Cli) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -151,7 +151,7 @@ def test_a_port_in_use_is_named(cli: Cli) -> None:
     assert f"--port {port}" in done.err and "Address already in use" in done.err
 
 
-def test_a_missing_streamlit_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_app_says_how_to_install_a_missing_streamlit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "streamlit", None)
     done = cli("app")
     assert (done.status, done.err) == (
@@ -160,7 +160,7 @@ def test_a_missing_streamlit_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_pages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_app_names_a_missing_page_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(app, "PACKAGE", tmp_path / "research")
     with pytest.raises(ConfigError, match=re.escape(f"{tmp_path / 'app.py'}")):
         app.find_script()
@@ -170,7 +170,7 @@ def test_pages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def pinned() -> dict[str, str]:
-    """The versions in requirements.txt, by the name of the distribution."""
+    """Return the versions in requirements.txt by distribution name."""
     found = {}
     for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -184,7 +184,7 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_every_dependency_is_pinned_in_its_range() -> None:
+def test_every_dependency_is_pinned_to_a_version_in_its_range() -> None:
     pins = pinned()
     extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
     declared = [
@@ -193,12 +193,12 @@ def test_every_dependency_is_pinned_in_its_range() -> None:
     ]
     for each in declared:
         assert each.specifier.contains(pins[canonical(each.name)]), each
-    # Named by the customer; our own clients speak to both services.
+    # The customer named the first two; our own clients speak to both services.
     others = {"openai", "anthropic", "pytest"}
     assert pins.keys() == {canonical(each.name) for each in declared} | others
 
 
-def test_the_extra_all_names_the_others() -> None:
+def test_the_extra_all_includes_every_other_extra() -> None:
     extras: dict[str, list[str]] = PROJECT["optional-dependencies"]
     (everything,) = map(Requirement, extras["all"])
     assert everything.extras == extras.keys() - {"all"}
@@ -237,7 +237,7 @@ for page, wanted in {wanted!r}.items():
 
 @pytest.fixture(scope="module")
 def extended(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same environment with the plug-in package in it."""
+    """The same environment with the plug-in package installed."""
     folder = tmp_path_factory.mktemp("plugin")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "--wheel-dir", str(folder), str(ROOT / "tests" / "plugin_package")], check=True)
@@ -247,7 +247,7 @@ def extended(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed
 
 
-def give(extended: Path, home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_command(extended: Path, home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [str(extended / "research-workbench"), *words]
     return subprocess.run(command, cwd=folder, env=environment(home), capture_output=True, text=True, check=False)
 
@@ -255,36 +255,38 @@ def give(extended: Path, home: Path, folder: Path, *words: str) -> subprocess.Co
 RECIPE = ("--framework", "echo_twice", "--context", "newest_first", "--model", "parrot:x", "--tools", "dice,search")
 
 
-def test_a_strangers_plugins_run_and_are_named_by_the_doctor(extended: Path, home: Path, tmp_path: Path) -> None:
+def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home: Path, tmp_path: Path) -> None:
     words = ("run", "What does the die show?", *RECIPE, "--search", "shelf", "--json")
-    done = give(extended, home, tmp_path, *words)
+    done = run_command(extended, home, tmp_path, *words)
     found = json.loads(done.stdout)
     assert (done.returncode, found["outcome"], found["answer"]) == (0, "answered", "The die shows 4 [1]."), done.stderr
     assert found["usage"]["tool_calls"] == 1
-    told = give(extended, home, tmp_path, "doctor").stdout
-    assert [name for name in PLUGINS.values() if f"plug-in {name}" not in told] == []
-    assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in told
-    help_text = give(extended, home, tmp_path, "run", "--help").stdout
+    report = run_command(extended, home, tmp_path, "doctor").stdout
+    assert [name for name in PLUGINS.values() if f"plug-in {name}" not in report] == []
+    assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in report
+    help_text = run_command(extended, home, tmp_path, "run", "--help").stdout
     assert [name for name in PLUGINS.values() if name != "brevity" and name not in help_text] == []
-    refused = give(extended, home, tmp_path, "run", "What?", "--framework", "no_module")
+    refused = run_command(extended, home, tmp_path, "run", "What?", "--framework", "no_module")
     assert (refused.returncode, "plugin_package.absent" in refused.stderr) == (2, True)
 
 
-def test_a_strangers_plugins_are_compared_and_evaluated(extended: Path, home: Path, tmp_path: Path) -> None:
+def test_third_party_plugins_can_be_compared_and_evaluated(extended: Path, home: Path, tmp_path: Path) -> None:
     recipes = ("--recipe", "echo_twice/newest_first", "--recipe", "react/full")
     shared = ("--model", "parrot:x", "--tools", "dice", "--json")
-    compared = json.loads(give(extended, home, tmp_path, "compare", "What does it show?", *recipes, *shared).stdout)
+    compared = json.loads(
+        run_command(extended, home, tmp_path, "compare", "What does it show?", *recipes, *shared).stdout
+    )
     assert "echo_twice" in json.dumps(compared)
     dataset = tmp_path / "dice.jsonl"
     dataset.write_text('{"id": "1", "question": "What does the die show?", "answer": "4"}\n', encoding="utf-8")
-    done = give(
+    done = run_command(
         extended, home, tmp_path, "eval", str(dataset), *recipes[:2], "--model", "parrot:x", "--tools", "dice", "--json"
     )
     assert done.returncode == 0, done.stderr
     assert "brevity" in done.stdout
 
 
-def test_a_strangers_plugins_are_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
+def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
     wanted = {
         "pages/ask.py": ["Echo twice", "Newest first", "dice", "shelf"],
         "pages/compare.py": ["Echo twice", "dice"],
@@ -297,7 +299,7 @@ def test_a_strangers_plugins_are_on_the_pages(extended: Path, home: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_strangers_framework_and_strategy_pass_the_contract_tests(extended: Path) -> None:
+def test_a_third_party_framework_and_strategy_pass_the_contract_tests(extended: Path) -> None:
     words = [
         str(extended / "python"),
         "-m",

@@ -16,7 +16,7 @@ from research.web.jina import JinaReader
 
 KEY = "jina_5ecret+/key"
 PAGE = "https://8.8.8.8/page"
-"""A public address, so that nothing has to be resolved; only the service would go there."""
+"""A public IP address, so that no name is resolved; only the service would connect to it."""
 POLICY = FetchPolicy()
 DATA = {
     "title": "A  page", "url": PAGE, "content": "# A page\n\nWords.", "publishedTime": "Sun, 30 Nov 2025 13:45:20 GMT",
@@ -25,7 +25,7 @@ DATA = {
 
 
 class Service:
-    """Answers as the real one does."""
+    """A fake that answers like the real service."""
 
     def __init__(self) -> None:
         self.status, self.body = 200, json.dumps({"code": 200, "status": 20000, "data": DATA})
@@ -67,11 +67,11 @@ def test_a_page_is_read_through_the_service(service: Service) -> None:
     assert [(link.text, link.url) for link in page.links] == [("Two", "https://8.8.8.8/two")]
     assert page.csl == {"type": "webpage", "title": "A page", "issued": {"date-parts": [[2025, 11, 30]]}}
     ((headers, body),) = service.asked
-    assert body == {"url": PAGE}, "a fragment stays here"
+    assert body == {"url": PAGE}, "the fragment was sent"
     assert headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_links_may_also_come_as_pairs(service: Service) -> None:
+def test_links_can_also_be_pairs(service: Service) -> None:
     service.body = json.dumps({"data": {**DATA, "links": [["Two", "/two"]]}})
     assert JinaReader(service.url)(PAGE, POLICY).links[0].url == "https://8.8.8.8/two"
     assert "authorization" not in service.asked[0][0]
@@ -80,15 +80,15 @@ def test_links_may_also_come_as_pairs(service: Service) -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.1/", "http://10.0.0.1/", "http://169.254.169.254/", "file:///x", "http://[::1]/"]
 )
-def test_what_may_not_be_visited_is_not_asked_for(service: Service, url: str) -> None:
+def test_a_forbidden_address_is_refused_without_asking_the_service(service: Service, url: str) -> None:
     with pytest.raises(ToolError, match="cannot be visited"):
         JinaReader(service.url, KEY)(url, POLICY)
     assert service.asked == []
 
 
-def test_a_private_host_that_is_allowed_is_read_directly(service: Service) -> None:
+def test_an_allowed_private_host_is_read_directly(service: Service) -> None:
     host = service.url.removeprefix("http://")
-    with pytest.raises(ToolError, match="status 501"):  # the service itself knows no GET
+    with pytest.raises(ToolError, match="status 501"):  # the fake has no GET
         JinaReader(service.url, KEY)(f"{service.url}/page", FetchPolicy(allow_hosts=(host,)))
     assert service.asked == []
 
@@ -96,7 +96,7 @@ def test_a_private_host_that_is_allowed_is_read_directly(service: Service) -> No
 @pytest.mark.parametrize(
     ("status", "said"), [(402, "no balance left"), (422, "cannot open this page"), (451, "may not open this site"), (401, "JINA_API_KEY")]
 )  # fmt: skip
-def test_a_refusal_says_what_to_do_and_never_the_key(service: Service, status: int, said: str) -> None:
+def test_a_refusal_says_what_to_do_and_does_not_contain_the_key(service: Service, status: int, said: str) -> None:
     service.status = status
     service.body = json.dumps(
         {"data": None, "code": status, "message": f"{KEY} {base64.b64encode(KEY.encode()).decode()}"}
@@ -108,7 +108,7 @@ def test_a_refusal_says_what_to_do_and_never_the_key(service: Service, status: i
     assert len(service.asked) == 1
 
 
-def test_a_key_in_a_page_is_masked(service: Service) -> None:
+def test_a_key_in_a_page_is_redacted(service: Service) -> None:
     service.body = json.dumps(
         {"data": {**DATA, "title": KEY, "content": f"Bearer {KEY}", "links": {KEY: f"https://8.8.8.8/{KEY}"}}}
     )
@@ -119,7 +119,7 @@ def test_a_key_in_a_page_is_masked(service: Service) -> None:
 @pytest.mark.parametrize(
     "body", ['{"data": null}', '{"data": {"content": " ", "warning": "Target URL returned error 404"}}', "{}"]
 )
-def test_a_page_without_text_is_told(service: Service, body: str) -> None:
+def test_a_page_without_text_is_an_error(service: Service, body: str) -> None:
     service.body = body
     with pytest.raises(ToolError, match="found no text"):
         JinaReader(service.url, KEY)(PAGE, POLICY)

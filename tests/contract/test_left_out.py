@@ -1,4 +1,4 @@
-"""What a service refuses is left out, and the run says so once."""
+"""A parameter that a provider refuses is omitted, and the run warns once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CALL = ("search", {"query": "France"})
 
 
 @pytest.mark.parametrize(("kind", "fake"), [("openai", FakeOpenAI), ("anthropic", FakeAnthropic)])
-def test_a_temperature_that_is_refused_is_told_once(bench: Workbench, kind: str, fake: type[FakeOpenAI]) -> None:
+def test_a_refused_temperature_is_omitted_with_one_warning(bench: Workbench, kind: str, fake: type[FakeOpenAI]) -> None:
     with fake([FakeReply("", [CALL]), FakeReply("Nobody knows.")], refuses=["temperature"]) as server:
-        told = Workbench(load(home=bench.settings.home, **{f"{kind}_base_url": server.base_url}))
-        events = list(research.stream("Who?", workbench=told, model=f"{kind}:fake", temperature=0.5))
+        other = Workbench(load(home=bench.settings.home, **{f"{kind}_base_url": server.base_url}))
+        events = list(research.stream("Who?", workbench=other, model=f"{kind}:fake", temperature=0.5))
     warnings = [event.text for event in events if isinstance(event, Warned)]
     assert warnings == [f"{kind}:fake does not accept temperature."]
     assert len(server.requests) == 2

@@ -1,4 +1,4 @@
-"""A real llama.cpp server, spoken to over HTTP like any other."""
+"""A real llama.cpp server, used over HTTP like any other server."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_react_ends_with_an_answer_or_a_named_outcome(base_url: str, bench: Work
     assert [event for event in events if isinstance(event, Streamed)]
 
 
-def test_a_reply_with_its_usage(base_url: str) -> None:
+def test_a_reply_is_streamed_and_reports_its_usage(base_url: str) -> None:
     *deltas, last = model(base_url).stream(Request((Message("user", "Say hello."),), temperature=0.0, max_tokens=8))
     assert isinstance(last, Completion)
     assert last.text
@@ -67,17 +67,17 @@ def test_a_reply_with_its_usage(base_url: str) -> None:
     assert last.usage.completion_tokens <= 8 < last.usage.prompt_tokens
 
 
-def test_what_the_server_has(base_url: str) -> None:
+def test_the_servers_models_are_listed(base_url: str) -> None:
     assert model(base_url).list_models() == ["smollm2"]
 
 
-def test_a_prompt_that_is_too_long(base_url: str) -> None:
+def test_a_prompt_that_is_too_long_is_a_context_overflow(base_url: str) -> None:
     with pytest.raises(ProviderError) as caught:
         list(model(base_url).stream(Request((Message("user", "hello " * 3000),))))
     assert caught.value.context_overflow
 
 
-def test_a_wrong_key(base_url: str) -> None:
+def test_a_wrong_key_is_an_error_that_does_not_contain_it(base_url: str) -> None:
     with pytest.raises(ProviderError, match="OPENAI_API_KEY") as caught:
         list(model(base_url, api_key="wrong-key-that-leaks").stream(Request((Message("user", "hello"),))))
     assert not caught.value.retryable
