@@ -33,7 +33,7 @@ Reply = tuple[int, dict[str, str], bytes]
 
 
 class Site:
-    """A real server on loopback: what it answers, and what it was asked."""
+    """A real server on loopback with scripted replies; it records its requests."""
 
     def __init__(self, address: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.replies: dict[str, Reply] = {}
@@ -56,7 +56,7 @@ class Site:
 
         class Quiet(ThreadingHTTPServer):
             def handle_error(self, *_: Any) -> None:
-                pass  # clients that hang up are what is tested
+                pass  # some tests make clients disconnect
 
         self.server = Quiet((address, port), Handler)
         if tls:
@@ -67,7 +67,7 @@ class Site:
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def says(self, path: str, body: str | bytes, status: int = 200, **headers: str) -> str:
-        """Answer `path` with `body` from now on; returns its url.  `content_type="..."` becomes a header."""
+        """Serve `body` at `path` and return its URL; keywords such as `content_type="..."` become headers."""
         data = body.encode() if isinstance(body, str) else body
         self.replies[path] = (status, {name.replace("_", "-"): text for name, text in headers.items()}, data)
         return f"http://{self.host}{path}"
@@ -85,7 +85,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def sink() -> Iterator[Site]:
-    """A server that nobody allowed."""
+    """A server that no policy allows."""
     with closing(Site()) as sink:
         sink.says("/", "secret")
         yield sink
@@ -96,7 +96,7 @@ Speaker = Callable[[socket.socket, threading.Event], None]
 
 @pytest.fixture
 def speaking() -> Iterator[Callable[[Speaker], str]]:
-    """Serve one connection with a function that gets the socket and an event that says the test is over."""
+    """Serves one connection with a function that takes the socket and an event set at the end of the test."""
     over = threading.Event()
     listeners = []
 
@@ -110,7 +110,7 @@ def speaking() -> Iterator[Callable[[Speaker], str]]:
                 with connection:
                     speak(connection, over)
             except OSError:
-                return  # the client hung up, which is what is tested
+                return  # the client disconnected, as some tests intend
 
         threading.Thread(target=accept, daemon=True).start()
         return f"127.0.0.1:{listener.getsockname()[1]}"
@@ -122,7 +122,7 @@ def speaking() -> Iterator[Callable[[Speaker], str]]:
 
 
 def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str], host: str = "wiki.test") -> list[str]:
-    """Let `host` resolve to each of `answers` in turn; returns the list of resolutions made."""
+    """Make `host` resolve to each of `answers` in turn and return the list of resolutions."""
     real, left, made = socket.getaddrinfo, list(answers), []
 
     def resolve(name: Any, port: Any, *rest: Any, **options: Any) -> Any:
@@ -135,7 +135,7 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str], host: str = "wik
     return made
 
 
-# What a page becomes
+# Reading pages
 
 
 def test_html_becomes_markdown_with_its_title(site: Site) -> None:
@@ -147,12 +147,12 @@ def test_html_becomes_markdown_with_its_title(site: Site) -> None:
     assert "alert" not in page.text
 
 
-def test_a_page_without_article_still_gives_its_words(site: Site) -> None:
+def test_a_page_without_an_article_still_gives_its_text(site: Site) -> None:
     url = site.says("/", "<title>x</title><script>no()</script><p>just this", content_type="text/html")
     assert fetch(url, policy=site.policy).text == "just this"
 
 
-def test_a_page_without_title_is_called_by_its_url(site: Site) -> None:
+def test_a_page_without_a_title_is_titled_by_its_url(site: Site) -> None:
     url = site.says("/notes.txt", "some notes", content_type="text/plain")
     assert fetch(url, policy=site.policy).title == url
 
@@ -160,18 +160,18 @@ def test_a_page_without_title_is_called_by_its_url(site: Site) -> None:
 @pytest.mark.parametrize(
     "declared", ["text/plain; charset=gbk", 'text/html; charset="GB2312"', "text/plain", "text/plain; charset=nonsense"]
 )
-def test_charsets_are_understood(site: Site, declared: str) -> None:
+def test_charsets_are_decoded(site: Site, declared: str) -> None:
     url = site.says("/", "法国国内生产总值".encode("gbk"), content_type=declared)
     assert fetch(url, policy=site.policy).text == "法国国内生产总值"
 
 
-def test_a_pdf_is_known_by_its_first_bytes(site: Site) -> None:
+def test_a_pdf_is_recognised_by_its_first_bytes(site: Site) -> None:
     url = site.says("/paper", b"%PDF-1.4 cut", content_type="application/octet-stream")
     with pytest.raises(ToolError, match="a damaged pdf"):
         fetch(url, policy=site.policy)
 
 
-def test_what_is_not_text_is_refused_by_its_type(site: Site) -> None:
+def test_a_page_that_is_not_text_is_rejected_with_its_type(site: Site) -> None:
     url = site.says("/cat", b"\x89PNG", content_type="image/png")
     with pytest.raises(ToolError, match="is image/png"):
         fetch(url, policy=site.policy)
@@ -183,13 +183,13 @@ def test_an_empty_page_is_an_error(site: Site) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 429, 500, 304])
-def test_an_error_status_is_told(site: Site, status: int) -> None:
+def test_an_error_status_is_reported(site: Site, status: int) -> None:
     url = site.says("/gone", "sorry", status)
     with pytest.raises(ToolError, match=f"/gone answered with status {status}"):
         fetch(url, policy=site.policy)
 
 
-# What may not be asked for
+# Rejected URLs
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_error_status_is_told(site: Site, status: int) -> None:
         "http://example.com:x/", "http://[::1/",
     ],
 )  # fmt: skip
-def test_only_plain_urls_are_visited(url: str) -> None:
+def test_malformed_and_unsupported_urls_are_rejected(url: str) -> None:
     with pytest.raises(ToolError, match="is not a url|cannot be visited"):
         fetch(url)
 
@@ -219,13 +219,13 @@ PRIVATE = """
 
 
 @pytest.mark.parametrize("host", PRIVATE.split())
-def test_no_spelling_of_a_private_address_is_visited(host: str, sink: Site) -> None:
+def test_private_addresses_are_rejected_in_every_spelling(host: str, sink: Site) -> None:
     with pytest.raises(ToolError, match="is in a private network|is reserved|is not a url"):
         fetch(f"http://{host}:{sink.port}/", policy=FetchPolicy(total_s=2))
     assert sink.asked == []
 
 
-def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch, sink: Site) -> None:
+def test_a_host_with_one_private_address_is_rejected(monkeypatch: pytest.MonkeyPatch, sink: Site) -> None:
     names(monkeypatch, ["8.8.8.8", "127.0.0.1"])
     with pytest.raises(ToolError, match=r"wiki\.test cannot be visited: 127\.0\.0\.1 is in a private network"):
         fetch(f"http://wiki.test:{sink.port}/")
@@ -233,12 +233,12 @@ def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", ".invalid", "a..invalid", f"{'a' * 64}.invalid"])
-def test_a_name_that_means_nothing_is_told(host: str) -> None:
+def test_an_unresolvable_host_is_reported(host: str) -> None:
     with pytest.raises(ToolError, match=f"{re.escape(host)} does not resolve"):
         fetch(f"http://{host}/")
 
 
-def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_resolver_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60) and [])
     with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
@@ -246,10 +246,10 @@ def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
     over.set()
 
 
-# What an administrator may allow
+# Hosts that an administrator allows
 
 
-def test_an_allowed_host_is_allowed_on_its_port_only(site: Site, sink: Site) -> None:
+def test_an_allowed_host_is_allowed_only_on_its_port(site: Site, sink: Site) -> None:
     assert fetch(site.says("/", "hello", content_type="text/plain"), policy=site.policy).text == "hello"
     with pytest.raises(ToolError, match="private network"):
         fetch(f"http://{sink.host}/", policy=site.policy)
@@ -263,19 +263,19 @@ def test_another_spelling_of_an_allowed_host_is_another_host(site: Site, host: s
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "100.100.100.200", "[::ffff:169.254.169.254]"])
-def test_metadata_cannot_be_allowed(host: str) -> None:
+def test_cloud_metadata_addresses_cannot_be_allowed(host: str) -> None:
     with pytest.raises(ToolError, match="is reserved"):
         fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
 
 
-def test_an_allowed_name_cannot_turn_into_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allowed_host_cannot_resolve_to_a_metadata_address(monkeypatch: pytest.MonkeyPatch) -> None:
     names(monkeypatch, ["169.254.169.254"])
     with pytest.raises(ToolError, match="is reserved"):
         fetch("http://wiki.test/", policy=FetchPolicy(allow_hosts=("wiki.test",)))
 
 
 @pytest.mark.parametrize("entry", ["", "http://wiki.internal", "wiki.internal/path", "wiki:http", "[::1", "me@wiki"])
-def test_a_malformed_allowed_host_is_named(entry: str) -> None:
+def test_a_malformed_allowed_host_is_reported(entry: str) -> None:
     with pytest.raises(ConfigError, match="allow_hosts"):
         fetch("http://example.com/", policy=FetchPolicy(allow_hosts=(entry,)))
 
@@ -291,7 +291,7 @@ def test_redirects_are_followed_to_the_end(site: Site) -> None:
     assert (page.url, page.text) == (f"http://{site.host}/c?d=1", "found")
 
 
-def test_redirects_end(site: Site) -> None:
+def test_endless_redirects_are_cut_off(site: Site) -> None:
     url = site.says("/", "", 302, location="/")
     with pytest.raises(ToolError, match="redirects more than 5 times"):
         fetch(url, policy=site.policy)
@@ -309,7 +309,7 @@ def test_redirects_end(site: Site) -> None:
         "http:\\\\{sink}/",
     ],
 )
-def test_each_hop_is_judged(site: Site, sink: Site, location: str) -> None:
+def test_every_redirect_target_is_checked(site: Site, sink: Site, location: str) -> None:
     url = site.says("/", "", 302, location=location.format(sink=sink.host, port=sink.port, site=site.host))
     with pytest.raises(ToolError):
         fetch(url, policy=site.policy)
@@ -317,10 +317,10 @@ def test_each_hop_is_judged(site: Site, sink: Site, location: str) -> None:
     assert len(site.asked) == 1
 
 
-# Names that change their meaning
+# DNS rebinding and TLS
 
 
-def test_the_judged_address_is_the_one_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Site("127.0.0.2")) as wiki, closing(Site("127.0.0.1", wiki.port)) as other:
         wiki.says("/", "the wiki", content_type="text/plain")
         place = f"wiki.test:{wiki.port}"
@@ -374,7 +374,7 @@ def test_tls_is_verified_for_the_name_not_the_address(
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("wiki.test", False), ("other.test", True)])
-def test_a_wrong_certificate_is_refused(
+def test_an_invalid_certificate_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
     certified: Callable[[str], tuple[Path, ssl.SSLContext]],
     name: str,
@@ -403,14 +403,14 @@ def test_a_wrong_certificate_is_refused(
         ("gzip", lambda body: gzip.compress(body[:7], mtime=0) + gzip.compress(body[7:], mtime=0) + b"\0" * 9),
     ],
 )
-def test_packed_bodies_are_unpacked(site: Site, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+def test_compressed_bodies_are_decompressed(site: Site, encoding: str, pack: Callable[[bytes], bytes]) -> None:
     body = "packed and unpacked " * 10_000
     url = site.says("/", pack(body.encode()), content_type="text/plain", content_encoding=encoding)
     assert fetch(url, policy=site.policy).text == body.strip()
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
-def test_what_cannot_be_unpacked_in_steps_is_refused(site: Site, encoding: str) -> None:
+def test_unsupported_compression_is_rejected(site: Site, encoding: str) -> None:
     url = site.says("/", b"x", content_type="text/plain", content_encoding=encoding)
     with pytest.raises(ToolError, match=f"compressed as '{encoding}'"):
         fetch(url, policy=site.policy)
@@ -419,13 +419,13 @@ def test_what_cannot_be_unpacked_in_steps_is_refused(site: Site, encoding: str) 
 @pytest.mark.parametrize(
     "body", [b"not gzip", gzip.compress(b"cut off " * 99, mtime=0)[:-20], gzip.compress(b"a", mtime=0) + b"tail"]
 )
-def test_a_broken_packing_is_told(site: Site, body: bytes) -> None:
+def test_a_damaged_compressed_body_is_reported(site: Site, body: bytes) -> None:
     url = site.says("/", body, content_type="text/plain", content_encoding="gzip")
     with pytest.raises(ToolError, match="cannot be unpacked"):
         fetch(url, policy=site.policy)
 
 
-def test_a_bomb_is_not_unpacked_further_than_the_limit(site: Site) -> None:
+def test_a_decompression_bomb_is_stopped_at_the_size_limit(site: Site) -> None:
     bomb = gzip.compress(bytes(300_000_000))
     url = site.says("/", bomb, content_type="text/plain", content_encoding="gzip")
     tracemalloc.start()
@@ -437,7 +437,7 @@ def test_a_bomb_is_not_unpacked_further_than_the_limit(site: Site) -> None:
         tracemalloc.stop()
 
 
-def test_an_endless_body_is_left(speaking: Callable[[Speaker], str]) -> None:
+def test_an_endless_body_is_cut_off_at_the_size_limit(speaking: Callable[[Speaker], str]) -> None:
     def pour(connection: socket.socket, over: threading.Event) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
         while not over.is_set():
@@ -448,7 +448,7 @@ def test_an_endless_body_is_left(speaking: Callable[[Speaker], str]) -> None:
         fetch(f"http://{host}/", policy=FetchPolicy(max_bytes=1_000_000, allow_hosts=(host,)))
 
 
-def test_a_body_cut_short_is_not_taken_for_the_page(speaking: Callable[[Speaker], str]) -> None:
+def test_a_truncated_body_is_an_error(speaking: Callable[[Speaker], str]) -> None:
     def break_off(connection: socket.socket, _over: threading.Event) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\nhalf")
 
@@ -461,7 +461,7 @@ def test_a_body_cut_short_is_not_taken_for_the_page(speaking: Callable[[Speaker]
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"])
-def test_a_trickle_does_not_prolong_the_time(speaking: Callable[[Speaker], str], head: bytes) -> None:
+def test_a_trickling_server_does_not_extend_the_time_limit(speaking: Callable[[Speaker], str], head: bytes) -> None:
     def trickle(connection: socket.socket, over: threading.Event) -> None:
         connection.sendall(head)
         while not over.wait(0.02):
@@ -472,30 +472,30 @@ def test_a_trickle_does_not_prolong_the_time(speaking: Callable[[Speaker], str],
         fetch(f"http://{host}/", policy=FetchPolicy(total_s=0.4, allow_hosts=(host,)))
 
 
-def test_silence_is_not_waited_for(speaking: Callable[[Speaker], str]) -> None:
+def test_a_silent_server_times_out(speaking: Callable[[Speaker], str]) -> None:
     host = speaking(lambda _connection, over: over.wait(60) and None)
     for scheme in ("http", "https"):
         with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
             fetch(f"{scheme}://{host}/", policy=FetchPolicy(total_s=0.2, allow_hosts=(host,)))
 
 
-def test_a_closed_port_is_told() -> None:
+def test_a_closed_port_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         host = f"127.0.0.1:{listener.getsockname()[1]}"
     with pytest.raises(ToolError, match="cannot be read"):
         fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
 
 
-def test_what_is_not_http_is_told(speaking: Callable[[Speaker], str]) -> None:
+def test_a_reply_that_is_not_http_is_reported(speaking: Callable[[Speaker], str]) -> None:
     host = speaking(lambda connection, _over: connection.sendall(b"SSH-2.0-OpenSSH_9.9\r\n"))
     with pytest.raises(ToolError, match="cannot be read"):
         fetch(f"http://{host}/", policy=FetchPolicy(allow_hosts=(host,)))
 
 
-# What a page leads to, and tells of itself
+# Links and metadata
 
 
-def test_links_are_absolute_and_each_once(site: Site) -> None:
+def test_links_are_absolute_and_unique(site: Site) -> None:
     page = """<head><base href="/docs/"></head><body><p>Words. <a href="one?a=1&amp;b=2">One  <b>more</b></a>
     <a href="one?a=1&amp;b=2#part">again</a> <a href="//example.org/two">Two</a> <a href="javascript:x()">no</a>
     <a href="mailto:me@example.org">no</a> <a href="http://u@example.org/">no</a> <a href="/pictured"><img></a>
@@ -507,12 +507,12 @@ def test_links_are_absolute_and_each_once(site: Site) -> None:
     ]
 
 
-def test_a_fragment_is_not_part_of_what_is_visited(site: Site) -> None:
+def test_the_fragment_of_a_url_is_dropped(site: Site) -> None:
     url = site.says("/page", "words", content_type="text/plain")
     assert fetch(f"{url}#part", policy=site.policy).url == url
 
 
-def test_a_page_tells_its_author_date_and_site(site: Site) -> None:
+def test_author_date_and_site_are_read_from_the_meta_tags(site: Site) -> None:
     head = """<title>Debt</title><meta name="author" content="Jane Doe"><meta property="og:site_name" content="The Site">
     <meta property="article:published_time" content="2024-05-06T07:00:00Z">"""
     url = site.says(
@@ -527,7 +527,7 @@ def test_a_page_tells_its_author_date_and_site(site: Site) -> None:
     }
 
 
-def test_a_journal_tells_more(site: Site) -> None:
+def test_citation_meta_tags_give_a_journal_article(site: Site) -> None:
     told = {"title": "A Study", "author": "Curie, Marie", "publication_date": "2020/3", "journal_title": "J. Phys.",
             "doi": "10.1/x", "volume": "7"}  # fmt: skip
     tags = "".join(f'<meta name="citation_{name}" content="{value}">' for name, value in told.items())
@@ -543,7 +543,7 @@ def test_a_journal_tells_more(site: Site) -> None:
     }
 
 
-def test_a_pdf_is_read(site: Site) -> None:
+def test_a_pdf_is_read_with_its_metadata(site: Site) -> None:
     writer = PdfWriter(clone_from=io.BytesIO(pdf("The debt of France", "was 113 percent")))
     writer.add_metadata({"/Title": "Debt\nreport", "/Author": "INSEE"})
     data = io.BytesIO()
@@ -554,12 +554,12 @@ def test_a_pdf_is_read(site: Site) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.1/", "http://10.0.0.1/", "file:///x"])
-def test_a_url_can_be_judged_without_a_visit(url: str) -> None:
+def test_vet_rejects_a_url_without_a_request(url: str) -> None:
     with pytest.raises(ToolError, match="cannot be visited"):
         vet(url)
 
 
-def test_what_is_judged_well_is_told_as_it_would_be_visited(site: Site) -> None:
+def test_vet_returns_an_accepted_url_as_it_would_be_requested(site: Site) -> None:
     assert vet("http://8.8.8.8/a#b") == ("http://8.8.8.8/a", False)
     assert vet(f"http://{site.host}/a", policy=site.policy) == (f"http://{site.host}/a", True)
     assert site.asked == []

@@ -1,4 +1,4 @@
-"""The library through its public face: what is found, what is kept, and what survives."""
+"""The library through its public API: indexing, search, updates and recovery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from research.text import segment
 
 
 class Letters:
-    """An encoder that counts letters: real vectors at once, near where the same letters are used."""
+    """A fast encoder that counts letters: texts with the same letters have similar vectors."""
 
     def __init__(self, name: str = "letters", dimension: int = 512) -> None:
         self.id, self.dimension, self.encoded = name, dimension, 0
@@ -67,7 +67,7 @@ def documents() -> dict[str, factbook.Document]:
     return {document.url: document for document in factbook.documents()}
 
 
-def test_every_entity_has_one_clear_name(documents: dict[str, factbook.Document]) -> None:
+def test_every_factbook_entity_has_one_clear_name(documents: dict[str, factbook.Document]) -> None:
     names = {document.title.partition(" · ")[0] for document in documents.values()}
     assert len(names) == 256
     assert names > {
@@ -78,14 +78,14 @@ def test_every_entity_has_one_clear_name(documents: dict[str, factbook.Document]
     assert not any(re.search(r"none|,$|\(.*[,;]", name) for name in names)
 
 
-def test_urls_are_stable_and_plain(documents: dict[str, factbook.Document]) -> None:
+def test_factbook_urls_are_stable_and_plain(documents: dict[str, factbook.Document]) -> None:
     assert (
         documents["library://factbook/cote-d-ivoire/people-and-society"].title == "Côte d'Ivoire · People and Society"
     )
     assert all(re.fullmatch(r"library://factbook/[a-z0-9-]+/[a-z-]+", url) for url in documents)
 
 
-def test_every_line_is_a_fact_that_can_be_quoted_alone(documents: dict[str, factbook.Document]) -> None:
+def test_every_factbook_line_is_a_fact_that_can_be_quoted_alone(documents: dict[str, factbook.Document]) -> None:
     lines = [line for document in documents.values() for line in document.text.split("\n")]
     assert all(re.match(r"[^a-z\s][^:]*: \S", line) for line in lines)
     assert not any(re.search(r"</?\w+>|&[a-z]+;|[\x00-\x1f\xa0]", line) for line in lines)
@@ -108,7 +108,7 @@ def test_every_line_is_a_fact_that_can_be_quoted_alone(documents: dict[str, fact
          "Canada; Liberal Party of Canada; New Democratic Party"),
     ],
 )  # fmt: skip
-def test_nested_data_becomes_plain_lines(documents: dict[str, factbook.Document], url: str, line: str) -> None:
+def test_nested_factbook_data_becomes_plain_lines(documents: dict[str, factbook.Document], url: str, line: str) -> None:
     assert line in documents[f"library://factbook/{url}"].text.split("\n")
 
 
@@ -135,11 +135,11 @@ def test_the_factbook_is_indexed_once(world: Library, documents: dict[str, factb
         ("highest point in Japan", "Japan · Geography"),
     ],
 )
-def test_the_section_that_answers_comes_first(world: Library, query: str, title: str) -> None:
+def test_the_section_with_the_answer_ranks_first(world: Library, query: str, title: str) -> None:
     assert world.search(query)[0].title == title
 
 
-def test_a_quote_is_the_line_that_answers(world: Library) -> None:
+def test_the_quote_is_the_line_with_the_answer(world: Library) -> None:
     found = world.search("France real GDP purchasing power parity 2024", limit=3)
     assert found[0].quote.startswith("Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)")
     assert "Military Expenditures 2024: 1.5% of GDP" in world.search("Chinese military expenditures")[0].quote
@@ -152,7 +152,7 @@ def test_quotes_are_short_and_verbatim(world: Library) -> None:
             assert passage.quote.strip("…") in world.open(passage.url).text
 
 
-def test_each_document_is_found_once(world: Library) -> None:
+def test_each_document_appears_once_in_the_results(world: Library) -> None:
     urls = [passage.url for passage in world.search("Germany", limit=30)]
     assert len(urls) == len(set(urls)) >= 10
 
@@ -160,11 +160,11 @@ def test_each_document_is_found_once(world: Library) -> None:
 @pytest.mark.parametrize(
     "query", ['the "whale', "a OR", "NEAR(", "title:France*", "^x", "AND AND", "col-1 {", "\ud800 Oslo", "x\0y"]
 )
-def test_any_text_is_a_safe_query(world: Library, query: str) -> None:
+def test_any_text_can_be_searched_for(world: Library, query: str) -> None:
     world.search(query)
 
 
-def test_a_query_without_words_goes_back_to_the_model(world: Library) -> None:
+def test_a_query_without_words_raises_a_tool_error(world: Library) -> None:
     with pytest.raises(ToolError, match="no words"):
         world.search("?! …")
 
@@ -177,7 +177,7 @@ def test_chinese_words_are_found(tmp_path: Path, notes: Path) -> None:
     assert "长江" in found.quote
 
 
-def test_segment_leaves_other_scripts_alone() -> None:
+def test_segment_splits_only_chinese_text() -> None:
     assert segment("Côte d'Ivoire: $3.732 trillion") == "Côte d'Ivoire: $3.732 trillion"
     assert {"中国", "gdp", "2024"} <= set(segment("2024年中国gdp增长").split())
     assert "共和国" in segment("中华人民共和国").split()
@@ -186,7 +186,7 @@ def test_segment_leaves_other_scripts_alone() -> None:
 # Opening and browsing
 
 
-def test_an_unknown_url_names_the_closest(world: Library) -> None:
+def test_an_unknown_url_gives_an_error_with_the_closest_one(world: Library) -> None:
     with pytest.raises(ToolError, match=r"closest: .*library://factbook/france/economy"):
         world.open("library://factbook/france/econom")
     with pytest.raises(ToolError, match="no document"):
@@ -199,7 +199,7 @@ def test_documents_are_listed_by_title(world: Library) -> None:
     assert page[0].characters == len(world.open(page[0].url).text)
 
 
-def test_an_unknown_collection_names_the_known(world: Library) -> None:
+def test_an_unknown_collection_gives_an_error_with_the_known_ones(world: Library) -> None:
     for call in (lambda: world.search("x", collections=["web"]), lambda: world.documents("web")):
         with pytest.raises(ConfigError, match="'web'; known: factbook"):
             call()
@@ -208,7 +208,7 @@ def test_an_unknown_collection_names_the_known(world: Library) -> None:
 # Folders
 
 
-def test_a_folder_is_indexed_and_then_kept_up_to_date(tmp_path: Path, notes: Path) -> None:
+def test_adding_a_folder_again_indexes_only_its_changes(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home")
     (notes / ".hidden.md").write_text("secret")
     (notes / "photo.jpg").write_bytes(b"\xff\xd8")
@@ -236,10 +236,10 @@ def test_a_file_can_be_opened_by_its_url(tmp_path: Path, notes: Path) -> None:
     (trip,) = library.search("hotel in Oslo")
     assert re.fullmatch(r"library://my-notes-[0-9a-f]{8}/2024/trip%20plan\.txt", trip.url)
     assert library.open(trip.url).text.splitlines() == ["We fly to Oslo in June.", "The hotel is near the harbour."]
-    assert library.search("trip plan 2024")[0].url == trip.url  # by the names of the file and its folder
+    assert library.search("trip plan 2024")[0].url == trip.url  # found by the names of the file and its folder
 
 
-def test_collections_are_searched_apart_and_together(tmp_path: Path, notes: Path) -> None:
+def test_collections_are_searched_separately_and_together(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home")
     other = tmp_path / "other"
     other.mkdir()
@@ -254,7 +254,7 @@ def test_collections_are_searched_apart_and_together(tmp_path: Path, notes: Path
     assert {p.title for p in library.search("harbour")} == {"trip plan"}
 
 
-def test_folders_that_cannot_be_indexed_are_named(tmp_path: Path) -> None:
+def test_folders_that_cannot_be_indexed_are_reported(tmp_path: Path) -> None:
     library = Library(tmp_path / "home")
     (tmp_path / "file.txt").write_text("x")
     (tmp_path / "empty").mkdir()
@@ -271,7 +271,7 @@ def test_folders_that_cannot_be_indexed_are_named(tmp_path: Path) -> None:
     assert library.collections() == []
 
 
-def test_a_file_name_that_is_no_text_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_is_indexed(tmp_path: Path) -> None:
     folder = tmp_path / "odd"
     folder.mkdir()
     Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Espresso is strong coffee.")
@@ -297,12 +297,12 @@ def test_a_long_line_is_cut_at_sentences_and_still_found(tmp_path: Path) -> None
 # Search by meaning
 
 
-def test_vectors_join_when_they_are_made(tmp_path: Path, notes: Path) -> None:
+def test_search_uses_vectors_once_they_are_made(tmp_path: Path, notes: Path) -> None:
     encoder = Letters()
     library = Library(tmp_path / "home", encoder)
     library.add_folder(notes)
     assert [passage.title for passage in library.search("whales")] == ["The blue whale"]
-    assert encoder.encoded == 0  # nothing is loaded while there are no vectors
+    assert encoder.encoded == 0  # without vectors, the encoder is not loaded
     seen: list[tuple[int, int, str]] = []
     assert library.embed_missing(lambda *step: seen.append(step)) == 3
     assert seen[-1][:2] == (3, 3)
@@ -313,7 +313,7 @@ def test_vectors_join_when_they_are_made(tmp_path: Path, notes: Path) -> None:
     assert library.embed_missing() == 0
 
 
-def test_new_and_removed_documents_are_seen_by_meaning(tmp_path: Path, notes: Path) -> None:
+def test_search_by_meaning_follows_new_and_removed_documents(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home", Letters())
     library.add_folder(notes)
     library.embed_missing()
@@ -338,7 +338,7 @@ def test_vectors_of_different_encoders_are_not_mixed(tmp_path: Path, notes: Path
     assert len(other.search("anything")) == 3
 
 
-def test_embedding_stops_when_asked_and_goes_on_later(tmp_path: Path) -> None:
+def test_embedding_can_be_stopped_and_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
     for n in range(100):
@@ -354,7 +354,7 @@ def test_embedding_stops_when_asked_and_goes_on_later(tmp_path: Path) -> None:
 
 def test_vectors_are_made_in_the_background(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home", Letters())
-    library.start_embedding()  # finds little or nothing to do
+    library.start_embedding()  # there is nothing to embed yet
     library.add_folder(notes)
     library.start_embedding()
     library.start_embedding().join(timeout=60)
@@ -362,7 +362,7 @@ def test_vectors_are_made_in_the_background(tmp_path: Path, notes: Path) -> None
     library.close()
 
 
-def test_two_libraries_take_turns(tmp_path: Path, notes: Path) -> None:
+def test_concurrent_embedding_encodes_each_passage_once(tmp_path: Path, notes: Path) -> None:
     first, second = (Library(tmp_path / "home", Letters()) for _ in range(2))
     first.add_folder(notes)
     with ThreadPoolExecutor() as pool:
@@ -370,7 +370,7 @@ def test_two_libraries_take_turns(tmp_path: Path, notes: Path) -> None:
     assert sorted(made) == [0, 3]
 
 
-def test_a_broken_encoder_is_named_and_words_still_work(tmp_path: Path, notes: Path) -> None:
+def test_a_failing_encoder_is_reported_and_search_by_words_still_works(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home", Broken())
     library.add_folder(notes)
     library.start_embedding().join(timeout=60)
@@ -380,7 +380,7 @@ def test_a_broken_encoder_is_named_and_words_still_work(tmp_path: Path, notes: P
         Library(tmp_path / "home").embed_missing()
 
 
-def test_a_real_encoder_finds_what_shares_no_word(tmp_path: Path, notes: Path) -> None:
+def test_a_real_encoder_finds_documents_without_shared_words(tmp_path: Path, notes: Path) -> None:
     from research.search.embedders import create
 
     library = Library(tmp_path / "home", create("universal"))
@@ -410,7 +410,9 @@ def _index(home: Path, die_at: int = 10**9) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_a_kill_half_way_leaves_no_half_factbook(tmp_path: Path, documents: dict[str, factbook.Document]) -> None:
+def test_a_process_killed_while_indexing_leaves_no_partial_factbook(
+    tmp_path: Path, documents: dict[str, factbook.Document]
+) -> None:
     assert _index(tmp_path, die_at=1000).wait() == -signal.SIGKILL
     library = Library(tmp_path)
     assert library.collections() == []
@@ -443,7 +445,7 @@ def test_threads_search_while_others_write(tmp_path: Path, notes: Path) -> None:
     assert len(library.search("krill", limit=20)) >= 16
 
 
-def test_a_damaged_file_is_kept_aside(tmp_path: Path, notes: Path) -> None:
+def test_a_damaged_library_file_is_set_aside_and_replaced(tmp_path: Path, notes: Path) -> None:
     (tmp_path / "library.sqlite").write_bytes(b"this was a database once" * 500)
     library = Library(tmp_path)
     assert library.kept_aside is not None

@@ -1,4 +1,4 @@
-"""The library seen as a whole: how near a hit is, what was forgotten, where documents lie, older files."""
+"""Scores of search hits, removal and restoring of collections, the map, and older library files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from research.search.library.library import Library
 
 
 class Letters:
-    """Encodes by how often each letter occurs."""
+    """An encoder that counts letters."""
 
     id, dimension = "letters", 26
 
@@ -45,7 +45,7 @@ def library(tmp_path: Path, papers: Path) -> Library:
     return library
 
 
-def test_a_hit_says_its_cosine_and_both_ranks(library: Library, papers: Path) -> None:
+def test_a_hit_has_its_cosine_and_both_ranks(library: Library, papers: Path) -> None:
     (hit,) = library.scored("basalt")
     assert (hit.cosine, hit.words, hit.meaning, hit.collection) == (None, 1, None, str(papers))
     library.embed_missing()
@@ -56,7 +56,7 @@ def test_a_hit_says_its_cosine_and_both_ranks(library: Library, papers: Path) ->
     assert all(hit.cosine is not None and 0 < hit.cosine <= 1.001 for hit in hits)
 
 
-def test_what_is_forgotten_is_found_nowhere_until_it_is_restored(library: Library, papers: Path) -> None:
+def test_a_forgotten_collection_is_hidden_until_it_is_restored(library: Library, papers: Path) -> None:
     library.embed_missing()
     (url,) = [each.url for each in library.documents(str(papers), "moon")]
     library.forget(str(papers))
@@ -72,14 +72,14 @@ def test_what_is_forgotten_is_found_nowhere_until_it_is_restored(library: Librar
     assert library.open(url).title == "Moon"
 
 
-def test_a_forgotten_folder_that_is_added_again_is_back(library: Library, papers: Path) -> None:
+def test_adding_a_forgotten_folder_again_restores_it(library: Library, papers: Path) -> None:
     library.forget(str(papers))
     assert library.add_folder(papers).unchanged == 3
     assert library.purge(before=9e9) == 0
     assert library.search("basalt")
 
 
-def test_a_purge_removes_what_was_forgotten_before(library: Library, papers: Path) -> None:
+def test_a_purge_deletes_collections_forgotten_before_a_time(library: Library, papers: Path) -> None:
     library.forget(str(papers))
     assert library.purge(before=1.0) == 0
     assert library.purge(before=9e9) == 1
@@ -88,12 +88,12 @@ def test_a_purge_removes_what_was_forgotten_before(library: Library, papers: Pat
     assert (papers / "moon.md").exists()
 
 
-def test_the_factbook_is_not_forgotten(library: Library) -> None:
+def test_the_factbook_cannot_be_forgotten(library: Library) -> None:
     with pytest.raises(ConfigError, match="is part of the workbench"):
         library.forget(FACTBOOK)
 
 
-def test_unreadable_files_are_remembered_until_they_are_mended(library: Library, papers: Path) -> None:
+def test_unreadable_files_are_listed_until_they_are_fixed_or_removed(library: Library, papers: Path) -> None:
     assert [path.name for path, _ in library.unreadable(str(papers))] == ["broken.pdf"]
     assert library.collections()[0].unreadable == 1
     (papers / "broken.pdf").unlink()
@@ -101,7 +101,7 @@ def test_unreadable_files_are_remembered_until_they_are_mended(library: Library,
     assert library.unreadable(str(papers)) == []
 
 
-def test_the_map_has_a_place_for_each_document(library: Library, papers: Path) -> None:
+def test_the_map_has_a_distinct_position_for_each_document(library: Library, papers: Path) -> None:
     assert library.spots(str(papers)) == []  # no vectors yet
     library.embed_missing()
     spots = library.spots(str(papers))
@@ -111,7 +111,7 @@ def test_the_map_has_a_place_for_each_document(library: Library, papers: Path) -
     assert len(library.spots(str(papers), limit=1)) == 1
 
 
-def test_a_library_of_the_first_version_is_taken_over(tmp_path: Path, papers: Path) -> None:
+def test_a_library_of_the_first_version_is_migrated(tmp_path: Path, papers: Path) -> None:
     home = tmp_path / "old"
     home.mkdir()
     with closing(sqlite3.connect(home / "library.sqlite", isolation_level=None)) as connection:

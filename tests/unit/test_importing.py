@@ -1,4 +1,4 @@
-"""Runs as files: out and in again, and what strangers may put into one."""
+"""Export and import of runs as files, including hostile files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def life(recipe: Recipe = Recipe(), run: str = RUN, ended: bool = True) -> list[Event]:  # noqa: B008 - frozen
-    """A run of one round that finds one thing."""
+    """Return the events of a one-round run with one finding."""
     source = Source(1, "https://example.org/a", "A", "It is 5.")
     bare: list[Event] = [
         RunStarted(question="How many?", recipe=recipe),
@@ -81,7 +81,7 @@ def file(events: Sequence[Event]) -> bytes:
     return run_import.written(events)
 
 
-def test_a_run_comes_back_as_it_was(store: Store) -> None:
+def test_an_imported_run_has_the_exported_events(store: Store) -> None:
     events = life()
     kept = run_import.keep(store, run_import.read_run(file(events)))
     assert (kept.id, kept.state, kept.withheld) == (RUN, "new", ())
@@ -92,7 +92,7 @@ def test_a_run_comes_back_as_it_was(store: Store) -> None:
     )  # fmt: skip
 
 
-def test_a_real_run_leaves_one_home_and_enters_another(
+def test_a_real_run_is_exported_from_one_home_and_imported_into_another(
     bench: Workbench, store: Store, script: Callable[..., str]
 ) -> None:
     look = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
@@ -104,25 +104,25 @@ def test_a_real_run_leaves_one_home_and_enters_another(
     kept = run_import.keep(store, run_import.read_run(file(events)))
     assert (
         store.events(RUN)[1:] == events[1:]
-    )  # in the first stands the recipe, whose model is a file of the other home
+    )  # the first event contains the recipe, whose model is a file of the other home
     assert kept.withheld == (f"model {bench.store.run(RUN).recipe.model}",)
 
 
-def test_the_same_run_twice_is_there_already(store: Store) -> None:
+def test_importing_the_same_run_twice_keeps_one(store: Store) -> None:
     saved = run_import.read_run(file(life()))
     run_import.keep(store, saved)
     assert run_import.keep(store, saved).state == "there"
     assert len(store.runs()) == 1
 
 
-def test_a_run_of_ones_own_with_folders_is_there_already(store: Store) -> None:
+def test_an_existing_run_with_folders_is_recognised(store: Store) -> None:
     recipe = Recipe(folders=("/home/me/papers",))
     store.create(RUN, "How many?", recipe)
     store.append(life(recipe))
     assert run_import.keep(store, run_import.read_run(file(life(recipe)))).state == "there"
 
 
-def test_another_run_of_the_same_id_gets_a_new_one(store: Store) -> None:
+def test_another_run_with_the_same_id_gets_a_new_id(store: Store) -> None:
     run_import.keep(store, run_import.read_run(file(life())))
     other = [msgspec.structs.replace(life()[0], question="Another?"), *life()[1:]]
     kept = run_import.keep(store, run_import.read_run(file(other)))
@@ -132,7 +132,7 @@ def test_another_run_of_the_same_id_gets_a_new_one(store: Store) -> None:
     assert store.run(RUN).question == "How many?"
 
 
-def test_a_run_deleted_a_moment_ago_comes_back_beside_it(store: Store) -> None:
+def test_a_deleted_run_is_imported_under_a_new_id(store: Store) -> None:
     saved = run_import.read_run(file(life()))
     run_import.keep(store, saved)
     store.delete([RUN])
@@ -142,32 +142,32 @@ def test_a_run_deleted_a_moment_ago_comes_back_beside_it(store: Store) -> None:
     assert len(store.runs()) == 2
 
 
-def test_an_id_that_begins_like_another_is_its_own(store: Store) -> None:
+def test_an_id_that_is_a_prefix_of_another_is_a_new_run(store: Store) -> None:
     run_import.keep(store, run_import.read_run(file(life())))
     assert run_import.keep(store, run_import.read_run(file(life(run=RUN[:8])))).state == "new"
 
 
-def test_a_run_that_had_not_ended_is_interrupted(store: Store) -> None:
+def test_an_unfinished_run_is_imported_as_interrupted(store: Store) -> None:
     run_import.keep(store, run_import.read_run(file(life(ended=False))))
     row = store.run(RUN)
     assert (row.status, row.outcome) == ("running", None)
     assert row.heartbeat < time.time() - 60
 
 
-def test_a_run_that_waits_goes_on_waiting(store: Store) -> None:
+def test_a_waiting_run_is_imported_as_waiting(store: Store) -> None:
     events = stamped([*life(ended=False), WaitingForUser(prompt="Which?")])
     run_import.keep(store, run_import.read_run(file(events)))
     assert (store.run(RUN).status, store.run(RUN).answer) == ("waiting_input", "Which?")
 
 
-def test_a_date_of_tomorrow_does_not_lead_the_list_for_ever(store: Store) -> None:
+def test_a_date_in_the_future_is_set_to_now(store: Store) -> None:
     events = [msgspec.structs.replace(event, time=9e10) for event in life()]
     run_import.keep(store, run_import.read_run(file(events)))
     assert store.run(RUN).created <= time.time()
 
 
-def test_a_recipe_brings_no_folder_and_no_server(store: Store) -> None:
-    """Calls that no model made may stand in a file; going on with it must not reach into this computer."""
+def test_folders_and_mcp_servers_of_an_imported_recipe_are_withheld(store: Store) -> None:
+    """A file may contain forged calls; resuming it must not give access to this computer."""
     recipe = Recipe(folders=("/home/victim",), mcp=("shell",), model="openai:x", budget=life()[0].recipe.budget)  # type: ignore[union-attr]
     kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
     assert kept.withheld == ("/home/victim", "MCP server shell")
@@ -177,7 +177,7 @@ def test_a_recipe_brings_no_folder_and_no_server(store: Store) -> None:
     assert isinstance(first, RunStarted) and first.recipe == taken
 
 
-def test_nothing_is_kept_when_the_disk_says_no(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_no_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(events: Sequence[Event]) -> None:
         raise OSError("no space left")
 
@@ -242,7 +242,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "said"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_no_run_could_hold_is_refused_by_line(data: bytes, said: str) -> None:
+def test_impossible_content_is_rejected_with_the_reason(data: bytes, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         run_import.read_runs(data)
 
@@ -254,7 +254,7 @@ def test_a_file_beyond_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def png(side: int) -> bytes:
-    """A grey square."""
+    """Return a grey square as PNG."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -266,7 +266,7 @@ def png(side: int) -> bytes:
     )  # fmt: skip
 
 
-def test_pictures_that_are_none_are_left_out() -> None:
+def test_invalid_images_are_left_out() -> None:
     bomb = png(4)[:16] + struct.pack(">II", 60_000, 60_000) + png(4)[24:]
     images = (png(4), b"<svg onload='x'>", bomb, b"GIF89a")
     seen = Observation("c1", "python", "", images=images)
@@ -277,7 +277,7 @@ def test_pictures_that_are_none_are_left_out() -> None:
 # Several runs
 
 
-def test_several_runs_are_one_file(store: Store) -> None:
+def test_several_runs_are_packed_into_one_file(store: Store) -> None:
     other = "261121-120001-abce"
     data = run_import.packed({RUN: life(), other: life(run=other)})
     kept = [run_import.keep(store, saved) for saved in run_import.read_runs(data)]
@@ -293,12 +293,12 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-def test_a_name_within_a_zip_means_nothing(store: Store) -> None:
+def test_file_names_within_a_zip_are_ignored(store: Store) -> None:
     (saved,) = run_import.read_runs(zipped({"../../../evil": file(life())}))
     assert saved.id == RUN
 
 
-def test_a_zip_that_unpacks_to_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_bomb_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_import, "MAX_BYTES", 100_000)
     bomb = zipped({"a": b"\n" * 60_000 + file(life()), "b": b"\n" * 10_000_000})
     assert len(bomb) < 50_000
@@ -316,14 +316,14 @@ def test_a_zip_that_unpacks_to_too_much_is_given_up(monkeypatch: pytest.MonkeyPa
         (zipped({"a": file(life()), "b": b"nonsense"}), "line 1"),
     ],
 )
-def test_a_zip_of_anything_else_is_refused(data: bytes, said: str) -> None:
+def test_an_invalid_zip_is_rejected(data: bytes, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         run_import.read_runs(data)
 
 
 @settings(max_examples=200, deadline=None)
 @given(some.data())
-def test_a_damaged_zip_is_read_or_refused(data: some.DataObject) -> None:
+def test_a_damaged_zip_is_read_or_rejected(data: some.DataObject) -> None:
     body = bytearray(zipped({"a": file(life())}))
     for _ in range(data.draw(some.integers(1, 4))):
         body[data.draw(some.integers(2, len(body) - 1))] = data.draw(some.integers(0, 255))
@@ -333,7 +333,7 @@ def test_a_damaged_zip_is_read_or_refused(data: some.DataObject) -> None:
         return
 
 
-# Whatever can be written can be read, and whatever is read can be drawn
+# Every run that can be written can be read, and every run that is read can be exported
 
 texts = some.text(max_size=40)
 values = some.recursive(
@@ -368,7 +368,7 @@ finished = some.builds(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.lists(middle, max_size=12), finished)
-def test_any_run_survives_the_way_out_and_in(events: list[Event], end: RunFinished) -> None:
+def test_any_run_survives_an_export_and_import(events: list[Event], end: RunFinished) -> None:
     first = Asked(ask=1, round=1, purpose="act", model="m")
     whole = stamped([RunStarted(question="Why?", recipe=Recipe()), first, *events, end])
     saved = run_import.read_run(file(whole))
@@ -379,7 +379,7 @@ def test_any_run_survives_the_way_out_and_in(events: list[Event], end: RunFinish
 
 @settings(max_examples=200, deadline=None)
 @given(some.binary(max_size=300) | some.lists(some.sampled_from(file(life()).split(b"\n")), max_size=9).map(b"\n".join))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
     try:
         (saved,) = run_import.read_runs(data)
     except ConfigError:
@@ -387,12 +387,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     assert fold(saved.events).question
 
 
-def test_reading_is_writing_backwards() -> None:
+def test_reading_inverts_writing() -> None:
     assert b"".join(encode(event) + b"\n" for event in run_import.read_run(file(life())).events) == file(life())
 
 
 @pytest.mark.parametrize("given", [{"recall": 5}, {"remember": "everything"}, {"tools": ("search", "recall")}])
-def test_a_strangers_run_neither_reads_nor_fills_the_memory(store: Store, given: dict[str, Any]) -> None:
+def test_an_imported_run_neither_reads_nor_fills_the_memory(store: Store, given: dict[str, Any]) -> None:
     kept = run_import.keep(store, run_import.read_run(file(life(Recipe(**given), ended=False))))
     taken = store.run(kept.id).recipe
     assert kept.withheld == ("the memory",)
@@ -400,7 +400,9 @@ def test_a_strangers_run_neither_reads_nor_fills_the_memory(store: Store, given:
 
 
 @pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
-def test_a_model_that_is_a_file_is_kept_by_name_and_cannot_be_asked(store: Store, bench: Workbench, model: str) -> None:
+def test_a_model_file_of_an_imported_run_is_kept_by_name_and_cannot_be_used(
+    store: Store, bench: Workbench, model: str
+) -> None:
     recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})
     kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
     taken = store.run(kept.id).recipe

@@ -1,4 +1,4 @@
-"""The rooms of research/: what imports what, how large they are, and that no other file names a framework."""
+"""The rooms of research/: their imports and sizes, and that only a framework's own file contains its name."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ ARROWS = {name: imports(path) for name, path in NAMES.items()}
 
 
 def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
-    """What imports itself by way of others: the strongly connected components of more than one node."""
+    """Return an import cycle, if there is one."""
     sorter = TopologicalSorter(arrows)
     try:
         sorter.prepare()
@@ -80,7 +80,7 @@ def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
     return []
 
 
-def test_imports_go_down_and_never_in_a_circle() -> None:
+def test_imports_go_down_and_have_no_cycles() -> None:
     layer = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
     rooms: dict[str, set[str]] = {}
     up = []
@@ -92,11 +92,11 @@ def test_imports_go_down_and_never_in_a_circle() -> None:
                 if layer[one] < layer[other]:
                     up.append(f"{name} -> {target}")
     assert up == []
-    assert circles(ARROWS) == [], "a circle of files"
-    assert circles(rooms) == [], "a circle of rooms"
+    assert circles(ARROWS) == [], "an import cycle of files"
+    assert circles(rooms) == [], "an import cycle of rooms"
 
 
-def test_the_house_stays_small() -> None:
+def test_rooms_classes_and_functions_stay_small() -> None:
     rooms = {room_of(name) for name in NAMES}
     assert rooms <= set().union(*LAYERS)
     assert len(rooms) <= 40
@@ -113,8 +113,8 @@ def test_the_house_stays_small() -> None:
     assert skipped <= 20
 
 
-def test_each_room_says_what_belongs_in_it() -> None:
-    """In at most three lines, or six with code below: a room whose `__init__` is a module has more to say."""
+def test_every_room_has_a_short_docstring() -> None:
+    """At most three lines, or six where `__init__` contains code."""
     wrong = []
     for name, path in NAMES.items():
         if path.name == "__init__.py" and name:
@@ -137,7 +137,7 @@ def test_only_a_frameworks_own_file_contains_its_name() -> None:
             for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
-        # A word of English, such as "in parallel", is not the id of a framework; a string that is nothing else is.
+        # A sentence with the word "parallel" is fine; a string that is nothing but an id is not.
         offenders += [
             f"{place}: {text!r}" for text in strings if re.fullmatch(r"[\w/:=]+", text) and names.search(text)
         ]
@@ -145,7 +145,7 @@ def test_only_a_frameworks_own_file_contains_its_name() -> None:
 
 
 def imported(path: Path) -> set[str]:
-    """The packages that a module imports, at its top or inside a function."""
+    """Return the packages that a module imports, at its top or inside a function."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -155,7 +155,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_no_streamlit_below_the_pages() -> None:
+def test_only_the_pages_import_streamlit() -> None:
     offenders = [path for path in MODULES if any(name.split(".")[0] == "streamlit" for name in imported(path))]
     assert not offenders
 

@@ -1,4 +1,4 @@
-"""Iteration that can be given up while the next item is still awaited."""
+"""Iteration that can be interrupted while it waits for the next item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME: ContextVar[str] = ContextVar("name", default="")
 
 
 def never() -> None:
-    """Do not give up."""
+    """Never interrupt."""
 
 
 def test_items_arrive_in_order_and_in_the_callers_context() -> None:
@@ -39,7 +39,7 @@ def test_an_error_is_raised_after_the_items_before_it() -> None:
         next(found)
 
 
-def test_a_wait_is_given_up_and_the_iterator_is_closed_later() -> None:
+def test_a_wait_is_interrupted_and_the_iterator_is_closed_later() -> None:
     asked, released, closed = threading.Event(), threading.Event(), threading.Event()
 
     def items() -> Iterator[int]:

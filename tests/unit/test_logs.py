@@ -1,4 +1,4 @@
-"""The log: what a line says, and what it never says."""
+"""Log lines: their format and fields, and redaction of secrets and page text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "sk-Ab/9+x=Zq7 secret"
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    """The log of the process is left as it was."""
+    """Restore the logging configuration of the process after each test."""
     root, own = logging.getLogger(), logging.getLogger("research")
     handlers, level = list(root.handlers), own.level
     yield
@@ -35,7 +35,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
-def test_one_json_object_a_line_with_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_json_line_is_one_object_with_its_context_fields(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
     with logs.fields(run="r1", user="", agent="main/a"):
         logging.getLogger("research.x").info("two\nlines of %s", "text")
@@ -45,7 +45,7 @@ def test_one_json_object_a_line_with_what_it_is_about(capsys: pytest.CaptureFixt
     assert "user" not in line
 
 
-def test_lines_for_people_are_single_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_messages_are_written_as_single_lines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start()
     with logs.fields(run="r1"):
         logging.getLogger("research.x").warning("one\nforged: line")
@@ -55,7 +55,7 @@ def test_lines_for_people_are_single_lines(capsys: pytest.CaptureFixture[str]) -
     assert "warning: one forged: line  (run=r1)" in said
 
 
-def test_libraries_are_heard_from_warning_on_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_libraries_are_logged_from_warning_level_up(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "debug")
     other = logging.getLogger("some.library")
     other.setLevel(logging.DEBUG)
@@ -64,7 +64,7 @@ def test_libraries_are_heard_from_warning_on_only(capsys: pytest.CaptureFixture[
     assert [line["message"] for line in lines(capsys)] == ["it is slow"]
 
 
-def test_a_second_start_changes_the_form_and_writes_no_line_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_start_changes_the_format_without_duplicating_lines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("lines", "info")
     logs.start("json", "info")
     logging.getLogger("research.x").info("once")
@@ -80,7 +80,7 @@ def test_a_second_start_changes_the_form_and_writes_no_line_twice(capsys: pytest
         lambda key: base64.urlsafe_b64encode(f"x{key}y".encode()).decode(), lambda key: key.encode().hex(), json.dumps,
     ],
 )  # fmt: skip
-def test_keys_are_masked_wherever_they_stand(
+def test_keys_are_redacted_in_every_encoding_and_field(
     form: logs.Form, disguise: Callable[[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs.start(form, "info")
@@ -99,7 +99,7 @@ def test_keys_are_masked_wherever_they_stand(
     assert json.dumps(secret)[1:-1] not in said
 
 
-def test_the_password_of_the_database_is_masked_without_its_address(
+def test_the_database_password_is_redacted_outside_its_url_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs.start()
@@ -109,7 +109,7 @@ def test_the_password_of_the_database_is_masked_without_its_address(
     assert "ssword" not in capsys.readouterr().err
 
 
-def test_a_run_is_told_from_begin_to_end_and_none_of_its_words(
+def test_a_run_is_logged_from_start_to_end_without_its_content(
     bench: Workbench, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs.start("json", "debug")
@@ -130,7 +130,7 @@ def test_a_run_is_told_from_begin_to_end_and_none_of_its_words(
         assert words not in everything
 
 
-def test_an_error_is_told_by_its_kind_and_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_logged_by_type_and_location_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
     trace = 'Traceback\n  File "/home/me/research/agent/run.py", line 12, in ask\nKeyError: "words of a page"\n'
     logs.log_event(RunFailed(run="r", error="KeyError: 'words of a page'", traceback=trace))
@@ -142,7 +142,7 @@ def test_an_error_is_told_by_its_kind_and_place(capsys: pytest.CaptureFixture[st
     assert "words of a page" not in json.dumps([failed, rests, ends])
 
 
-def test_what_a_step_is_about_holds_while_it_is_made_and_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_context_fields_of_an_iterator_apply_only_inside_it(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
     log = logging.getLogger("research.x")
 
@@ -158,7 +158,7 @@ def test_what_a_step_is_about_holds_while_it_is_made_and_nowhere_else(capsys: py
     assert all("run" not in line for line in said if line["message"] == "between")
 
 
-def test_threads_do_not_mix_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
+def test_context_fields_are_separate_in_each_thread(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "info")
     inside, over = threading.Event(), threading.Event()
 
