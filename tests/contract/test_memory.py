@@ -1,4 +1,4 @@
-"""The memory through its public face: what goes in is found again, once, by whoever may see it."""
+"""The memory through its public API: entries are stored once, found again, and shared between processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def memory(place: str) -> Iterator[Open]:
-    """Opens the memory of this test, again and again if need be."""
+    """Opens the memory of this test, as often as it is called."""
     opened: list[Memory] = []
 
     def make(embedder: Embedder | None = None, capacity: int = 1_000) -> Memory:
@@ -74,7 +74,7 @@ FACTS = [
         ("auditor", 5),
     ],
 )
-def test_found_by_meaning_and_by_words_in_two_languages(
+def test_entries_are_found_by_meaning_and_by_words_in_two_languages(
     memory: Open, universal: Embedder, query: str, best: int
 ) -> None:
     kept = memory(universal)
@@ -88,7 +88,7 @@ def test_found_by_meaning_and_by_words_in_two_languages(
     assert all(each.meaning_rank for each in found)
 
 
-def test_everything_about_an_entry_is_kept_across_processes(memory: Open) -> None:
+def test_every_field_of_an_entry_survives_reopening(memory: Open) -> None:
     entry = Entry(
         "Oslo is the capital.", "finding", "mine", "page", "r1", 3, "https://example.org/no", "Norway", "Oslo (capital)",
         12.5, ("north", "资本"), True,
@@ -116,7 +116,7 @@ def test_a_note_gets_an_id_and_a_time(memory: Open) -> None:
         ("法国2024年的实际GDP为3.732万亿美元。", "2024年，法国的实际GDP是3.732万亿美元。"),
     ],
 )
-def test_what_says_the_same_is_kept_once(memory: Open, universal: Embedder, one: str, other: str) -> None:
+def test_entries_with_the_same_meaning_are_stored_once(memory: Open, universal: Embedder, one: str, other: str) -> None:
     kept = memory(universal)
     (first,) = kept.add([Entry(one, tags=("a",))])
     (second, third) = kept.add([Entry(other, tags=("b",)), Entry(other)])
@@ -137,7 +137,7 @@ def test_what_says_the_same_is_kept_once(memory: Open, universal: Embedder, one:
         ("中国的人口比印度多。", "印度的人口比中国多。"),
     ],
 )
-def test_what_is_close_and_says_something_else_is_kept_too(
+def test_similar_entries_with_another_meaning_are_stored_separately(
     memory: Open, universal: Embedder, one: str, other: str
 ) -> None:
     kept = memory(universal)
@@ -145,7 +145,7 @@ def test_what_is_close_and_says_something_else_is_kept_too(
     assert [added.new for added in kept.add([Entry(other), Entry(one)])] == [False, False]
 
 
-def test_the_same_words_of_another_source_or_kind_are_another_entry(memory: Open) -> None:
+def test_the_same_text_from_another_source_or_of_another_kind_is_another_entry(memory: Open) -> None:
     kept = memory()
     entries = [
         Entry("Oslo", url="https://a.example/"),
@@ -155,11 +155,11 @@ def test_the_same_words_of_another_source_or_kind_are_another_entry(memory: Open
     assert [added.new for added in kept.add(entries)] == [True, True, True]
 
 
-def test_the_oldest_that_is_not_pinned_makes_room(memory: Open) -> None:
+def test_the_oldest_unpinned_entry_makes_room(memory: Open) -> None:
     kept = memory(capacity=3)
     first, second, _ = kept.add(Entry(f"entry {word}") for word in ("one", "two", "three"))
     kept.pin([first.id])
-    kept.add([Entry("entry two")])  # seen again: no longer the oldest
+    kept.add([Entry("entry two")])  # added again: no longer the oldest
     kept.add([Entry("entry four")])
     assert sorted(texts(kept.entries())) == ["entry four", "entry one", "entry two"]
     assert "entry three" not in texts([found.entry for found in kept.search("entry three")])
@@ -170,22 +170,22 @@ def test_the_oldest_that_is_not_pinned_makes_room(memory: Open) -> None:
     assert kept.count() == kept.count(Filters(pinned=True)) == 3
 
 
-def test_what_was_of_use_makes_room_last(memory: Open) -> None:
+def test_used_entries_are_evicted_last(memory: Open) -> None:
     kept, elsewhere = memory(capacity=3), memory(capacity=3)
     one, two, _ = (kept.add([Entry(f"entry {word}")])[0] for word in ("one", "two", "three"))
     before = kept.entries()
     kept.search("entry one")
     elsewhere.touch([one.id, "unknown"])
-    assert kept.entries() == before, "what an entry says of itself stays"
+    assert kept.entries() == before, "an entry's own fields changed"
     kept.add([Entry("entry four")])
     assert sorted(texts(kept.entries())) == ["entry four", "entry one", "entry three"]
     elsewhere.touch([])
     kept.forget([one.id])
     elsewhere.touch([one.id])
-    assert kept.count() == 2, "what is forgotten stays forgotten"
+    assert kept.count() == 2, "a forgotten entry came back"
 
 
-def test_what_is_learned_several_times_at_once_has_the_tags_of_all(memory: Open) -> None:
+def test_duplicates_added_together_merge_their_tags_and_pins(memory: Open) -> None:
     kept = memory()
     first, again, third = kept.add(Entry("one thing", tags=(tag,), pinned=tag == "b") for tag in "abc")
     assert (first.new, again.id, third.id) == (True, first.id, first.id)
@@ -194,7 +194,7 @@ def test_what_is_learned_several_times_at_once_has_the_tags_of_all(memory: Open)
     assert kept.get(first.id).tags == ("a", "b", "c", "d", "e")
 
 
-def test_forgotten_is_neither_listed_nor_found_until_it_is_restored(memory: Open) -> None:
+def test_a_forgotten_entry_is_neither_listed_nor_found_until_it_is_restored(memory: Open) -> None:
     kept, elsewhere = memory(), memory()
     one, two = kept.add([Entry("the first thing"), Entry("the second thing")])
     assert len(elsewhere.search("thing")) == 2
@@ -213,10 +213,10 @@ def test_forgotten_is_neither_listed_nor_found_until_it_is_restored(memory: Open
     assert kept.purge(before=float("inf")) == 1
     kept.restore([one.id])
     assert texts(kept.entries()) == ["the second thing"]
-    assert kept.purge(before=float("inf")) == 0, "what is not forgotten stays"
+    assert kept.purge(before=float("inf")) == 0, "an entry that was not forgotten was purged"
 
 
-def test_an_edit_changes_what_is_found_and_who_wrote_it(memory: Open) -> None:
+def test_an_edit_updates_the_search_index_and_the_provenance(memory: Open) -> None:
     kept, elsewhere = memory(), memory()
     (added,) = kept.add([Entry("apples are red", "finding", provenance="model", run="r1")])
     assert elsewhere.search("apples")
@@ -256,7 +256,7 @@ FILTERED = [
         (Filters(tags=("' OR 1=1 --",)), ""),
     ],
 )
-def test_filters_mean_the_same_everywhere(memory: Open, filters: Filters, wanted: str) -> None:
+def test_filters_apply_to_listing_search_map_and_export_alike(memory: Open, filters: Filters, wanted: str) -> None:
     kept = memory()
     kept.add(FILTERED)
     assert [entry.id for entry in kept.entries(filters)] == list(wanted)
@@ -268,7 +268,7 @@ def test_filters_mean_the_same_everywhere(memory: Open, filters: Filters, wanted
     assert kept.runs() == ["run-2", "run-1"]
 
 
-def test_pages_follow_each_other(memory: Open) -> None:
+def test_pages_cover_all_entries_in_order(memory: Open) -> None:
     kept = memory()
     kept.add(Entry(f"number {n} of many", time=n) for n in range(1, 8))
     pages = [texts(kept.entries(limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
@@ -276,7 +276,7 @@ def test_pages_follow_each_other(memory: Open) -> None:
     assert sum(pages, []) == [f"number {n} of many" for n in range(7, 0, -1)]
 
 
-def test_diversity_brings_what_is_different(memory: Open) -> None:
+def test_diversity_prefers_dissimilar_entries(memory: Open) -> None:
     kept = memory()
     kept.add(
         Entry(text, url=str(n))
@@ -295,7 +295,7 @@ def test_diversity_brings_what_is_different(memory: Open) -> None:
     assert alike[1] != "3" and mixed[1] == "3"
 
 
-def test_a_query_without_words_is_refused_and_an_empty_memory_loads_no_encoder(memory: Open) -> None:
+def test_an_empty_memory_loads_no_encoder_and_rejects_a_query_without_words(memory: Open) -> None:
     encoder = WordEncoder()
     kept = memory(encoder)
     assert kept.search("anything") == kept.map_points() == kept.entries() == []
@@ -319,13 +319,13 @@ def test_a_query_without_words_is_refused_and_an_empty_memory_loads_no_encoder(m
         "%s {s}",
     ],
 )
-def test_a_query_is_never_code(memory: Open, query: str) -> None:
+def test_a_query_is_never_interpreted_as_query_syntax(memory: Open, query: str) -> None:
     kept = memory()
     kept.add([Entry("a plain text 甲")])
     assert len(kept.search(query + " plain")) == 1
 
 
-def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
+def test_an_invalid_entry_rejects_the_whole_batch(memory: Open) -> None:
     kept = memory()
     for bad in ("", "  \n", "x" * (MAX_CHARACTERS + 1)):
         with pytest.raises(ConfigError):
@@ -338,21 +338,21 @@ def test_bad_entries_are_refused_before_any_is_kept(memory: Open) -> None:
 ODD = "\1 and \1" + "0 and \\0 and 'it''s' and \x7f\ufdd0 {s} %s"
 
 
-def test_any_character_comes_back_as_it_went_in(memory: Open) -> None:
+def test_every_character_is_stored_unchanged(memory: Open) -> None:
     torn = f"\0{ODD}\0\0"
     odd = Entry(torn, "note", ODD, "user", ODD, 0, ODD, torn, torn, 5.0, (ODD, f"二{ODD}"))
     kept = memory()
     kept.add([odd])
     assert memory().entries(Filters(runs=(ODD,), tags=(ODD,))) == [kept.get(ODD)] == [odd]
     assert (kept.tags(), kept.runs()) == (list(odd.tags), [ODD])
-    assert kept.add([msgspec.structs.replace(odd, id="other")])[0].id == ODD, "its source is known again"
+    assert kept.add([msgspec.structs.replace(odd, id="other")])[0].id == ODD, "the source was not recognised"
     assert kept.search(ODD)[0].word_rank == 1
     kept.load(kept.export())
     assert kept.forget([f"{ODD}\0", "\ud800"]) == 0
     assert kept.forget([ODD]) == 1
 
 
-def test_an_id_that_could_not_be_looked_up_is_refused_by_name(memory: Open) -> None:
+def test_an_id_with_nul_is_rejected_with_the_reason(memory: Open) -> None:
     kept = memory()
     with pytest.raises(ConfigError, match="an entry's id .*contains the character NUL"):
         kept.add([Entry("good"), Entry("bad", id="a\0")])
@@ -360,24 +360,24 @@ def test_an_id_that_could_not_be_looked_up_is_refused_by_name(memory: Open) -> N
     kept.add([Entry("good", id="a", run="r", url="u", tags=("a\0b",))])
     kept.add([Entry("other", run="r\0", url="u\0")])
     assert [(entry.run, entry.url) for entry in memory().entries()] == [("r\0", "u\0"), ("r", "u")]
-    assert kept.tags() == ["a b"], "NUL in a tag is a blank like any other"
+    assert kept.tags() == ["a b"], "NUL in a tag counts as a blank"
     assert [entry.run for entry in kept.entries(Filters(runs=("r\0s", "\ud800")))] == []
     assert kept.forget(["a\0", "a\0b"]) == 0
 
 
 @pytest.mark.parametrize("word", ["\ud800", "\0", "x" * 3_000, "字" * 3_000])
-def test_an_id_that_is_not_there_is_unknown_whatever_it_is(memory: Open, word: str) -> None:
+def test_any_unknown_id_is_reported_as_unknown(memory: Open, word: str) -> None:
     with pytest.raises(ConfigError, match="unknown entry"):
         memory().get(word)
 
 
-def test_the_longest_entry_is_kept_whole_and_found(memory: Open) -> None:
+def test_the_longest_entry_is_stored_whole_and_found(memory: Open) -> None:
     kept = memory()
     random = np.random.default_rng(1)
     words = " ".join(f"{n:x}" for n in random.integers(2**40, 2**44, 9_000))[:MAX_CHARACTERS]
     signs = "".join(
         map(chr, random.integers(0x12000, 0x12380, MAX_CHARACTERS))
-    )  # cuneiform; no word of three comes twice
+    )  # cuneiform; no three-letter word occurs twice
     texts = ([each[n : n + 3] for n in range(0, MAX_CHARACTERS, 4)] for each in (signs, signs[::-1], signs[1:]))
     hard, harder, hardest = map(" ".join, texts)
     odd = "x" * 5_000 + " " + "y" * 9_000
@@ -393,7 +393,7 @@ def test_the_longest_entry_is_kept_whole_and_found(memory: Open) -> None:
     assert entries[1] in [each.entry for each in kept.search(hard[:3]) if each.word_rank]
 
 
-def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memory: Open) -> None:
+def test_another_encoder_is_rejected_until_all_entries_are_reembedded(memory: Open) -> None:
     kept = memory(WordEncoder(64))
     kept.add(Entry(f"the text about {word}") for word in ("apples", "pears", "plums"))
     gone = kept.entries()[0]
@@ -402,7 +402,7 @@ def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memo
     for refused in (lambda: other.add([Entry("new")]), lambda: other.search("apples"), other.map_points):
         with pytest.raises(ConfigError, match=r"'words:64'.*'words:32'"):
             refused()
-    assert other.count() == len(other.entries()) == 2, "what needs no vectors works"
+    assert other.count() == len(other.entries()) == 2, "listing needs no vectors"
     told: list[tuple[int, int]] = []
     assert other.reembed(lambda done, total: told.append((done, total))) == 2
     assert told[-1] == (2, 2)
@@ -411,10 +411,10 @@ def test_another_encoder_is_refused_by_both_names_until_all_is_encoded_anew(memo
         kept.search("apples")
     other.restore([gone.id])
     found = next(each for each in other.search(gone.text) if each.entry.id == gone.id)
-    assert found.meaning_rank, "what comes back has a vector of the new encoder too"
+    assert found.meaning_rank, "the restored entry has no vector of the new encoder"
 
 
-def test_an_emptied_memory_takes_any_encoder(memory: Open) -> None:
+def test_an_empty_memory_accepts_any_encoder(memory: Open) -> None:
     kept = memory(WordEncoder(64))
     (added,) = kept.add([Entry("old")])
     kept.forget([added.id])
@@ -424,7 +424,7 @@ def test_an_emptied_memory_takes_any_encoder(memory: Open) -> None:
     assert other.search("new")
 
 
-def test_export_and_load_are_each_others_mirror(memory: Open, tmp_path: Path) -> None:
+def test_load_inverts_export(memory: Open, tmp_path: Path) -> None:
     kept = memory()
     kept.add([*FILTERED, Entry("一条中文笔记", id="d", time=40.0)])
     lines = list(kept.export())
@@ -448,7 +448,7 @@ def test_export_and_load_are_each_others_mirror(memory: Open, tmp_path: Path) ->
         ([f'{{"text": "entry {n}"}}' for n in range(4)], "room for 3 of 3"),
     ],
 )
-def test_a_file_is_taken_as_a_whole_or_not_at_all(memory: Open, lines: list[str], said: str) -> None:
+def test_a_file_is_loaded_completely_or_not_at_all(memory: Open, lines: list[str], said: str) -> None:
     kept = memory(capacity=3)
     with pytest.raises(ConfigError, match=said):
         kept.load(lines)
@@ -456,14 +456,14 @@ def test_a_file_is_taken_as_a_whole_or_not_at_all(memory: Open, lines: list[str]
 
 
 @pytest.mark.parametrize("field", ['"time":1e300', '"time":-1', '"round":9223372036854775808', '"round":-1'])
-def test_an_entry_of_no_time_that_could_be_is_refused(memory: Open, field: str) -> None:
+def test_an_entry_with_an_impossible_time_or_round_is_rejected(memory: Open, field: str) -> None:
     kept = memory()
     with pytest.raises(ConfigError, match="line 1 .*(not a valid date|round)"):
         kept.load([f'{{"text":"a",{field}}}'])
     assert kept.count() == 0
 
 
-def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     path.write_bytes(b"precious " * 1_000)
     with pytest.raises(ConfigError, match="it was left unchanged"):
@@ -471,7 +471,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == b"precious " * 1_000
 
 
-def test_threads_add_and_search_together(memory: Open) -> None:
+def test_threads_can_add_and_search_concurrently(memory: Open) -> None:
     kept = memory()
     wrong: list[BaseException] = []
     workers = ["alpha", "beta", "gamma", "delta"]
@@ -513,7 +513,7 @@ def writer(place: str, name: str, lines: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, place: str) -> None:
+def test_two_processes_add_concurrently_and_a_third_sees_all_entries(memory: Open, place: str) -> None:
     kept = memory(capacity=100_000)
     kept.add([Entry("here before")])
     assert len(kept.search("line")) == 1
@@ -527,14 +527,14 @@ def test_two_processes_add_at_once_and_a_third_sees_all(memory: Open, place: str
         assert kept.search(f"{name} wrote line 24", 1)[0].entry.url == f"{name}/24"
 
 
-def test_killed_while_adding_the_memory_opens_and_lacks_at_most_the_entry_in_flight(memory: Open, place: str) -> None:
+def test_a_process_killed_while_adding_loses_at_most_the_entry_in_flight(memory: Open, place: str) -> None:
     process = writer(place, "gamma", 1_000_000)
     assert process.stdout is not None
     acknowledged = 0
     for line in process.stdout:
         acknowledged = int(line) + 1
         if acknowledged == 20:
-            process.kill()  # what it still says was done before the kill
+            process.kill()  # lines still in the pipe were written before the kill
     assert process.wait() == -9
     process.stdout.close()
     kept = memory(capacity=100_000)
@@ -544,7 +544,7 @@ def test_killed_while_adding_the_memory_opens_and_lacks_at_most_the_entry_in_fli
     assert kept.add([Entry("life goes on")])[0].new
 
 
-def test_a_map_keeps_likes_together_and_any_number_of_points(memory: Open, universal: Embedder) -> None:
+def test_the_map_places_similar_entries_together_for_any_number_of_points(memory: Open, universal: Embedder) -> None:
     kept = memory(universal)
     coffee = ["Coffee is roasted.", "Espresso is brewed hot.", "A cappuccino has milk foam."]
     orbits = ["Satellites orbit the Earth.", "A rocket reaches space.", "The probe landed on Mars."]
@@ -560,11 +560,11 @@ def test_a_map_keeps_likes_together_and_any_number_of_points(memory: Open, unive
 
 
 @pytest.mark.parametrize("shape", [(0, 8), (1, 8), (2, 8), (5, 8), (5, 1), (300, 16)])
-def test_a_plane_is_made_of_any_matrix(shape: tuple[int, int]) -> None:
+def test_a_plane_is_computed_for_any_matrix(shape: tuple[int, int]) -> None:
     rows = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     placed = plane(rows)
     assert placed.shape == (shape[0], 2)
     assert np.isfinite(placed).all() and (np.abs(placed) <= 1.0001).all()
     if shape[0] > 2 and shape[1] > 1:
-        assert abs(float(np.corrcoef(placed.T)[0, 1])) < 1e-3, "principal components are not correlated"
-    assert not plane(np.ones(shape, np.float32)).any(), "the same vector many times is one place"
+        assert abs(float(np.corrcoef(placed.T)[0, 1])) < 1e-3, "principal components must be uncorrelated"
+    assert not plane(np.ones(shape, np.float32)).any(), "equal vectors must share one position"

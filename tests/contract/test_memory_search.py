@@ -1,4 +1,4 @@
-"""What the memory finds in the way it searches: many entries, common words, long texts, two rankings."""
+"""Details of memory search: many entries, common words, long texts, and fusing two rankings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMON = 1_200
 
 @pytest.fixture(scope="module", params=PLACES)
 def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """Many entries with two common words, some with a rarer one, and last one with all of them."""
+    """A memory of many entries with two common words, some with a rarer one, and one with all three."""
     path = tmp_path_factory.mktemp("memory") / "memory.sqlite"
     place = str(path) if request.param == "file" else request.getfixturevalue("postgres_url")
     memory = Memory(open_store(place, "test_memory_search"), WordEncoder(16), 10_000)
@@ -34,24 +34,24 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(runs=("r",))])
-def test_a_common_word_decides_among_those_that_hold_a_rare_one(large: Memory, filters: Filters) -> None:
+def test_common_words_rank_the_entries_that_contain_a_rare_word(large: Memory, filters: Filters) -> None:
     (best,) = [each for each in large.search("zebra harvest yield", 5, filters) if each.word_rank == 1]
     assert best.entry.text == "zebra harvest yield"
 
 
-def test_words_that_are_all_common_are_found_too(large: Memory) -> None:
+def test_a_query_of_common_words_only_finds_entries(large: Memory) -> None:
     found = {each.word_rank: each.entry.text for each in large.search("yield harvest", 100)}
     assert len(found) > 10 and all("harvest" in found[rank] for rank in found if rank)
 
 
-def test_a_word_that_nobody_holds_hides_nothing(large: Memory) -> None:
+def test_an_unknown_word_in_a_query_hides_no_entry(large: Memory) -> None:
     assert large.search("quagga okapi", 5)[0].entry.text == "okapi"
     assert [each for each in large.search("quagga harvest", large.count()) if each.word_rank == 1]
 
 
 @pytest.mark.parametrize("count", [1, 5, 100, 999, 20_000])
 @pytest.mark.parametrize("share", [None, 0.1, 0.9])
-def test_the_nearest_are_those_of_the_whole_product(count: int, share: float | None) -> None:
+def test_nearest_returns_the_same_as_an_exhaustive_search(count: int, share: float | None) -> None:
     random = np.random.default_rng(count)
     vectors = random.standard_normal((count, 8), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -89,7 +89,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_an_entry_holds_the_words_of_a_query_that_its_tokens_hold(query: str) -> None:
+def test_query_words_found_in_an_entry_match_its_tokens(query: str) -> None:
     entries = [Entry(f"{first}\n{second}", tags=("boxes",)) for first in TEXTS for second in TEXTS]
     wanted = set(content_tokens(query))
     for entry, found in zip(entries, query_words_in(query, entries), strict=True):
@@ -97,24 +97,24 @@ def test_an_entry_holds_the_words_of_a_query_that_its_tokens_hold(query: str) ->
         assert set(found.split()) == wanted & tokens
 
 
-def test_one_word_of_many_is_no_better_than_what_means_the_same() -> None:
+def test_one_shared_word_of_many_does_not_outrank_a_similar_meaning() -> None:
     entries = {1: Entry("people live longer now"), 2: Entry("birds of the far south that cannot fly"), 3: Entry("x")}
     cosines = {1: 0.2, 2: 0.6, 3: 0.0}
     order = list(fuse("where in Antarctica do emperor penguins live in winter", entries, [1], cosines))
     assert order == [2, 1, 3]
 
 
-def test_what_both_searches_bring_comes_first() -> None:
+def test_an_entry_found_by_both_searches_ranks_first() -> None:
     entries = {n: Entry(text) for n, text in enumerate(["penguins eat krill", "penguins eat fish", "whales eat krill"])}
     order = list(fuse("penguins krill", entries, [0, 1, 2], {0: 0.5, 1: 0.5, 2: 0.6}))
     assert order[0] == 0
 
 
-def test_nothing_alike_and_no_word_shared_has_an_order_too() -> None:
+def test_dissimilar_entries_without_shared_words_score_zero() -> None:
     assert fuse("zebra", {1: Entry("a b"), 2: Entry("c d")}, [], {1: -0.5, 2: -0.6}) == {1: 0.0, 2: 0.0}
 
 
-def test_diversity_needs_no_likeness() -> None:
+def test_diversity_handles_zero_similarity() -> None:
     rows = dict(enumerate(np.eye(3, dtype=np.float32)))
     with np.errstate(all="raise"):
         assert sorted(diversify({0: 0.0, 1: 0.0, 2: 0.0}, rows, 2, 0.5)) == [0, 1]

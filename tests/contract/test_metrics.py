@@ -1,4 +1,4 @@
-"""Figures over saved runs."""
+"""Metrics over saved runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of(**changes: object) -> Figures:
     return msgspec.structs.replace(plain, **changes)
 
 
-def test_rounds_failures_and_times(bench: Workbench, script: Callable[..., str]) -> None:
+def test_metrics_contain_rounds_failures_and_times(bench: Workbench, script: Callable[..., str]) -> None:
     once = research.run("Q", workbench=bench, model=script(LOOK, ANSWER))
     twice = research.run("Q", workbench=bench, model=script(LOOK, MISS, ANSWER))
     found = measure([once, twice])
@@ -52,25 +52,25 @@ def test_rounds_failures_and_times(bench: Workbench, script: Callable[..., str])
     assert found.prompt_tokens == once.prompt_tokens + twice.prompt_tokens > 0
 
 
-def test_nothing_to_measure() -> None:
+def test_metrics_of_no_runs_are_empty() -> None:
     assert measure([]) is None
     assert (by_tool([]), by_day([]), by_cell([])) == ([], [], [])
     assert times([]).count == 0
 
 
-def test_percentiles_lie_between_values_by_proportion() -> None:
+def test_percentiles_are_interpolated() -> None:
     found = times([4.0, 1.0, 3.0, 2.0, 5.0])
     assert (found.count, found.p50, found.p90) == (5, 3.0, pytest.approx(4.6))
     assert times([7.0]).p99 == 7.0
 
 
-def test_cost_that_is_not_known_is_counted_apart() -> None:
+def test_unknown_costs_are_counted_separately() -> None:
     found = combined([of(cost_usd=0.5), of(cost_usd=None), of(cost_usd=0.25)])
     assert found is not None
     assert (found.cost_usd, found.unknown_costs) == (0.75, 1)
 
 
-def test_each_tool_and_an_answer_from_the_cache_is_no_time(bench: Workbench, script: Callable[..., str]) -> None:
+def test_cached_tool_results_do_not_count_as_times(bench: Workbench, script: Callable[..., str]) -> None:
     view = research.run("Q", workbench=bench, model=script(LOOK, LOOK, MISS, ANSWER))
     found = figures(view)
     assert found is not None
@@ -87,7 +87,7 @@ def test_tools_of_several_runs_are_added_up() -> None:
     assert (b.calls, b.times.count) == (9, 0)
 
 
-def test_days_are_those_of_the_zone() -> None:
+def test_days_follow_the_time_zone() -> None:
     late = datetime.datetime(2026, 3, 1, 23, 30, tzinfo=datetime.UTC).timestamp()
     runs = [of(started=late, prompt_tokens=1), of(started=late + 3_600, prompt_tokens=2, cost_usd=None)]
     assert [(each.day.day, each.prompt_tokens) for each in by_day(runs, datetime.UTC)] == [(1, 1), (2, 2)]
@@ -95,7 +95,7 @@ def test_days_are_those_of_the_zone() -> None:
     assert [(each.day.day, each.runs, each.unknown_costs) for each in by_day(runs, east)] == [(2, 2, 1)]
 
 
-def test_outcomes_by_framework_with_context() -> None:
+def test_outcomes_are_grouped_by_framework_and_context() -> None:
     runs = [of(), of(outcome="failed"), of(context="window"), of(framework="rewoo")]
     found = by_cell(runs)
     assert [(each.framework, each.context, each.metrics.runs) for each in found] == [
@@ -104,9 +104,9 @@ def test_outcomes_by_framework_with_context() -> None:
     assert dict(found[0].outcomes) == {"answered": 1, "failed": 1}
 
 
-def test_a_ledger_reads_each_ended_run_once(bench: Workbench, script: Callable[..., str]) -> None:
+def test_a_ledger_reads_each_finished_run_once(bench: Workbench, script: Callable[..., str]) -> None:
     class Counting:
-        """The store, and how often it was asked for the events of a run."""
+        """The store, with a record of the runs whose events were read."""
 
         def __init__(self) -> None:
             self.read: list[str] = []
@@ -132,7 +132,7 @@ def test_a_ledger_reads_each_ended_run_once(bench: Workbench, script: Callable[.
     assert [each.run for each in ledger.of(rows[1:])] == [first]
 
 
-def test_a_run_that_has_not_ended_is_not_measured(bench: Workbench, script: Callable[..., str]) -> None:
+def test_an_unfinished_run_is_not_measured(bench: Workbench, script: Callable[..., str]) -> None:
     events = bench.engine.start("Q", bench.recipe(model=script(LOOK, ANSWER)), here=True)
     half = [next(events.events()) for _ in range(4)]
     ledger, rows = Ledger(), bench.store.runs()
@@ -146,7 +146,7 @@ def test_a_run_that_has_not_ended_is_not_measured(bench: Workbench, script: Call
     assert [each.outcome for each in ledger.of(rows)] == ["answered"]
 
 
-def test_what_a_fork_took_over_is_not_paid_twice(bench: Workbench, script: Callable[..., str]) -> None:
+def test_the_rounds_a_fork_inherits_are_not_counted_twice(bench: Workbench, script: Callable[..., str]) -> None:
     origin = research.run("Q", workbench=bench, model=script(LOOK, MORE, ANSWER)).run
     deeper = bench.engine.fork(origin, 1).run_id
     assert bench.engine.wait(deeper, 60)
@@ -163,7 +163,7 @@ def test_what_a_fork_took_over_is_not_paid_twice(bench: Workbench, script: Calla
     assert found[deeper].started == pytest.approx(bench.store.run(deeper).created)
 
 
-def test_a_thousand_runs_are_put_together() -> None:
+def test_a_thousand_runs_are_combined() -> None:
     runs = [of(run=str(n), tools={"a": ToolFigures(3, 0, (0.1,) * 3)}, replies=(0.2,) * 10) for n in range(1_000)]
     found = combined(runs)
     assert found is not None

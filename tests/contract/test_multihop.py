@@ -1,4 +1,4 @@
-"""`bench.multihop`: what simple retrieval finds of questions that take several documents."""
+"""`bench.multihop`: retrieval by words and by links for questions that take several documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def documents(tmp_path: Path) -> Path:
     return path
 
 
-def test_links_lead_where_words_do_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_find_documents_that_words_do_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = tmp_path / "asked.jsonl"
     gold = ["Blue Gate (film)", "Ann Orme"]
     rows = [
@@ -37,10 +37,10 @@ def test_links_lead_where_words_do_not(tmp_path: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().out + lines({"asked": found})
     assert "asked: 1 questions with gold, 4 documents" in told
     assert "| asked | 0.00 / 0.00 | 1.00 / 1.00 |" in told
-    assert "Ann" not in told, "totals only"
+    assert "Ann" not in told, "the output must contain totals only"
 
 
-def test_a_title_is_mentioned_as_whole_words_and_not_by_itself() -> None:
+def test_links_come_from_titles_mentioned_as_whole_words_in_other_documents() -> None:
     found = links([
         Document("a", "Ostra (river)", "The Ostra flows past Lom and Ostravand."), Document("b", "Lom", "By the Lomond."),
         Document("c", "《退潮》", "望澜桥畔。"), Document("d", "望澜桥（老桥）", "见于退潮时。"), Document("e", "Ostravand", ""),
@@ -48,12 +48,12 @@ def test_a_title_is_mentioned_as_whole_words_and_not_by_itself() -> None:
     assert found == {"a": {"b", "e"}, "b": set(), "c": {"d"}, "d": {"c"}, "e": set()}
 
 
-def test_each_find_is_followed_by_its_best_link() -> None:
+def test_each_result_is_followed_by_its_best_link() -> None:
     linked = {key: frozenset(others) for key, others in {"a": "dc", "b": "cz", "c": "", "d": ""}.items()}
     assert list(followed("abcd", linked)) == ["a", "c", "b", "z", "c", "d"]
 
 
-def test_a_set_without_documents_or_gold_is_named(tmp_path: Path) -> None:
+def test_a_dataset_without_documents_or_gold_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--corpus"):
         measure("factbook", "dev", None)
     asked = tmp_path / "asked.jsonl"

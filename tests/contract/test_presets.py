@@ -1,4 +1,4 @@
-"""Presets: each makes a recipe wherever it is used, and says what it goes without."""
+"""Presets give a valid recipe in any home and report what is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bench(tmp_path: Path) -> Open:
 
 
 @pytest.mark.parametrize("name", [each.name for each in BUILT_IN])
-def test_a_built_in_preset_makes_a_recipe_in_an_empty_home(bench: Open, name: str) -> None:
+def test_a_built_in_preset_gives_a_recipe_in_an_empty_home(bench: Open, name: str) -> None:
     opened = bench()
     recipe = opened.recipe(**presets.find(opened, name).choices.arguments())
     assert recipe.model == "extractive"
@@ -37,17 +37,17 @@ def test_a_built_in_preset_makes_a_recipe_in_an_empty_home(bench: Open, name: st
     assert recipe.budget.tokens
 
 
-def test_names_are_found_in_any_case_and_spacing(bench: Open) -> None:
+def test_preset_names_ignore_case_and_spacing(bench: Open) -> None:
     opened = bench()
     assert presets.find(opened, "  quick   LOOK ") == presets.find(opened, "Quick look")
 
 
-def test_an_unknown_name_lists_the_known_ones(bench: Open) -> None:
+def test_an_unknown_preset_gives_an_error_with_the_known_ones(bench: Open) -> None:
     with pytest.raises(ConfigError, match=r"unknown preset 'Deeep'; known: Quick look, Deep, Academic"):
         presets.find(bench(), "Deeep")
 
 
-def test_what_is_not_set_up_is_told_and_what_is_set_up_is_used(bench: Open) -> None:
+def test_missing_services_are_reported_and_configured_ones_are_used(bench: Open) -> None:
     without = presets.find(bench(), "Academic")
     assert {gap.text for gap in without.gaps} == {presets.UNSET_WEB, presets.UNSET_MODEL, presets.NETWORK}
     assert "scholar" in without.choices.tools
@@ -57,7 +57,7 @@ def test_what_is_not_set_up_is_told_and_what_is_set_up_is_used(bench: Open) -> N
     assert opened.recipe(**{**found.choices.arguments(), "model": "extractive"}).search == ("library", "searxng")
 
 
-def test_ones_own_preset_comes_back_as_it_was_kept(bench: Open) -> None:
+def test_a_user_preset_is_loaded_as_it_was_saved(bench: Open) -> None:
     opened = bench()
     choices = Choices(
         framework="parallel", context="window", options={"framework.n": 2, "framework.spread": 0.5, "context.k": 3},
@@ -72,14 +72,14 @@ def test_ones_own_preset_comes_back_as_it_was_kept(bench: Open) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 41, "deep"])
-def test_a_name_that_cannot_be_kept_is_refused(bench: Open, name: str) -> None:
+def test_an_invalid_preset_name_is_rejected(bench: Open, name: str) -> None:
     opened = bench()
     with pytest.raises(ConfigError, match="preset name"):
         presets.keep(opened, name, Choices())
     assert opened.saved.presets() == []
 
 
-def test_what_has_gone_since_is_left_out_by_name(bench: Open) -> None:
+def test_choices_that_no_longer_exist_are_dropped_and_reported(bench: Open) -> None:
     opened = bench()
     wanted = Choices(
         framework="rewoo", context="evolving", options={"framework.concurrency": 99, "framework.gone": 1, "context.k": 2},
@@ -96,19 +96,19 @@ def test_what_has_gone_since_is_left_out_by_name(bench: Open) -> None:
     assert found.choices.roles == {"judge": "extractive"}
 
 
-def test_a_model_is_never_replaced_unasked(bench: Open) -> None:
+def test_the_chosen_model_is_never_replaced(bench: Open) -> None:
     found = presets.fit(bench(), Choices(model="openai:paid"))
     assert (found.choices.model, found.gaps) == ("openai:paid", ())
 
 
-def test_a_preset_that_cannot_be_read_is_named(bench: Open) -> None:
+def test_an_unreadable_preset_is_reported_by_name(bench: Open) -> None:
     opened = bench()
     opened.saved.save_preset(Preset("Broken", {"tools": 7}))
     with pytest.raises(ConfigError, match=r"preset 'Broken' cannot be read: .*tools"):
         presets.find(opened, "Broken")
 
 
-def test_a_recipe_makes_the_choices_that_make_it_again(bench: Open) -> None:
+def test_a_recipe_survives_conversion_to_choices_and_back(bench: Open) -> None:
     opened = bench()
     recipe = opened.recipe(
         framework="tool_rounds", context="window", options={"framework.rounds": 3, "context.k": 2}, tools=["search"],
@@ -117,12 +117,12 @@ def test_a_recipe_makes_the_choices_that_make_it_again(bench: Open) -> None:
     assert opened.recipe(**presets.of(recipe).arguments()) == recipe
 
 
-def test_choices_are_all_that_a_recipe_takes() -> None:
+def test_choices_cover_every_field_of_a_recipe() -> None:
     own = {"framework_options", "context_options", "prompts"}
     assert set(Choices.__struct_fields__) - {"options"} == set(Recipe.__struct_fields__) - own
 
 
-def test_advice_names_pairs_that_can_be_chosen() -> None:
+def test_advice_names_only_valid_pairs() -> None:
     for each in ADVICE:
         plugins.framework.get(each.framework)
         plugins.context.get(each.context)
@@ -130,6 +130,6 @@ def test_advice_names_pairs_that_can_be_chosen() -> None:
         assert presets.advice(each.framework, each.context) == each.id
 
 
-def test_every_framework_and_strategy_says_when_it_suits() -> None:
+def test_every_framework_and_strategy_says_when_to_use_it() -> None:
     for entry in [*plugins.framework.all(), *plugins.context.all()]:
         assert entry.when.endswith("."), entry.id

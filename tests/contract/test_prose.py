@@ -1,4 +1,4 @@
-"""The offline model over free prose: hops, comparisons, honest refusals, in English and Chinese."""
+"""The offline model on prose: hops, comparisons and refusals, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ THREE_HOPS = (
         ("tool_rounds", "full"),
     ],
 )
-def test_names_met_on_the_way_are_followed(english: Asked, framework: str, context: str) -> None:
+def test_names_found_on_the_way_are_followed(english: Asked, framework: str, context: str) -> None:
     view = english(THREE_HOPS, framework=framework, context=context)
     assert view.outcome == "answered"
     assert {"Halden Ferries", "Skelt (island)", "Mirela Dunov"} <= set(_titles(view))
@@ -91,7 +91,7 @@ def test_names_met_on_the_way_are_followed(english: Asked, framework: str, conte
 
 
 @pytest.mark.parametrize("framework", ["rewoo", "reflexion", "parallel", "supervisor"])
-def test_every_framework_ends_sensibly(english: Asked, framework: str) -> None:
+def test_every_framework_answers_from_prose(english: Asked, framework: str) -> None:
     view = english("Who designed the lighthouse of Skelt?", framework=framework)
     assert view.outcome == "answered"
     assert "Mirela Dunov" in view.report
@@ -105,13 +105,13 @@ def test_the_second_hop_answers_and_not_the_first(english: Asked) -> None:
     assert "Halden Ferries" in _titles(view)
 
 
-def test_one_round_gives_what_one_search_finds(english: Asked) -> None:
+def test_one_round_answers_from_one_search(english: Asked) -> None:
     view = english(THREE_HOPS, options={"framework.rounds": 1})
     assert {call.name for turn in view.rounds if turn.reply for call in turn.reply.calls} == {"search"}
     assert view.cited_sources
 
 
-def test_the_words_are_the_sources_own_and_it_says_so(english: Asked) -> None:
+def test_the_answer_quotes_its_source_and_says_so(english: Asked) -> None:
     view = english("How many people does Halden Ferries employ?")
     assert _verdict(view).startswith("**ninety people**")
     assert "“The line employs ninety people.” (Halden Ferries)" in view.report
@@ -127,7 +127,7 @@ def test_the_words_are_the_sources_own_and_it_says_so(english: Asked) -> None:
         ("Are Tessa Marlow and Ana Bell from the same country?", "**No.**"),
     ],
 )
-def test_what_two_documents_share_is_decided_where_it_can_be(english: Asked, question: str, said: str) -> None:
+def test_yes_or_no_questions_compare_two_documents(english: Asked, question: str, said: str) -> None:
     view = english(question)
     assert _verdict(view).startswith(said)
     assert set(_titles(view)[:2]) <= {"Tessa Marlow", "Ivo Grand", "Ana Bell"}
@@ -137,45 +137,45 @@ def test_what_two_documents_share_is_decided_where_it_can_be(english: Asked, que
     "question",
     ["Who founded Zorblax GmbH?", "What did Zorblax GmbH sell to Port Varn?", "Which comet did Vantor Quill discover?"],
 )
-def test_what_the_library_never_mentions_is_refused(english: Asked, question: str) -> None:
+def test_a_question_about_an_unknown_thing_has_no_evidence(english: Asked, question: str) -> None:
     view = english(question)
     assert view.outcome == "no_evidence"
     assert not view.citations
 
 
 @pytest.mark.parametrize("question", ["Who founded Halden Ferries?", "When was Halden Ferries founded?"])
-def test_a_thing_that_is_known_and_a_relation_that_is_not(english: Asked, question: str) -> None:
-    """Port Varn, of which Halden Ferries speaks, was founded in 1820 by Olaf Brecht: that is no answer."""
+def test_an_unstated_relation_of_a_known_thing_is_reported_as_unstated(english: Asked, question: str) -> None:
+    """Port Varn, which the article on Halden Ferries names, was founded in 1820 by Olaf Brecht: not an answer."""
     verdict = _verdict(english(question))
     assert "name “Halden Ferries”, but do not state what is asked (founded)" in verdict
     assert "1820" not in verdict
     assert "Brecht" not in verdict
 
 
-def test_a_name_spelt_wrongly_is_still_that_name(english: Asked) -> None:
+def test_a_misspelt_name_is_recognised(english: Asked) -> None:
     view = english("Where was Mirela Dunnov born?")
     assert view.outcome == "answered"
     assert "born in the village of Kastrel" in _verdict(view)
 
 
-def test_chinese_prose_is_followed_too(chinese: Asked) -> None:
+def test_hops_are_followed_in_chinese_prose(chinese: Asked) -> None:
     view = chinese("蓝湾科技的创办人出生在哪里？")
     assert view.outcome == "answered"
     assert {"蓝湾科技", "陈明远"} <= set(_titles(view))
     assert "青石镇" in _verdict(view)
 
 
-def test_chinese_facts_are_quoted(chinese: Asked) -> None:
+def test_an_answer_in_chinese_quotes_its_source(chinese: Asked) -> None:
     view = chinese("临江大学成立于哪一年？")
     assert "1931" in _verdict(view).splitlines()[0]
     assert "不是推理" in view.report
 
 
-def test_chinese_questions_about_nothing_known_are_refused(chinese: Asked) -> None:
+def test_a_chinese_question_about_an_unknown_thing_has_no_evidence(chinese: Asked) -> None:
     assert chinese("诺瓦斯基亚的首任总统是谁？").outcome == "no_evidence"
 
 
-def test_a_folder_of_notes_beside_the_factbook_changes_nothing_about_figures(english: Asked) -> None:
+def test_factbook_figures_are_answered_beside_a_folder_of_notes(english: Asked) -> None:
     view = english("What is the population of Japan?", search=("library",))
     assert "123,201,945" in _verdict(view)
 

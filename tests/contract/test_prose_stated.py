@@ -1,4 +1,4 @@
-"""When prose says what is asked, and when it only speaks of the thing: a wrong answer is worse than an honest none."""
+"""Prose that states an answer and prose that only mentions the subject: a wrong answer is worse than none."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def _unstated(view: RunView) -> bool:
     "question",
     ["What is the wingspan of the brindle kite?", "Who discovered the brindle kite?", "Who sold the Saltwick lens?"],
 )
-def test_the_words_of_a_title_do_not_say_what_is_asked_of_the_thing(english: Asked, question: str) -> None:
-    """A thing may be known by common words: `kite` in a sentence about the kite is no part of the answer."""
+def test_words_of_the_subjects_name_do_not_count_as_an_answer(english: Asked, question: str) -> None:
+    """A name may contain common words: `kite` in a sentence about the kite is not part of the answer."""
     view = english(question)
     assert _unstated(view), _verdict(view)
 
 
-def test_the_word_that_says_what_is_asked_still_answers(english: Asked) -> None:
+def test_the_word_of_the_asked_relation_finds_the_answer(english: Asked) -> None:
     view = english("Who ground the Saltwick lens?")
     assert _verdict(view).startswith("**Edda Brandt**")
 
@@ -84,60 +84,60 @@ def test_the_word_that_says_what_is_asked_still_answers(english: Asked) -> None:
     "question",
     ["How many cannon did Captain Jorun Vale's company have?", "How many drums does the Corvane Choir hold?"],
 )
-def test_a_number_of_something_else_is_no_answer(english: Asked, question: str) -> None:
+def test_a_number_of_something_else_is_not_an_answer(english: Asked, question: str) -> None:
     view = english(question)
     assert _unstated(view), _verdict(view)
     assert "**" not in _verdict(view)
 
 
-def test_what_is_counted_stands_beside_its_number(english: Asked) -> None:
+def test_a_number_is_an_answer_beside_the_counted_thing(english: Asked) -> None:
     assert _verdict(english("How many scores does the Corvane Choir hold?")).startswith("**230 scores**")
     assert _verdict(english("How many crowns did the city give to the Corvane Choir?")).startswith(
         "**half a million crowns**"
     )
 
 
-def test_another_persons_wife_is_not_the_wife_of_whom_the_document_also_names(english: Asked) -> None:
-    """The document on Reck names Ulla Fenn, and his wife; the sentence has one word of the question."""
+def test_another_persons_wife_in_the_same_document_is_not_an_answer(english: Asked) -> None:
+    """The document on Reck names both Ulla Fenn and his own wife."""
     view = english("Who was the wife of Ulla Fenn?")
     assert _unstated(view), _verdict(view)
     assert "**Lena Moor**" not in _verdict(view)
 
 
-def test_the_years_of_a_life_say_when_it_ended(english: Asked) -> None:
+def test_the_years_of_a_life_answer_when_a_person_died(english: Asked) -> None:
     assert "1880" in _verdict(english("When did Ulla Fenn die?")).splitlines()[0]
     assert "1991" in _verdict(english("In what year did the director of Brothers in ice die?"))
 
 
-def test_a_refusal_names_what_was_asked(english: Asked) -> None:
+def test_a_refusal_names_the_unstated_relation(english: Asked) -> None:
     verdict = _verdict(english("What is the wingspan of the brindle kite?"))
     assert "(wingspan)" in verdict
 
 
-def test_a_refusal_names_what_was_asked_where_it_stands_of_another_thing(english: Asked) -> None:
+def test_a_refusal_names_a_relation_that_is_stated_only_of_another_thing(english: Asked) -> None:
     assert "(wife)" in _verdict(english("Who was the wife of Ulla Fenn?"))
 
 
 @pytest.mark.parametrize("question", ["陶器博物馆有哪些藏品？", "陶器博物馆的藏品是什么？"])
-def test_chinese_kinds_of_answers_need_not_be_repeated(chinese: Asked, question: str) -> None:
+def test_a_chinese_answer_need_not_repeat_the_kind_that_was_asked_for(chinese: Asked, question: str) -> None:
     view = chinese(question)
     assert view.outcome == "answered"
     assert not _unstated(view), _verdict(view)
 
 
-def test_chinese_words_of_asking_are_not_looked_for() -> None:
+def test_chinese_question_words_are_not_searched_for() -> None:
     evidence = Evidence([Message("system", "- search: x\n- visit: y"), Message("user", "x")])
     wanted = Prose(evidence, "陶器博物馆建于哪一年，在什么地方？").wanted
     assert not [word for word in wanted.words.values() if "哪" in word or "什么" in word]
 
 
-def test_something_else_of_the_kind_is_not_what_is_asked_about(chinese: Asked) -> None:
-    """`冰纹瓷` is nowhere: what is said of another ware does not answer."""
+def test_a_statement_about_a_similar_thing_is_not_an_answer(chinese: Asked) -> None:
+    """No document mentions `冰纹瓷`: a statement about another ware is not an answer."""
     view = chinese("冰纹瓷的烧制需要多长时间？")
     assert _unstated(view), _verdict(view)
 
 
-def test_nothing_found_leaves_nothing_to_go_on_with() -> None:
+def test_a_search_without_results_is_not_repeated() -> None:
     evidence = Evidence([Message("system", "- search: x\n- visit: y"), Message("user", "Who founded Zorblax?")])
     first = Prose(evidence, "Who founded Zorblax?").next()
     evidence.searched = frozenset(action.arguments["query"] for action in first)

@@ -1,4 +1,4 @@
-"""The helpers that thin the suite lose no case and no pair of values."""
+"""The helpers that reduce the suite lose no case and no pair of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.pairwise import pairwise, slow_but_pairwise
 CASES = list(product("abcd", "xyz", (0, 1)))
 
 
-def test_the_choice_contains_every_pair_and_is_smaller_than_the_whole() -> None:
+def test_pairwise_keeps_every_pair_with_fewer_cases() -> None:
     chosen = pairwise(CASES)
 
     def pairs(cases: list[tuple[object, ...]]) -> set[object]:
@@ -20,17 +20,17 @@ def test_the_choice_contains_every_pair_and_is_smaller_than_the_whole() -> None:
 
     assert pairs(chosen) == pairs(CASES)  # type: ignore[arg-type]
     assert len(chosen) < len(CASES)
-    assert chosen == pairwise(CASES), "the same in every process"
+    assert chosen == pairwise(CASES), "the choice is not deterministic"
 
 
-def test_all_cases_remain_and_the_others_are_slow() -> None:
+def test_cases_that_pairwise_leaves_out_are_marked_slow() -> None:
     parameters = slow_but_pairwise(CASES)
     assert [each.values for each in parameters] == CASES
     quick = [each.values for each in parameters if not each.marks]
     assert set(quick) == set(pairwise(CASES))
 
 
-def test_a_loop_goes_on_after_a_failure_and_names_each() -> None:
+def test_a_loop_continues_after_a_failure_and_names_every_failed_case() -> None:
     @loop_over("n, m", [(1, 1), (1, 2), (2, 2), (3, 4)])
     def looped(n: int, m: int) -> None:
         assert n == m
@@ -43,7 +43,7 @@ def test_a_loop_goes_on_after_a_failure_and_names_each() -> None:
     ]
 
 
-def test_a_loop_needs_a_case() -> None:
+def test_a_loop_without_cases_fails() -> None:
     @loop_over("n", [])
     def looped(n: int) -> None: ...
 

@@ -1,4 +1,4 @@
-"""What runs at the same time does: shown by barriers, which nobody passes alone, and not by the clock."""
+"""Concurrency, proven by barriers that no thread passes alone rather than by timing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from research.types import Completion, Delta, Model, Passage, Request, Tool, Too
 
 FOUR = 4
 WAIT_S = 20
-"""How long one waits for the others before a barrier counts as broken."""
+"""Time after which a barrier counts as broken."""
 ANSWER = "<think>x</think><answer>It is so [1].</answer>"
 
 
 class Meet:
-    """A tool that ends when four of it are at work."""
+    """A tool whose calls return once four of them are running."""
 
     timeout_s = 2.0 * WAIT_S
     spec = ToolSpec("meet", "Waits for three others.", {"type": "object", "properties": {"n": {"type": "integer"}}})
@@ -44,7 +44,7 @@ class Meet:
 
 
 class Look(Meet):
-    """A tool that answers at once."""
+    """A tool that returns immediately."""
 
     spec = ToolSpec("look", "Looks.", {"type": "object", "properties": {"n": {"type": "integer"}}})
 
@@ -53,9 +53,9 @@ class Look(Meet):
 
 
 class Counting:
-    """A model that counts how many of its calls are in flight, and meets `parties` others in the first of each agent.
+    """A model that counts its calls in flight; each agent's first call waits for `parties` of them.
 
-    Every call costs 100 tokens.  It never has enough.
+    Every call costs 100 tokens, and the model never stops calling tools.
     """
 
     name = "counting"
@@ -101,17 +101,19 @@ def outcome(events: list[Event]) -> str:
 
 
 @pytest.mark.parametrize("framework", ["react", "tool_rounds"])
-def test_four_tools_of_one_round_run_at_the_same_time(framework: str) -> None:
+def test_four_tool_calls_of_one_round_run_concurrently(framework: str) -> None:
     calls = "".join(write_call("meet", n=n) for n in range(FOUR))
     model = ScriptedModel([ScriptLine(calls), ScriptLine(ANSWER)])
     events = work(model, [Meet()], Recipe(framework=framework))
     seen = [event.observation for event in events if isinstance(event, e.ToolFinished)]
     assert [one.ok for one in seen] == [True] * FOUR
-    assert [one.sources[0].url for one in seen] == [f"test://{n}" for n in range(FOUR)], "in the order asked"
+    assert [one.sources[0].url for one in seen] == [f"test://{n}" for n in range(FOUR)], (
+        "results must keep the order of the calls"
+    )
     assert outcome(events) == "answered"
 
 
-def test_evidence_that_needs_nothing_of_each_other_is_gathered_at_the_same_time() -> None:
+def test_independent_steps_of_a_rewoo_plan_run_concurrently() -> None:
     plan = "\n".join(f'Plan: p\n#E{n} = meet[{{"n": {n}}}]' for n in range(1, FOUR + 1))
     model = ScriptedModel([ScriptLine(plan), ScriptLine(ANSWER)])
     events = work(model, [Meet()], Recipe(framework="rewoo"))
@@ -123,7 +125,7 @@ def outline(count: int) -> str:
     return write_call("Sections", sections=[{"name": f"S{n}", "description": "d"} for n in range(count)])
 
 
-def test_eight_researchers_work_four_at_a_time() -> None:
+def test_a_supervisor_runs_eight_researchers_four_at_a_time() -> None:
     section = write_call("Section", name="S", content="It is so.")
     model = Counting(FOUR, {"outline": outline(8), "research": section, "introduce": ANSWER, "finish": ANSWER})
     events = work(model, [Look()], Recipe(framework="supervisor", framework_options={"concurrency": FOUR}))
@@ -133,11 +135,11 @@ def test_eight_researchers_work_four_at_a_time() -> None:
     assert outcome(events) == "no_evidence"
 
 
-def test_sections_stand_in_the_order_planned_whoever_is_done_first() -> None:
+def test_sections_keep_the_planned_order_whichever_finishes_first() -> None:
     second_done = threading.Event()
 
     class Backwards(Counting):
-        """The first researcher is done when the second is."""
+        """Holds the first researcher until the second has finished."""
 
         def stream(self, request: Request) -> Iterator[Delta | Completion]:
             if request.purpose == "research":
@@ -160,7 +162,7 @@ def test_sections_stand_in_the_order_planned_whoever_is_done_first() -> None:
     assert 0 < answer.index("## By 1") < answer.index("## By 2")
 
 
-def test_parallel_runs_are_at_work_together() -> None:
+def test_parallel_branches_run_concurrently() -> None:
     model = Counting(FOUR, {"synthesise": ANSWER, "conclude": ANSWER})
     options = {"n": FOUR, "concurrency": FOUR, "rounds": 2}
     events = work(model, [Look()], Recipe(framework="parallel", framework_options=options))
@@ -181,23 +183,21 @@ def test_parallel_runs_are_at_work_together() -> None:
         ("reflexion", {"rounds": 50}, 1),
     ],
 )
-def test_a_shared_budget_is_exceeded_by_no_more_than_the_calls_in_flight(
+def test_a_shared_budget_is_exceeded_only_by_the_calls_in_flight(
     framework: str, options: dict[str, Any], flight: int, cap: int
 ) -> None:
     model = Counting(1, {"outline": outline(8)})
     recipe = Recipe(framework=framework, framework_options=options, budget=Budget(tokens=cap))
     events = work(model, [Look()], recipe)
     assert model.tokens >= cap
-    # The tools-off call that ends the run, asked again as often as its reply cannot be read, is beyond any budget.
+    # The final call without tools, and its retries after unreadable replies, are exempt from the budget.
     forced = sum(isinstance(ev, e.Asked) and ev.purpose == "conclude" and ev.agent == "main" for ev in events)
     assert model.tokens - 100 * forced < cap + 100 * flight
     assert outcome(events) == ("no_evidence" if cap == 100 else "tokens"), "the first call leaves no tokens for a tool"
 
 
 @pytest.mark.parametrize("room", [0, 1, 2])
-def test_where_no_further_thread_can_be_started_the_run_fails_and_nobody_waits(
-    monkeypatch: pytest.MonkeyPatch, room: int
-) -> None:
+def test_a_run_fails_without_hanging_when_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     begin, begun = threading.Thread.start, list[str]()
 
     def start(thread: threading.Thread) -> None:
@@ -218,7 +218,7 @@ def test_where_no_further_thread_can_be_started_the_run_fails_and_nobody_waits(
     assert isinstance(ended[-1], e.RunFinished)
 
 
-def test_a_failed_branch_does_not_touch_the_others() -> None:
+def test_a_failed_branch_does_not_affect_the_others() -> None:
     class OneFails(Counting):
         def stream(self, request: Request) -> Iterator[Delta | Completion]:
             if request.agent == "main/run-2":

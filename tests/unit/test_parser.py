@@ -1,4 +1,4 @@
-"""The one parser: the listed cases, and properties that must hold for what nobody has listed."""
+"""The reply parser: listed cases, and properties that must hold for any input."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def fits(expect: dict[str, Any], got: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["protocol_cases.jsonl", "protocol_cases_own.jsonl"])
-def test_the_cases_are_read_right_and_no_wrong_action_is_taken(name: str) -> None:
+def test_the_listed_cases_are_parsed_correctly_without_any_wrong_call(name: str) -> None:
     listed = cases(name)
     wrong, missed = [], []
     for case in listed:
@@ -72,7 +72,7 @@ def test_the_cases_are_read_right_and_no_wrong_action_is_taken(name: str) -> Non
     assert len(missed) <= 0.02 * len(listed), missed
 
 
-def test_the_command_line_reads_the_same() -> None:
+def test_the_command_line_gives_the_same_results() -> None:
     lines = (DATA / "protocol_cases.jsonl").read_text("utf-8")
     command = [sys.executable, "-m", "research", "parse", "--tools", str(DATA / "protocol_tools.json")]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8", check=True)
@@ -80,12 +80,12 @@ def test_the_command_line_reads_the_same() -> None:
     assert printed == [{"id": case["id"], **read(case)} for case in cases("protocol_cases.jsonl")]
 
 
-def test_an_unknown_format_is_named() -> None:
+def test_an_unknown_format_is_reported_by_name() -> None:
     with pytest.raises(FormatError, match="'yaml' is unknown; known: react"):
         parse("yaml", "", TOOLS)
 
 
-# -- what nobody has listed ---------------------------------------------------------------------------------------------
+# -- any input ----------------------------------------------------------------------------------------------------------
 
 PIECES = [
     "<think>",
@@ -167,7 +167,7 @@ ENDS = st.sampled_from(["stop", "length", "tool_calls", "content_filter", "", "x
 
 @settings(max_examples=600, deadline=None)
 @given(st.sampled_from(FORMATS), TEXTS, ENDS)
-def test_no_input_raises(form: str, text: str, end: str) -> None:
+def test_no_text_makes_the_parser_raise(form: str, text: str, end: str) -> None:
     reading = parse(form, text, TOOLS, end)
     json.dumps(as_dict(reading)).encode()
     assert reading.kind != "format_error" or reading.message
@@ -192,7 +192,7 @@ JSON = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(JSON)
-def test_no_choice_raises(value: Any) -> None:
+def test_no_native_choice_makes_the_parser_raise(value: Any) -> None:
     for choice in (value, {"finish_reason": "tool_calls", "message": {"tool_calls": value, "content": value}}):
         parse("native_args", json.dumps(choice), TOOLS)
 
@@ -229,7 +229,7 @@ def spellings(call: tuple[str, dict[str, Any]]) -> Iterator[str]:
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(CALL, min_size=1, max_size=3), st.integers(0, 3), st.booleans(), st.data())
-def test_whole_calls_are_read_as_they_are_and_a_cut_one_never_runs(
+def test_complete_calls_are_parsed_exactly_and_a_truncated_call_never_runs(
     calls: list[tuple[str, dict[str, Any]]], spelling: int, separate: bool, data: st.DataObject
 ) -> None:
     written = [list(spellings(call))[spelling] for call in calls]
@@ -247,7 +247,7 @@ def test_whole_calls_are_read_as_they_are_and_a_cut_one_never_runs(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(CALL, min_size=1, max_size=3), st.data())
-def test_a_cut_native_call_never_runs(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
+def test_a_truncated_native_call_never_runs(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
     *first, last = calls
     raw = [RawCall(f"c{i}", name, json.dumps(given)) for i, (name, given) in enumerate(first)]
     text = json.dumps(last[1])
@@ -266,7 +266,7 @@ def test_a_cut_native_call_never_runs(calls: list[tuple[str, dict[str, Any]]], d
 @settings(max_examples=300, deadline=None)
 @given(CALL, HOSTILE)
 @example(("python", {"code": "evil"}), "")
-def test_a_call_that_is_only_spoken_about_never_runs(call: tuple[str, dict[str, Any]], words: str) -> None:
+def test_a_call_that_is_only_quoted_never_runs(call: tuple[str, dict[str, Any]], words: str) -> None:
     written = f"<tool_call>{json.dumps({'name': call[0], 'arguments': call[1]})}</tool_call>"
     quoted = written.replace("`", "")
     quiet = "".join(c for c in words if c.isalnum())
@@ -334,7 +334,7 @@ def seconds(form: str, text: str) -> float:
 
 
 @loop_over("form, piece", product(["react", "rewoo", "native_args"], GROWING))
-def test_time_grows_with_the_size_and_not_its_square(form: str, piece: str) -> None:
+def test_parsing_time_is_not_quadratic_in_the_size(form: str, piece: str) -> None:
     def text(size: int) -> str:
         body = piece * (size // len(piece))
         if form != "native_args":
@@ -342,7 +342,7 @@ def test_time_grows_with_the_size_and_not_its_square(form: str, piece: str) -> N
         call = {"function": {"name": "search", "arguments": body}}
         return json.dumps({"message": {"content": body, "tool_calls": [call]}})
 
-    # Eight times the size takes about eight times as long, a square 64 times; another measurement excludes a chance delay.
+    # Eight times the size takes about 8 times as long, or 64 if quadratic; measured again in case of a chance delay.
     assert any(seconds(form, text(64_000)) < 30 * seconds(form, text(8_000)) + 0.05 for _ in range(3))
 
 
@@ -352,20 +352,20 @@ GOOD = '<tool_call>{"name": "search", "arguments": {"query": ["a"]}}</tool_call>
 BAD = '<tool_call>{"name": "search", "arguments": {"query": ["b"}}</tool_call>'
 
 
-def test_a_reply_names_its_bad_calls_by_their_place() -> None:
+def test_a_reply_reports_invalid_calls_by_their_position() -> None:
     reply = create("tagged").read(Completion(f"{BAD}{GOOD}"), lambda index: f"id-{index}", TOOLS)
     assert [call.id for call in reply.calls] == ["id-1"]
     assert [(error.index, error.id, error.code, error.name) for error in reply.errors] == [(0, "id-0", "bad_json", "")]
 
 
-def test_without_tools_plain_words_are_the_answer_and_a_call_is_refused() -> None:
+def test_without_tools_plain_text_is_the_answer_and_a_call_is_rejected() -> None:
     protocol = create("tagged")
     assert protocol.read(Completion("<think>x</think>It is 5."), str, ()).answer == "It is 5."
     with pytest.raises(FormatError, match="No tool can be called any more"):
         protocol.read(Completion(GOOD), str, ())
 
 
-def test_native_history_pairs_results_with_calls_and_tells_the_rest_afterwards() -> None:
+def test_native_history_pairs_results_with_calls_and_appends_other_notes() -> None:
     protocol = create("native")
     raw = (RawCall("x", "search", '{"query": ["b"}'), RawCall("y", "search", '{"query": ["a"]}'))
     reply = protocol.read(Completion(raw_calls=raw, finish_reason="tool_calls"), str, TOOLS)
@@ -411,9 +411,7 @@ OPTIONAL = {
         ({"s": "x" * 100_001}, None),
     ],
 )
-def test_arguments_change_type_only_where_nothing_is_lost(
-    given_: dict[str, Any], expected: dict[str, Any] | None
-) -> None:
+def test_arguments_are_converted_only_without_loss(given_: dict[str, Any], expected: dict[str, Any] | None) -> None:
     spec = ToolSpec("tool", "", OPTIONAL)
     if expected is None:
         with pytest.raises(ToolError, match="^tool: "):
@@ -433,7 +431,7 @@ def test_arguments_change_type_only_where_nothing_is_lost(
         lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
     )
 )
-def test_whatever_is_json_is_read_as_json(value: Any) -> None:
+def test_valid_json_is_decoded_exactly(value: Any) -> None:
     assert decode_all(json.dumps(value)) == value
     assert decode_all(json.dumps(value, ensure_ascii=False, indent=2)) == value
 
@@ -468,6 +466,6 @@ def test_whatever_is_json_is_read_as_json(value: Any) -> None:
         "[" * 5000,
     ],
 )
-def test_what_has_no_single_meaning_is_refused(text: str) -> None:
+def test_ambiguous_or_malformed_json_is_rejected(text: str) -> None:
     with pytest.raises(Malformed):
         decode_all(text)

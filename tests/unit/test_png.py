@@ -1,4 +1,4 @@
-"""A picture of a stranger is copied only if it can be drawn, and nothing but its pixels."""
+"""An untrusted PNG is copied only if it can be drawn, without anything but its pixels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATA, END = chunk(b"IDAT", zlib.compress(ROWS)), chunk(b"IEND", b"")
 GOOD = SIGNATURE + head() + DATA + END
 
 
-def test_a_picture_comes_back_and_a_copy_of_a_copy_is_the_same() -> None:
+def test_a_valid_picture_is_copied_and_a_copy_of_a_copy_is_identical() -> None:
     assert sanitized(GOOD, 2) == GOOD
     halves = zlib.compress(ROWS)[:5], zlib.compress(ROWS)[5:]
     assert sanitized(SIGNATURE + head() + b"".join(chunk(b"IDAT", half) for half in halves) + END, 2) == GOOD
@@ -41,7 +41,7 @@ def test_a_picture_comes_back_and_a_copy_of_a_copy_is_the_same() -> None:
         chunk(b"ABCD", b""), chunk(b"gAMA", b""), chunk(b"tRNS", b"odd"), chunk(b"PLTE", b"xxxx"),
     ],
 )  # fmt: skip
-def test_what_is_not_pixels_stays_behind(more: bytes) -> None:
+def test_chunks_other_than_pixels_are_dropped(more: bytes) -> None:
     assert sanitized(SIGNATURE + head() + more + DATA + END, 2) == GOOD
 
 
@@ -60,11 +60,11 @@ def test_what_is_not_pixels_stays_behind(more: bytes) -> None:
         )),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_none(bad: bytes) -> None:
+def test_an_invalid_picture_gives_none(bad: bytes) -> None:
     assert sanitized(bad, 2) is None
 
 
-def test_size_is_judged_before_anything_is_unpacked() -> None:
+def test_the_size_is_checked_before_anything_is_decompressed() -> None:
     wide = SIGNATURE + head(15_000, 15_000) + chunk(b"IDAT", zlib.compress(bytes(1000))) + END
     assert sanitized(wide, 16_000) is None
     assert sanitized(wide, 10_000) is None

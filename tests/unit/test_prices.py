@@ -1,4 +1,4 @@
-"""Prices: known for the servers and models of the table, unknown for everything else, never fetched."""
+"""Prices are known for the servers and models of the table, unknown for all others, and never fetched."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ OPENAI = "https://api.openai.com/v1"
 USAGE = Usage(1_000_000, 1_000_000)
 
 
-def test_a_call_costs_what_the_table_says() -> None:
+def test_a_call_costs_what_the_price_table_says() -> None:
     read, written = cost_usd(OPENAI, "gpt-4o", Usage(1_000, 0)), cost_usd(OPENAI, "gpt-4o", Usage(0, 1_000))
     assert read
     assert written
     assert 0 < read < written
     assert cost_usd(OPENAI, "gpt-4o", Usage(1_000, 1_000)) == pytest.approx(read + written)
     assert cost_usd(OPENAI, "gpt-4o", Usage()) == 0.0
-    assert cost_usd(OPENAI, "gpt-4o-2024-08-06", Usage(1_000, 0)) == read, "dated names are the same model"
+    assert cost_usd(OPENAI, "gpt-4o-2024-08-06", Usage(1_000, 0)) == read, "a dated name must cost the same"
 
 
-def test_cached_parts_of_the_prompt_have_prices_of_their_own() -> None:
-    """Anthropic's ratios: a read costs a tenth of the prompt, a write a quarter more than it."""
+def test_cached_prompt_tokens_have_their_own_prices() -> None:
+    """Anthropic's ratios: a read costs a tenth of the prompt price, a write a quarter more."""
     server, model = "https://api.anthropic.com", "claude-haiku-4-5"
     plain = cost_usd(server, model, Usage(1_000, 0))
     assert plain
@@ -52,7 +52,7 @@ def test_cached_parts_of_the_prompt_have_prices_of_their_own() -> None:
         ("https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash"),
     ],
 )
-def test_servers_of_the_table_are_known_by_their_address(server: str, model: str) -> None:
+def test_known_servers_are_recognised_by_their_url(server: str, model: str) -> None:
     assert (cost_usd(server, model, USAGE) or 0) > 0
 
 
@@ -81,24 +81,24 @@ def test_servers_of_the_table_are_known_by_their_address(server: str, model: str
         (OPENAI, "text-embedding-3-small"),
     ],
 )
-def test_what_is_not_known_stays_unknown(server: str, model: str) -> None:
+def test_an_unknown_server_or_model_has_no_price(server: str, model: str) -> None:
     assert cost_usd(server, model, USAGE) is None
     assert cost_usd(server, model, Usage()) is None
 
 
-def test_free_is_known_only_where_it_is_said() -> None:
+def test_a_model_is_free_only_where_the_table_says_so() -> None:
     router, given_away = "https://openrouter.ai/api/v1", "meta-llama/llama-3.3-70b-instruct:free"
     assert cost_usd(router, given_away, USAGE) == 0.0
-    # In the table without a price: part of a subscription.
+    # The table lists it without a price: it is part of a subscription.
     assert cost_usd("https://api.githubcopilot.com", "gpt-4o", USAGE) is None
 
 
 @pytest.mark.parametrize("usage", [Usage(10, 0, 8, 8), Usage(-1, 5), Usage(10, 5, -1), Usage(10, -5)])
-def test_usage_that_cannot_be_has_no_price(usage: Usage) -> None:
+def test_impossible_usage_has_no_price(usage: Usage) -> None:
     assert cost_usd(OPENAI, "gpt-4o", usage) is None
 
 
-def test_nothing_is_fetched_and_importing_loads_no_table() -> None:
+def test_prices_need_no_request_and_importing_loads_no_table() -> None:
     code = (
         "import socket, sys\n"
         "def refused(*_, **__): raise SystemExit('a request was made')\n"

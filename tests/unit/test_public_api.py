@@ -1,4 +1,4 @@
-"""The public API: its names, that each explains itself, and that importing it costs nothing."""
+"""The public API: its names, a docstring for each, and a cheap import."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ NAMES = """
 """.split()
 
 
-def test_the_names_are_these() -> None:
-    """Removing or renaming one breaks other people's code: change the major version with this list."""
+def test_the_public_names_are_stable() -> None:
+    """Removing or renaming one breaks users' code: change the major version with this list."""
     assert sorted(research.__all__) == sorted(NAMES)
     assert sorted(research._MODULE_OF) == sorted(NAMES)
     assert set(NAMES) <= set(dir(research))
 
 
 @loop_over("name", NAMES)
-def test_a_name_is_what_its_module_defines(name: str) -> None:
+def test_each_public_name_is_the_object_its_module_defines(name: str) -> None:
     value = getattr(research, name)
     assert not isinstance(value, types.ModuleType)
     assert value is getattr(sys.modules[research._MODULE_OF[name]], name)
 
 
-def test_each_has_a_docstring_with_an_example() -> None:
+def test_each_public_name_has_a_docstring_with_an_example() -> None:
     without = []
     for name in NAMES:
         doc = inspect.getdoc(getattr(research, name)) or ""
