@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.run import view
 from pages.parts.runs import actions, figures, filters, imports, live, table, tree
-from pages.parts.shared import address, home
+from pages.parts.shared import home, paging
 from pages.parts.shared.language import t
 
 home.start_with_app()
@@ -21,7 +21,7 @@ with top:
 with messages:
     imports.show_result()
 
-number = address.number("page")
+number = paging.number()
 found = bench.store.runs(filters.query(), PAGE + 1, number * PAGE, filters.filters())
 rows, more = found[:PAGE], len(found) > PAGE
 run_id = st.query_params.get("run", "")
@@ -31,26 +31,10 @@ if rows:
     with st.container(key="runs-foot", horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             figures.draw(bench, rows, more)
-        if number or more:
-            st.button(
-                t("Newer"),
-                key="runs-newer",
-                icon=":material/chevron_left:",
-                disabled=not number,
-                on_click=filters.turn,
-                args=(number - 1,),
-            )
-            st.button(
-                t("Older"),
-                key="runs-older",
-                icon=":material/chevron_right:",
-                disabled=not more,
-                on_click=filters.turn,
-                args=(number + 1,),
-            )
+        paging.buttons("runs", t("Newer"), t("Older"), more)
 elif number:
     st.caption(t("There are no older runs."))
-    st.button(t("Back to the newest"), on_click=filters.turn, args=(0,))
+    st.button(t("Back to the newest"), on_click=paging.turn, args=(0,))
 elif filters.active():
     st.markdown(t("No runs match {what}.", what=filters.in_words()))
     st.button(t("Show all runs"), on_click=filters.clear, icon=":material/filter_list_off:")

@@ -72,19 +72,9 @@ def draw(bench: Workbench) -> list[str]:
 def _models(bench: Workbench) -> list[str]:
     """Draw the selector of models and return the chosen ones."""
     st.session_state.setdefault("evaluate-models", [bench.settings.model])
-    offered = list(
-        dict.fromkeys(
-            [
-                "extractive",
-                bench.settings.model,
-                *st.session_state["evaluate-models"],
-                *st.session_state.get(models.KNOWN, []),
-            ]
-        )
-    )
     return st.multiselect(
         t("Models"),
-        offered,
+        models.offered(bench, *st.session_state["evaluate-models"]),
         key="evaluate-models",
         accept_new_options=True,
         persist_state="session",

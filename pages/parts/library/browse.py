@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts.library import collections
-from pages.parts.shared import account, address
+from pages.parts.shared import account, address, paging
 from pages.parts.shared import map as plot
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -74,7 +74,7 @@ def _list(library: Library, info: CollectionInfo) -> None:
         placeholder=t("Find a document by its title"),
         label_visibility="collapsed",
     )
-    number = address.number("page")
+    number = paging.number()
     found = library.documents(info.name, wanted, PAGE + 1, number * PAGE)
     shown = found[:PAGE]
     if not shown:
@@ -99,22 +99,7 @@ def _list(library: Library, info: CollectionInfo) -> None:
         if number or len(found) > PAGE:
             place = t("{first} to {last}", first=f"{number * PAGE + 1:,}", last=f"{number * PAGE + len(shown):,}")
             st.caption(place, width="content")
-            st.button(
-                t("Previous"),
-                key="library-previous",
-                icon=":material/chevron_left:",
-                disabled=not number,
-                on_click=_turned,
-                args=(number - 1,),
-            )
-            st.button(
-                t("Next"),
-                key="library-next",
-                icon=":material/chevron_right:",
-                disabled=len(found) <= PAGE,
-                on_click=_turned,
-                args=(number + 1,),
-            )
+            paging.buttons("library", t("Previous"), t("Next"), len(found) > PAGE)
 
 
 def _map(library: Library, info: CollectionInfo) -> None:
@@ -173,10 +158,6 @@ def _viewed(view: str) -> None:
 def _titled(wanted: str | None) -> None:
     address.put("page")
     address.put("title", wanted)
-
-
-def _turned(number: int) -> None:
-    address.put("page", str(number + 1) if number else "")
 
 
 def _picked() -> None:

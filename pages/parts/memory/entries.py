@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.parts.memory import filters
-from pages.parts.shared import address, cite
+from pages.parts.shared import cite, paging
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
@@ -26,34 +26,14 @@ TEXT, TITLE, QUOTED = 240, 48, 1_500
 
 def page(bench: Workbench, wanted: Filters, opened: str) -> None:
     """Draw a page of the matching entries, newest first, with paging buttons."""
-    number = st.query_params.get("page", "")
-    number_of = max(0, int(number[:6]) - 1) if number.isdecimal() else 0
-    found = bench.memory.entries(wanted, ROWS + 1, number_of * ROWS)
+    found = bench.memory.entries(wanted, ROWS + 1, paging.number() * ROWS)
     draw(bench, found[:ROWS], opened)
     if not found:
         st.caption(t("No entries match these filters."))
-    if number_of or len(found) > ROWS:
+    more = len(found) > ROWS
+    if more or paging.number():
         with st.container(horizontal=True):
-            st.button(
-                t("Newer"),
-                key="memory-newer",
-                icon=":material/chevron_left:",
-                disabled=not number_of,
-                on_click=_turn,
-                args=(number_of - 1,),
-            )
-            st.button(
-                t("Older"),
-                key="memory-older",
-                icon=":material/chevron_right:",
-                disabled=len(found) <= ROWS,
-                on_click=_turn,
-                args=(number_of + 1,),
-            )
-
-
-def _turn(number: int) -> None:
-    address.put("page", str(number + 1) if number else "")
+            paging.buttons("memory", t("Newer"), t("Older"), more)
 
 
 def foot(bench: Workbench, total: int) -> None:

@@ -45,11 +45,10 @@ def draw(
         format_func=lambda each: plain(t(contexts[each].title)),
     )
     st.caption(plain(t(contexts[context].summary)))
-    known = list(dict.fromkeys(["extractive", bench.settings.model, model, *st.session_state.get(models.KNOWN, [])]))
     st.session_state.setdefault(f"{key}-model", model)
     chosen = st.selectbox(
         t("Model"),
-        known,
+        models.offered(bench, model),
         key=f"{key}-model",
         accept_new_options=True,
         persist_state="session",

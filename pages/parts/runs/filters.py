@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared import address, period
+from pages.parts.shared import period
 from pages.parts.shared.filters import ListFilters, chosen
 from pages.parts.shared.language import later, t
 from pages.parts.shared.period import SINCE
@@ -37,11 +37,6 @@ def filters() -> Filters:
         tags=chosen("tag"),
         since=period.start(),
     )
-
-
-def turn(number: int) -> None:
-    """Go to that page, starting at 0."""
-    address.put("page", str(number + 1) if number else "")
 
 
 def draw(bench: Workbench) -> None:

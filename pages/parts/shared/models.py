@@ -42,6 +42,11 @@ def know(*names: str) -> None:
     st.session_state[KNOWN] = list(dict.fromkeys([*st.session_state.get(KNOWN, []), *names]))
 
 
+def offered(bench: Workbench, *chosen: str) -> list[str]:
+    """Return the models that a selector offers: the offline one, the default, the chosen ones, and those known."""
+    return list(dict.fromkeys(["extractive", bench.settings.model, *chosen, *st.session_state.get(KNOWN, [])]))
+
+
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield the session values of the role widgets, with None for roles that are not named."""
     purposes = [name for name in roles if name not in ROLES]
@@ -51,7 +56,7 @@ def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
     """Draw the model selectors; return the model (None for the default) and the models by role."""
-    known = list(dict.fromkeys(["extractive", bench.settings.model, *st.session_state.get(KNOWN, [])]))
+    known = offered(bench)
     st.session_state.setdefault("model", bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         model = st.selectbox(
