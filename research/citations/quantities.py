@@ -277,38 +277,31 @@ def _spelled(text: str) -> Iterator[Quantity]:
                 value *= SCALES[scale.lower()]
         if value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", text[: match.start()], re.I):
             continue
-        unit, factor, after = unit_at(text, match.end())
-        span = (match.start(), max(after, match.end()))
-        weak = value <= 20 and not unit
-        yield Quantity(
-            "number",
-            text[span[0] : span[1]],
-            value * factor,
-            0.5 * factor,
-            unit,
-            *span,
-            hedge=_hedge(text, *span),
-            weak=weak,
-        )
+        yield _in_words(text, match, value, weak=False)
 
 
 def _chinese(text: str) -> Iterator[Quantity]:
     for match in _ZH_NUMBER.finditer(text):
         value = _zh_value(match.group())
-        if value <= 1:
-            continue
-        unit, factor, after = unit_at(text, match.end())
-        span = (match.start(), max(after, match.end()))
-        yield Quantity(
-            "number",
-            text[span[0] : span[1]],
-            value * factor,
-            0.5 * factor,
-            unit,
-            *span,
-            hedge=_hedge(text, *span),
-            weak=True,
-        )
+        if value > 1:
+            yield _in_words(text, match, value, weak=True)
+
+
+def _in_words(text: str, match: re.Match[str], value: float, *, weak: bool) -> Quantity:
+    """Return a number written in words, with the unit after it; a small one without a unit is always weak."""
+    unit, factor, after = unit_at(text, match.end())
+    start, stop = match.start(), max(after, match.end())
+    return Quantity(
+        "number",
+        text[start:stop],
+        value * factor,
+        0.5 * factor,
+        unit,
+        start,
+        stop,
+        hedge=_hedge(text, start, stop),
+        weak=weak or (value <= 20 and not unit),
+    )
 
 
 def _zh_value(text: str) -> float:

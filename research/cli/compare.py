@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from research.cli.common import EXIT_STATUS, open_home, prepare_library, writable
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_json_option
 from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, chosen
 from research.errors import ConfigError
 
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
     )
     command.add_argument("--export", metavar="FILE.md", help="write the comparison to this file")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(command)
     add_recipe_options(command)
     add_memory_options(command)
     add_folder_option(command)

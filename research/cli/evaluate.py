@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from research.cli.common import open_home, prepare_library, split_names, writable
-from research.cli.parser import Commands, positive_float, positive_int
+from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.cli.recipe_options import add_recipe_options, chosen
 from research.errors import ConfigError
 
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     command.add_argument("--name", help="name of the evaluation; default: the dataset's name")
     command.add_argument("--fresh", action="store_true", help="ask again instead of reusing earlier rows")
     command.add_argument("--export", metavar="FILE.md|.csv", help="write the tables, or one line per row")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(command)
     add_recipe_options(command)
     command.set_defaults(search="")  # the corpus, or the library if there is none
 

@@ -6,14 +6,14 @@ import argparse
 import sys
 
 from research.cli.common import load_run, writable
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_run_argument
 from research.errors import ConfigError
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("export", "write a run to a file", run)
-    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    add_run_argument(command)
     command.add_argument("--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "csl", "json", "jsonl"])
     command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from research.cli.common import open_home, parse_pairs, prepare_library, print_run
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_json_option, add_run_argument, positive_int
 from research.cli.recipe_options import add_memory_options
 from research.cli.watch import watch
 from research.errors import ConfigError
@@ -16,7 +16,7 @@ from research.errors import ConfigError
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("fork", "start a new run from the first rounds of a saved one", run)
-    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    add_run_argument(command)
     command.add_argument("--round", type=positive_int, required=True, metavar="K", help="rounds to keep")
     command.add_argument("--framework", help="continue with another framework that works round by round in one agent")
     command.add_argument("--context", help="continue with another context strategy")
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
     add_memory_options(command)
     # The run that is forked decides what the command line leaves out.
     command.set_defaults(recall=None, remember=None)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(command)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -60,6 +60,16 @@ class Commands:
         return command
 
 
+def add_run_argument(command: argparse.ArgumentParser) -> None:
+    """Declare the argument that names a saved run."""
+    command.add_argument("run", help="id of the run, or a unique beginning of it")
+
+
+def add_json_option(command: argparse.ArgumentParser) -> None:
+    """Declare `--json`."""
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def positive_int(text: str) -> int:
     """Parse a whole number above 0."""
     return int(_above_zero(text, int))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from research.cli.common import load_run
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_run_argument, positive_int
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("replay", "play a saved run again, round by round", run)
-    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    add_run_argument(command)
     command.add_argument("--to", type=positive_int, metavar="ROUND", help="stop after this round")
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 
 from research.cli.common import load_run, print_run
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_json_option, add_run_argument
 from research.cli.watch import watch
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("resume", "continue a run that is paused, waits for a reply or was interrupted", run)
-    command.add_argument("run", help="id of the run, or a unique beginning of it")
+    add_run_argument(command)
     command.add_argument("--reply", metavar="TEXT", help="the reply to the run's question")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(command)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from research import defaults
 from research.cli.common import open_home, parse_pairs, prepare_library, print_run, split_names, writable
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_json_option
 from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options
 from research.cli.watch import watch
 from research.errors import ConfigError
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--export", metavar="FILE.md", help="write the report to this file")
     command.add_argument("--detach", action="store_true", help="print the run's id and continue in the background")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(command)
     command.add_argument("--run-id", help=argparse.SUPPRESS)
     add_recipe_options(command)
     add_memory_options(command)

@@ -6,14 +6,14 @@ import argparse
 import json
 
 from research.cli.common import load_run, print_run
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_json_option, add_run_argument
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("show", "show a saved run", run)
-    command.add_argument("run", help="id of the run, or a unique beginning of it")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    add_run_argument(command)
+    add_json_option(command)
     command.add_argument("--events", action="store_true", help="with --json: include the events")
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from research.cli.common import open_home
-from research.cli.parser import Commands
+from research.cli.parser import Commands, add_run_argument
 from research.errors import ConfigError
 
 
@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         ("stop", "ask a run to stop", stop),
         ("pause", "pause a run after the call in flight", pause),
     ):
-        commands.add(name, summary, run).add_argument("run", help="id of the run, or a unique beginning of it")
+        add_run_argument(commands.add(name, summary, run))
 
 
 def stop(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final, LiteralString
 
 from research.memory import NO_FILTERS, Entry, Filters
 from research.memory.schema import Schema
-from research.memory.store import MAX_OCCURRENCES, StoredEntry, conditions, memory_full, rarest
+from research.memory.store import MAX_OCCURRENCES, StoredEntry, conditions, excess, rarest
 from research.memory.tsvectors import FIELDS, RANKED, cut, indexed
 from research.search.library.storage import storable
 
@@ -88,14 +88,12 @@ class PostgresMemoryStore:
             return len(self._schema.rows("DELETE FROM {s}.entries WHERE forgotten < %s RETURNING 1", before))
 
     def evict(self, capacity: int) -> list[int]:
-        excess = self.count() - capacity
-        if excess <= 0:
+        surplus = excess(self, capacity)
+        if not surplus:
             return []
-        if self.count(Filters(pinned=True)) >= capacity:
-            raise memory_full(capacity)
         query: LiteralString = """DELETE FROM {s}.entries WHERE number IN (SELECT number FROM {s}.entries
             WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT %s) RETURNING number"""
-        return [number for (number,) in self._schema.rows(query, excess)]
+        return [number for (number,) in self._schema.rows(query, surplus)]
 
     def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         query = f"SELECT {_COLUMNS} FROM {{s}}.entries WHERE forgotten IS NULL AND number = ANY(%s)"

@@ -14,7 +14,7 @@ import msgspec
 from research._util import decoding
 from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.store import MAX_OCCURRENCES, WEIGHTS, StoredEntry, conditions, memory_full, rarest
+from research.memory.store import MAX_OCCURRENCES, WEIGHTS, StoredEntry, conditions, excess, rarest
 from research.search.library.storage import storable
 from research.store.database import LOCK_WAIT_S, open_sqlite
 from research.text import segment
@@ -116,13 +116,11 @@ class SqliteMemoryStore:
             return self._db.conn.execute("DELETE FROM entries WHERE forgotten < ?", [before]).rowcount
 
     def evict(self, capacity: int) -> list[int]:
-        excess = self.count() - capacity
-        if excess <= 0:
+        surplus = excess(self, capacity)
+        if not surplus:
             return []
-        if self.count(Filters(pinned=True)) >= capacity:
-            raise memory_full(capacity)
         query = "SELECT number FROM entries WHERE forgotten IS NULL AND NOT pinned ORDER BY seen, number LIMIT ?"
-        oldest = self._db.conn.execute(query, [excess]).fetchall()
+        oldest = self._db.conn.execute(query, [surplus]).fetchall()
         self._db.conn.executemany("DELETE FROM entries WHERE number = ?", oldest)
         return [number for (number,) in oldest]
 

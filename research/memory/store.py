@@ -143,11 +143,14 @@ def rarest(counts: Iterable[tuple[int, str]]) -> tuple[list[str], list[str]]:
     return ordered[:rare], ordered[:scored]
 
 
-def memory_full(capacity: int) -> ConfigError:
-    """Return the error for a memory that is filled by pinned entries alone."""
-    return ConfigError(
-        f"the memory is full: all of its {capacity:,} entries are pinned; unpin or forget some, or raise the limit"
-    )
+def excess(store: MemoryStore, capacity: int) -> int:
+    """Return how many entries are above the capacity.  Raises `ConfigError` when the pinned ones alone reach it."""
+    number = store.count() - capacity
+    if number > 0 and store.count(Filters(pinned=True)) >= capacity:
+        raise ConfigError(
+            f"the memory is full: all of its {capacity:,} entries are pinned; unpin or forget some, or raise the limit"
+        )
+    return max(0, number)
 
 
 def conditions(
