@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -24,27 +25,13 @@ def draw(
     """
     frameworks = {entry.id: entry for entry in plugins.framework.all() if entry.forkable or not by_rounds}
     st.session_state.setdefault(f"{key}-framework", framework)
-    framework = st.selectbox(
-        t("Framework"),
-        list(frameworks),
-        key=f"{key}-framework",
-        persist_state="session",
-        format_func=lambda each: plain(t(frameworks[each].title)),
-    )
-    st.caption(plain(t(frameworks[framework].summary)))
+    framework = _choice(t("Framework"), f"{key}-framework", frameworks)
     policy = frameworks[framework]
     contexts = {entry.id: entry for entry in plugins.context.all() if entry.id not in policy.refuses}
     # Each framework remembers its strategy; the initial pair of a column has its own default.
     begins = context if (framework, context) in defaults.COMPARED else policy.default_context
     st.session_state.setdefault(f"{key}-context-{framework}", begins)
-    context = st.selectbox(
-        t("Context strategy"),
-        list(contexts),
-        key=f"{key}-context-{framework}",
-        persist_state="session",
-        format_func=lambda each: plain(t(contexts[each].title)),
-    )
-    st.caption(plain(t(contexts[context].summary)))
+    context = _choice(t("Context strategy"), f"{key}-context-{framework}", contexts)
     st.session_state.setdefault(f"{key}-model", model)
     chosen = st.selectbox(
         t("Model"),
@@ -60,3 +47,16 @@ def draw(
             options |= form.entry(f"{key}.{framework}", frameworks[framework], "framework")
             options |= form.entry(f"{key}.{framework}.{context}", contexts[context], "context")
     return {"framework": framework, "context": context, "model": (chosen or "").strip() or None, "options": options}
+
+
+def _choice(label: str, key: str, entries: Mapping[str, plugins.Entry]) -> str:
+    """Draw the selector of a framework or strategy with the summary of the chosen one."""
+    chosen = st.selectbox(
+        label,
+        list(entries),
+        key=key,
+        persist_state="session",
+        format_func=lambda each: plain(t(entries[each].title)),
+    )
+    st.caption(plain(t(entries[chosen].summary)))
+    return chosen
