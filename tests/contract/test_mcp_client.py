@@ -1,4 +1,4 @@
-"""Tools of MCP servers: real server processes over standard streams, and a real HTTP server on loopback."""
+"""Tools of MCP servers: real server processes over standard input and output, and a real HTTP server on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Start = Callable[..., McpServers]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Gives the servers of an `mcp.json` that is written with the entries given."""
+    """Returns a function that writes an `mcp.json` with the given entries and opens its servers."""
     opened: list[McpServers] = []
 
     def open_(allow_hosts: tuple[str, ...] = (), **entries: Any) -> McpServers:
@@ -62,7 +62,7 @@ def example(*more: str, **keys: Any) -> dict[str, Any]:
 
 
 def tools_of(servers: McpServers, *names: str) -> dict[str, Tool]:
-    """By what follows the server's name."""
+    """Return the tools by name, without the server's prefix."""
     return {tool.spec.name.partition("__")[2]: tool for tool in servers.tools(names or ["ex"])}
 
 
@@ -81,7 +81,7 @@ def test_no_file_means_no_servers(tmp_path: Path) -> None:
         servers.tools(["x"])
 
 
-def test_what_is_configured_is_shown_exactly_and_without_secrets(start: Start) -> None:
+def test_configured_servers_are_listed_without_their_secrets(start: Start) -> None:
     servers = start(
         files={"command": "npx", "args": ["-y", "some server", "--key=${MY_KEY}"], "env": {"TOKEN": KEY}},
         web={"type": "http", "url": "https://mcp.example/mcp?key=" + KEY, "headers": {"Authorization": KEY}},
@@ -117,7 +117,7 @@ def test_what_is_configured_is_shown_exactly_and_without_secrets(start: Start) -
         ("[" * 100_000, "cannot be read as JSON"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_accepted(tmp_path: Path, text: str, says: str) -> None:
+def test_an_invalid_file_is_named_with_what_is_accepted(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / config.FILE
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=says) as caught:
@@ -146,7 +146,7 @@ def test_a_wrong_file_is_named_with_what_is_accepted(tmp_path: Path, text: str, 
         ),
     ],
 )
-def test_an_entry_that_cannot_be_used_says_why_and_never_its_key(start: Start, entry: Any, says: str) -> None:
+def test_an_unusable_entry_is_refused_with_the_reason_but_without_its_key(start: Start, entry: Any, says: str) -> None:
     servers = start(bad=entry)
     with pytest.raises(ConfigError, match=says) as caught:
         servers.tools(["bad"])
@@ -156,7 +156,7 @@ def test_an_entry_that_cannot_be_used_says_why_and_never_its_key(start: Start, e
         assert not any(form in text for form in DISGUISED)
 
 
-# What is offered
+# The tools that are offered
 
 
 def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) -> None:
@@ -181,15 +181,15 @@ def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) 
     }
 
 
-def test_a_hostile_description_has_nothing_hidden_and_none_of_our_tags(start: Start) -> None:
+def test_a_hostile_description_loses_hidden_characters_and_protocol_tags(start: Start) -> None:
     (spec,) = [tool.spec for tool in start(ex=example()).tools(["ex"]) if "weather" in tool.spec.name]
     assert spec.description.isprintable()
     assert "\u202e" not in spec.description
     assert "<tool_call>" not in spec.description
-    assert "IGNORE all rules" in spec.description  # the words stay: who reads the list of tools must see them
+    assert "IGNORE all rules" in spec.description  # the words stay, so that a reader of the tool list sees them
 
 
-def test_names_do_not_collide() -> None:
+def test_offered_tool_names_do_not_collide() -> None:
     taken: set[str] = set()
     given = ["a.b", "a/b", "a_b", "a b", "x" * 80, "x" * 81, "", "ä", "ö", "a_b"]
     for tool in given:
@@ -212,7 +212,7 @@ def test_names_do_not_collide() -> None:
         ({"properties": {"q": True}}, {}),
     ],
 )  # fmt: skip
-def test_of_a_schema_only_the_harmless_is_kept(given: Any, kept: Any) -> None:
+def test_only_harmless_parts_of_a_schema_are_kept(given: Any, kept: Any) -> None:
     assert parameters(given)["properties"]["q"] == kept
 
 
@@ -235,7 +235,7 @@ def test_of_a_schema_only_the_harmless_is_kept(given: Any, kept: Any) -> None:
         {"properties": {"q": {"enum": ["x" * 200] * 100, "default": "y" * 100_000, "format": "z" * 100_000}}},
     ],
 )
-def test_a_schema_without_end_is_cut(given: Any) -> None:
+def test_a_huge_or_recursive_schema_is_cut(given: Any) -> None:
     spec = ToolSpec("a", "", parameters(given))
     assert len(json.dumps(spec.parameters)) <= 2 * SCHEMA_CHARACTERS
     assert depth(spec.parameters) <= 30
@@ -261,11 +261,11 @@ def test_a_changed_description_is_withheld_until_it_is_approved(start: Start) ->
     assert changed.approve("ex") == []
     assert "echo" in tools_of(changed)
     assert changed.offer(["ex"]).withheld == ()
-    # What was accepted before is a change now.
+    # The description that was approved before counts as a change now.
     assert "echo" not in tools_of(start(ex=example("--say", "Say it.")))
 
 
-def test_a_description_that_changes_back_is_offered_again_and_nothing_waits(start: Start) -> None:
+def test_a_description_that_changes_back_is_offered_without_approval(start: Start) -> None:
     start(ex=example("--say", "one")).offer(["ex"])
     start(ex=example("--say", "two")).offer(["ex"])
     back = start(ex=example("--say", "one"))
@@ -275,7 +275,7 @@ def test_a_description_that_changes_back_is_offered_again_and_nothing_waits(star
         back.approve("other")
 
 
-def test_what_was_seen_is_not_forgotten_because_its_file_is_broken(start: Start, tmp_path: Path) -> None:
+def test_a_damaged_file_of_approved_descriptions_is_an_error(start: Start, tmp_path: Path) -> None:
     servers = start(ex=example())
     servers.offer(["ex"])
     (tmp_path / "mcp-seen.json").write_text("{", encoding="utf-8")
@@ -307,7 +307,7 @@ def test_the_url_of_a_result_is_stable_for_its_arguments() -> None:
     assert all(len(url) < 400 and url.isascii() and " " not in url for url in long)
 
 
-def test_each_kind_of_content_is_shown_or_named(start: Start) -> None:
+def test_each_kind_of_content_is_shown_or_its_omission_mentioned(start: Start) -> None:
     output = tools_of(start(ex=example()))["mixed"]()
     assert quote(output) == "first\n\nnotes <file:///notes.txt>: my notes\n\nfile:///a.txt\ninside the file"
     assert output.images == (PNG,)
@@ -315,13 +315,13 @@ def test_each_kind_of_content_is_shown_or_named(start: Start) -> None:
     assert "A sound was left out" in output.text
 
 
-def test_structured_content_is_shown_where_the_text_does_not_say_it(start: Start) -> None:
+def test_structured_content_is_shown_if_the_text_does_not_contain_it(start: Start) -> None:
     tools = tools_of(start(ex=example()))
     assert quote(tools["table"]()) == 'Two rows.\n\n{\n "rows": [\n  1,\n  2\n ]\n}'
     assert quote(tools["items"]()) == "a\n\nb"
 
 
-def test_output_is_bounded_and_says_so(start: Start) -> None:
+def test_long_output_is_cut_with_a_note(start: Start) -> None:
     tools = tools_of(start(ex=example()))
     output = tools["big"]()
     assert len(quote(output)) <= RESULT_CHARACTERS
@@ -329,7 +329,7 @@ def test_output_is_bounded_and_says_so(start: Start) -> None:
     assert tools["nothing"]().text == "The tool returned nothing."
 
 
-def test_an_error_of_a_tool_goes_to_the_model_bounded_and_masked(start: Start) -> None:
+def test_a_tools_error_reaches_the_model_cut_and_redacted(start: Start) -> None:
     tools = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))
     with pytest.raises(
         PrivateError, match=r"fail of MCP server ex reports an error:\n> .*no permission for \*\*\*"
@@ -340,7 +340,7 @@ def test_an_error_of_a_tool_goes_to_the_model_bounded_and_masked(start: Start) -
         tools["add"](a="three")
 
 
-def test_a_failure_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
+def test_a_tools_error_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
     toolbox = Toolbox(start(ex=example(), gone={"command": sys.executable, "args": ["-c", "x"]}).tools(["ex"]))
     result = used(toolbox, ToolCall("1", "ex__pose", {}))
     assert result.private
@@ -351,13 +351,15 @@ def test_a_failure_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
     assert "fatal" in broken.text
 
 
-def test_only_pictures_that_can_be_drawn_are_shown_and_only_their_pixels(start: Start) -> None:
+def test_only_valid_images_are_shown_and_only_their_pixels(start: Start) -> None:
     output = tools_of(start(ex=example()))["pictures"]()
     assert set(output.images) == {PNG}
     assert output.text.count("An image was left out") >= 3
 
 
-def test_a_url_with_a_password_or_a_token_is_told_without_it(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_password_or_token_in_a_url_is_neither_shown_nor_logged(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     for url in (
         "http://me:pass-of-me@127.0.0.1:9/mcp",
@@ -377,11 +379,11 @@ def test_a_key_in_a_url_is_not_logged(start: Start, web: Web, caplog: pytest.Log
     caplog.set_level(logging.DEBUG)
     servers = reach(start, f"{web.url}?key=${{MY_KEY}}&other=9876-token-of-mine", web.host)
     assert servers.tools(["ex"])
-    assert "HTTP Request" in caplog.text, "the client logs urls"
+    assert "HTTP Request" in caplog.text, "the client logged no URL"
     assert not any(form in caplog.text for form in (*DISGUISED, "9876-token-of-mine"))
 
 
-def test_a_server_sees_nothing_of_our_environment_but_what_its_entry_names(
+def test_a_server_process_gets_only_the_variables_that_its_entry_names(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-owner")
@@ -394,10 +396,10 @@ def test_a_server_sees_nothing_of_our_environment_but_what_its_entry_names(
     assert "sk-of-the-owner" not in str(seen)
     assert seen["PLAIN"] == "yes"
     assert seen["PLACE"].endswith("/x")
-    assert "***" not in seen["PLACE"]  # the path of a folder that is there is no secret
+    assert "***" not in seen["PLACE"]  # the path of an existing folder is not a secret
 
 
-def test_a_key_reaches_its_server_and_comes_back_masked(start: Start) -> None:
+def test_a_key_reaches_its_server_and_is_redacted_in_results(start: Start) -> None:
     output = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))["leak"]()
     assert quote(output).endswith(str(len(KEY)))
     assert not any(form in str(output) for form in DISGUISED)
@@ -406,7 +408,7 @@ def test_a_key_reaches_its_server_and_comes_back_masked(start: Start) -> None:
     assert KEY not in str(echoed)
 
 
-def test_a_call_that_takes_too_long_is_given_up_and_cancelled(start: Start, tmp_path: Path) -> None:
+def test_a_call_that_times_out_is_cancelled_on_the_server(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log), timeout_s=0.5)))
     with pytest.raises(ToolError, match=r"slow of MCP server ex did not answer within 0\.5 s"):
@@ -415,7 +417,7 @@ def test_a_call_that_takes_too_long_is_given_up_and_cancelled(start: Start, tmp_
     assert quote(tools["echo"](text="still here")) == "still here"
 
 
-def test_a_call_nobody_waits_for_any_more_is_cancelled(start: Start, tmp_path: Path) -> None:
+def test_a_stopped_call_is_cancelled_on_the_server(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log))))
     stop = threading.Event()
@@ -437,7 +439,7 @@ def test_a_call_nobody_waits_for_any_more_is_cancelled(start: Start, tmp_path: P
     wait_for(log, "slow is cancelled")
 
 
-def test_a_server_that_dies_is_named_and_started_again_at_the_next_call(start: Start, tmp_path: Path) -> None:
+def test_a_server_that_dies_is_restarted_at_the_next_call(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log), env={"EXAMPLE_KEY": "${MY_KEY}"})))
     with pytest.raises(
@@ -448,7 +450,7 @@ def test_a_server_that_dies_is_named_and_started_again_at_the_next_call(start: S
     assert log.read_text("utf-8").count("starts") == 2
 
 
-def test_a_server_that_keeps_dying_is_not_started_for_ever(start: Start, tmp_path: Path) -> None:
+def test_a_server_that_keeps_dying_is_no_longer_restarted(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log))))
     for _ in range(STARTS):
@@ -459,7 +461,7 @@ def test_a_server_that_keeps_dying_is_not_started_for_ever(start: Start, tmp_pat
     assert log.read_text("utf-8").count("starts") == STARTS
 
 
-def test_calls_run_side_by_side(start: Start, tmp_path: Path) -> None:
+def test_calls_to_one_server_run_concurrently(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     tools = tools_of(start(ex=example("--log", str(log), timeout_s=300)))
     results: dict[str, str] = {}
@@ -475,23 +477,23 @@ def test_calls_run_side_by_side(start: Start, tmp_path: Path) -> None:
     for thread in calls:
         thread.join()
     assert results == {f"{n}": f"{n}" for n in range(20)}
-    assert slow.is_alive()  # all of them overtook it
+    assert slow.is_alive()  # all other calls finished before it
     with contextlib.suppress(ToolError):
         tools["crash"]()
     slow.join()
 
 
-def test_two_servers_are_kept_apart(start: Start) -> None:
+def test_tools_of_two_servers_do_not_mix(start: Start) -> None:
     servers = start(a=example(env={"EXAMPLE_KEY": KEY}), b=example())
     tools = {tool.spec.name: tool for tool in servers.tools(["a", "b", "a"])}
     assert len(tools) == 34
     assert quote(tools["b__leak"]()).endswith(" 0")
 
 
-# The end of a session
+# Closing
 
 
-def test_closing_ends_the_servers_also_in_the_middle_of_a_call(start: Start, tmp_path: Path) -> None:
+def test_closing_ends_the_servers_even_in_the_middle_of_a_call(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "log"
     servers = start(ex=example("--log", str(log)))
     tools = tools_of(servers)
@@ -561,7 +563,7 @@ def web() -> Iterator[Web]:
 
 @pytest.fixture
 def sink() -> Iterator[socket.socket]:
-    """A port that nobody may connect to."""
+    """A listening port; the test fails if anything connects to it."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         yield listening
@@ -576,7 +578,7 @@ def reach(start: Start, url: str, *allow: str, headers: dict[str, str] | None = 
     return start(allow, ex={"url": url, "headers": headers or {"Authorization": "Bearer open-sesame-42"}})
 
 
-def test_a_server_over_http_is_used_like_any_other(start: Start, web: Web) -> None:
+def test_a_server_over_http_works_like_a_local_one(start: Start, web: Web) -> None:
     servers = reach(start, web.url, web.host)
     tools = tools_of(servers)
     assert quote(tools["fact"](topic="Dover")).startswith("The lighthouse of Dover")
@@ -586,7 +588,7 @@ def test_a_server_over_http_is_used_like_any_other(start: Start, web: Web) -> No
     assert servers.check("ex").problem == ""
 
 
-def test_a_refused_key_is_told_without_the_key(start: Start, web: Web) -> None:
+def test_a_refused_key_is_reported_without_the_key(start: Start, web: Web) -> None:
     servers = reach(start, web.url, web.host, headers={"Authorization": f"Bearer {KEY}"})
     with pytest.raises(ConfigError, match=r"MCP server ex cannot be used: no: \*\*\*") as caught:
         servers.tools(["ex"])
@@ -596,34 +598,34 @@ def test_a_refused_key_is_told_without_the_key(start: Start, web: Web) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "0"]
 )
-def test_a_private_address_is_refused_however_it_is_spelled(start: Start, sink: socket.socket, host: str) -> None:
+def test_a_private_address_is_refused_in_every_spelling(start: Start, sink: socket.socket, host: str) -> None:
     port = sink.getsockname()[1]
     with pytest.raises(ConfigError, match=r"cannot be (visited|used|reached)"):
         reach(start, f"http://{host}:{port}/mcp").tools(["ex"])
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "[fd00::1]"])
-def test_the_network_around_us_is_refused_before_anything_is_sent(start: Start, host: str) -> None:
+def test_private_networks_are_refused_before_anything_is_sent(start: Start, host: str) -> None:
     with pytest.raises(ConfigError, match="cannot be visited"):
         reach(start, f"http://{host}/mcp").tools(["ex"])
 
 
-def test_metadata_is_refused_even_where_it_is_allowed(start: Start) -> None:
+def test_the_metadata_address_is_refused_even_if_it_is_allowed(start: Start) -> None:
     with pytest.raises(ConfigError, match="169.254.169.254 is reserved"):
         reach(start, "http://169.254.169.254/mcp", "169.254.169.254").tools(["ex"])
 
 
-def test_a_redirect_to_elsewhere_is_not_followed(start: Start, web: Web, sink: socket.socket) -> None:
+def test_a_redirect_to_another_host_is_not_followed(start: Start, web: Web, sink: socket.socket) -> None:
     port = sink.getsockname()[1]
     url = f"http://{web.host}/elsewhere/127.0.0.1:{port}/mcp"
     with pytest.raises(ConfigError, match=r"Redirect to .* not followed"):
         reach(start, url, web.host, f"127.0.0.1:{port}").tools(["ex"])
 
 
-def test_a_name_that_moves_gains_nothing(
+def test_a_name_that_changes_its_address_after_the_check_gains_nothing(
     start: Start, web: Web, sink: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is judged while it means a public address, and loopback a moment later."""
+    """The name resolves to a public address when it is checked, and to loopback a moment later."""
     port = sink.getsockname()[1]
     answers = ["93.184.216.34"]
     tried: list[Any] = []
@@ -651,7 +653,7 @@ def test_a_name_that_moves_gains_nothing(
         servers.tools(["ex"])
 
 
-def test_proxies_of_the_environment_are_not_asked(
+def test_proxy_variables_of_the_environment_are_ignored(
     start: Start, web: Web, sink: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{sink.getsockname()[1]}")
@@ -659,14 +661,14 @@ def test_proxies_of_the_environment_are_not_asked(
     assert "echo" in tools_of(reach(start, web.url, web.host))
 
 
-def test_a_server_that_is_not_there_is_named(start: Start, sink: socket.socket) -> None:
+def test_an_unreachable_server_is_named(start: Start, sink: socket.socket) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         host = f"127.0.0.1:{gone.getsockname()[1]}"
     with pytest.raises(ConfigError, match=rf"MCP server ex cannot be used: {host} cannot be reached"):
         reach(start, f"http://{host}/mcp", host).tools(["ex"])
 
 
-def test_a_server_over_http_that_comes_back_is_used_again(start: Start) -> None:
+def test_a_server_over_http_is_used_again_after_a_restart(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, EXAMPLE, "--http", str(port)]
@@ -688,9 +690,7 @@ def test_a_server_over_http_that_comes_back_is_used_again(start: Start) -> None:
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_a_run_calls_a_tool_of_a_server_and_cites_its_result(
-    home: Path, script: Callable[..., str], native: bool
-) -> None:
+def test_a_run_calls_a_servers_tool_and_cites_its_result(home: Path, script: Callable[..., str], native: bool) -> None:
     (home / config.FILE).write_text(json.dumps({"mcpServers": {"ex": example()}}), encoding="utf-8")
     call = {"name": "ex__fact", "arguments": {"topic": "Dover"}}
     first = (
@@ -729,7 +729,7 @@ def depth(value: Any) -> int:
 
 
 def wait_for(log: Path, words: str) -> None:
-    """Until the log of a server holds the words."""
+    """Wait until the server's log contains the words."""
     deadline = time.monotonic() + 120
     while not (log.exists() and words in log.read_text("utf-8")):
         assert time.monotonic() < deadline, f"{words!r} never happened"

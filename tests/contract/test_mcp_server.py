@@ -1,4 +1,4 @@
-"""Our own MCP server, as another agent uses it: a real process, driven by our client and by the `mcp` package's."""
+"""Our own MCP server as a real process, used through our client and through the client of the `mcp` package."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ JAPAN = "How many people live in Japan?"
 
 
 def command(home: Path, *more: str) -> list[str]:
-    """What starts our server on a home; `more`: `--http`, `HOST:PORT`."""
+    """Return the command that starts our server on a home; `more`: `--http`, `HOST:PORT`."""
     return [sys.executable, "-m", "research", "mcp", "--home", str(home), *more]
 
 
 @pytest.fixture
 def tools(home: Path, tmp_path: Path) -> Iterator[dict[str, Tool]]:
-    """The tools of a server of ours on a home with the Factbook, by name."""
+    """The tools of our server on a home with the Factbook, by name."""
     first, *rest = command(home)
     entry = {"command": first, "args": rest, "env": {"PYTHONPATH": str(ROOT)}, "timeout_s": 120}
     (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"own": entry}}), encoding="utf-8")
@@ -52,7 +52,7 @@ def call(tool: Tool, **arguments: Any) -> Any:
     return json.loads(passage.quote)
 
 
-def test_a_question_is_researched_to_the_end_and_remembered(tools: dict[str, Tool], home: Path) -> None:
+def test_research_runs_to_the_end_and_is_found_by_search_memory(tools: dict[str, Tool], home: Path) -> None:
     assert set(tools) == {"research", "show_run", "search_memory"}
     empty = call(tools["search_memory"], query="people in Japan")
     assert empty == {
@@ -73,7 +73,7 @@ def test_a_question_is_researched_to_the_end_and_remembered(tools: dict[str, Too
     store.close()
 
 
-def test_memory_gives_the_best_first_and_no_more_than_asked(tools: dict[str, Tool]) -> None:
+def test_search_memory_returns_the_best_match_first_up_to_the_limit(tools: dict[str, Tool]) -> None:
     for country in ("Japan", "Kenya"):
         call(tools["research"], question=f"How many people live in {country}?")
     found = call(tools["search_memory"], query="people Japan", limit=5)["findings"]
@@ -81,7 +81,7 @@ def test_memory_gives_the_best_first_and_no_more_than_asked(tools: dict[str, Too
     assert len(call(tools["search_memory"], query="people live", limit=1)["findings"]) == 1
 
 
-def test_what_is_remembered_is_found_by_meaning_and_keeps_its_source(tools: dict[str, Tool], home: Path) -> None:
+def test_memory_entries_are_found_by_meaning_with_their_sources(tools: dict[str, Tool], home: Path) -> None:
     memory = Workbench(load(home=home)).memory
     quote = "Copper is the main export of Chile."
     memory.add(
@@ -112,12 +112,14 @@ def test_what_is_remembered_is_found_by_meaning_and_keeps_its_source(tools: dict
         ("search_memory", {"query": "x", "limit": 1_000}, "limit"),
     ],
 )
-def test_a_wrong_call_says_what_is_accepted(tools: dict[str, Tool], tool: str, arguments: Any, says: str) -> None:
+def test_a_wrong_argument_is_refused_with_what_is_accepted(
+    tools: dict[str, Tool], tool: str, arguments: Any, says: str
+) -> None:
     with pytest.raises(ToolError, match=says):
         tools[tool](**arguments)
 
 
-def test_a_budget_holds_and_the_run_still_ends_well(tools: dict[str, Tool]) -> None:
+def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(tools: dict[str, Tool]) -> None:
     run = call(tools["research"], question=JAPAN, budget_tokens=1)
     assert run["status"] == "completed"
     assert run["outcome"] != "answered"
@@ -129,11 +131,11 @@ def parameters(home: Path, **env: str) -> StdioServerParameters:
     return StdioServerParameters(command=first, args=rest, env={"PYTHONPATH": str(ROOT), **env})
 
 
-def test_progress_is_told_while_it_works(home: Path) -> None:
-    told: list[tuple[float, str | None]] = []
+def test_progress_is_reported_during_a_run(home: Path) -> None:
+    reported: list[tuple[float, str | None]] = []
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, message))
+        reported.append((progress, message))
 
     async def ask() -> CallToolResult:
         async with Client(parameters(home)) as client:
@@ -142,12 +144,12 @@ def test_progress_is_told_while_it_works(home: Path) -> None:
     result = anyio.run(ask)
     assert not result.is_error
     assert result.structured_content["outcome"] == "answered"
-    assert [done for done, _ in told] == list(range(1, len(told) + 1))
-    assert any(message and message.startswith("search") for _, message in told)
+    assert [done for done, _ in reported] == list(range(1, len(reported) + 1))
+    assert any(message and message.startswith("search") for _, message in reported)
 
 
-def test_a_caller_that_gives_up_stops_its_run(home: Path, script: Callable[..., str]) -> None:
-    """The run ends as a stopped one, with its events saved, and the server goes on."""
+def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str]) -> None:
+    """The run is saved as stopped, and the server keeps working."""
     model = script(
         {"text": '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>', "delay_s": 1}, *["again"] * 9
     )
@@ -175,7 +177,7 @@ def test_a_caller_that_gives_up_stops_its_run(home: Path, script: Callable[..., 
     store.close()
 
 
-def test_standard_output_holds_the_protocol_and_nothing_else(home: Path) -> None:
+def test_standard_output_contains_only_the_protocol(home: Path) -> None:
     asked = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}},
@@ -195,7 +197,7 @@ def test_standard_output_holds_the_protocol_and_nothing_else(home: Path) -> None
             lines.append(json.loads(process.stdout.readline()))
         process.stdin.close()
         assert process.stdout.read() == ""
-        assert process.wait() == 0  # it ends with its caller
+        assert process.wait() == 0  # the server ends when its client closes standard input
     assert all(line["jsonrpc"] == "2.0" for line in lines)
     assert "123,201,945" in lines[-1]["result"]["content"][0]["text"]
 
@@ -213,12 +215,12 @@ def test_standard_output_holds_the_protocol_and_nothing_else(home: Path) -> None
         "127.0.0.1:80/x",
     ],
 )
-def test_http_is_served_on_loopback_only(tmp_path: Path, place: str) -> None:
+def test_http_is_only_served_on_loopback(tmp_path: Path, place: str) -> None:
     with pytest.raises(ConfigError, match="--http .*give HOST:PORT with a loopback address"):
         serve(Workbench(load(home=tmp_path)), place)
 
 
-def test_http_serves_this_machine_and_no_website(home: Path, tmp_path: Path) -> None:
+def test_http_serves_local_clients_but_refuses_websites(home: Path, tmp_path: Path) -> None:
     import httpx2
 
     with subprocess.Popen(
@@ -245,7 +247,7 @@ def test_http_serves_this_machine_and_no_website(home: Path, tmp_path: Path) -> 
         assert process.stdout.read() == ""
 
 
-def test_a_taken_port_is_named(tmp_path: Path) -> None:
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -254,8 +256,8 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
             serve(Workbench(load(home=tmp_path)), place)
 
 
-def test_the_environment_of_this_test_is_not_needed(home: Path) -> None:
-    """A client hands on PATH and HOME only."""
+def test_the_server_starts_with_only_path_and_home_set(home: Path) -> None:
+    """MCP clients pass on only these two variables."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
     done = subprocess.run(command(home), cwd=ROOT, env=kept, input="", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")

@@ -1,4 +1,4 @@
-"""`memory` on the command line."""
+"""The command `memory`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def test_search_prints_the_best_first_with_its_origin(memory: Memory, run: Run) -> None:
+def test_search_prints_the_best_match_first_with_its_origin(memory: Memory, run: Run) -> None:
     status, out, _ = run("search", "which metal does Santiago sell", "--limit", "1")
     assert status == 0
     assert "copper  Copper is the main export of Chile." in out
@@ -63,7 +63,7 @@ def test_search_prints_the_best_first_with_its_origin(memory: Memory, run: Run) 
     assert found[0]["id"] == "river" and 0 < found[0]["cosine"] <= 1
 
 
-def test_list_export_import_and_forget(memory: Memory, run: Run, tmp_path: Path) -> None:
+def test_entries_can_be_listed_exported_forgotten_and_imported(memory: Memory, run: Run, tmp_path: Path) -> None:
     status, out, err = run("list", "--json")
     assert status == 0 and [entry["id"] for entry in json.loads(out)] == ["copper", "river"]
     status, out, err = run("list", "--limit", "1")
@@ -87,14 +87,16 @@ def test_list_export_import_and_forget(memory: Memory, run: Run, tmp_path: Path)
         (["pin", "copper", "nobody"], "unknown entry 'nobody'"), (["unpin"], "id"), (["add"], "text"),
     ],
 )  # fmt: skip
-def test_a_wrong_call_says_so_and_changes_nothing(memory: Memory, run: Run, words: list[str], said: str) -> None:
+def test_a_wrong_call_prints_the_reason_and_changes_nothing(
+    memory: Memory, run: Run, words: list[str], said: str
+) -> None:
     status, out, err = run(*words)
     assert (status, out) == (2, "")
     assert said in err and "Traceback" not in err
     assert memory.count() == 2 and not memory.get("copper").pinned
 
 
-def test_a_note_is_added_once_and_pinned(memory: Memory, run: Run) -> None:
+def test_a_note_is_added_once_and_can_be_pinned(memory: Memory, run: Run) -> None:
     status, out, _ = run("add", "Board reports cite the annual accounts.", "--tag", "style", "--tag", "board")
     id_, said = out.split(None, 1)
     assert (status, said) == (0, "kept\n")
@@ -107,7 +109,7 @@ def test_a_note_is_added_once_and_pinned(memory: Memory, run: Run) -> None:
     assert memory.get(id_).pinned and not memory.get("copper").pinned
 
 
-def test_a_memory_of_another_encoder_is_encoded_anew_with_progress(tmp_path: Path, run: Run) -> None:
+def test_reembed_encodes_a_memory_of_another_encoder_and_shows_progress(tmp_path: Path, run: Run) -> None:
     other = Memory(load(home=tmp_path / "home").home / "memory.sqlite", WordEncoder())
     other.add([Entry("Copper is the main export of Chile.", id="copper"), Entry("长江是中国最长的河流。", id="river")])
     status, out, err = run("search", "copper")

@@ -1,4 +1,4 @@
-"""Encoding a memory anew in the background: progress, breaking off and going on, errors, two at once."""
+"""Reembedding a memory in the background: progress, interruption, errors, two at once."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANY = 300
-"""Entries: more than two are encoded together."""
+"""Number of entries: more than fit into two batches."""
 
 
 class Held(WordEncoder):
-    """An encoder that waits to be let go, and says that it was asked."""
+    """An encoder that sets `asked` when it is called, then waits for `go`."""
 
     def __init__(self) -> None:
         super().__init__(32)
@@ -46,7 +46,7 @@ class Broken(WordEncoder):
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Callable[[Embedder], Memory]]:
-    """The same file with one encoder or another; at first it was encoded by `words:64`."""
+    """Returns a function that opens the same file with any encoder; the file was encoded by `words:64`."""
     path, made = tmp_path / "memory.sqlite", []
 
     def opened(embedder: Embedder) -> Memory:
@@ -59,7 +59,7 @@ def memory(tmp_path: Path) -> Iterator[Callable[[Embedder], Memory]]:
         each.close()
 
 
-def test_it_is_searched_and_added_to_again_when_it_is_done(memory: Callable[[Embedder], Memory]) -> None:
+def test_a_reembedded_memory_can_be_searched_and_extended(memory: Callable[[Embedder], Memory]) -> None:
     kept = memory(WordEncoder(32))
     assert kept.other_encoder == "words:64"
     renewal = Reembedding(kept)
@@ -70,13 +70,13 @@ def test_it_is_searched_and_added_to_again_when_it_is_done(memory: Callable[[Emb
     assert kept.add([Entry("A note of today.")])[0].new
 
 
-def test_both_encoders_are_named_while_it_is_at_work(memory: Callable[[Embedder], Memory]) -> None:
+def test_a_search_during_reembedding_fails_and_names_both_encoders(memory: Callable[[Embedder], Memory]) -> None:
     encoder = Held()
     kept = memory(encoder)
     renewal = Reembedding(kept)
     thread = renewal.start()
     assert encoder.asked.wait(30) and renewal.running
-    assert renewal.start() is thread, "one at a time"
+    assert renewal.start() is thread, "a second thread was started"
     with pytest.raises(ConfigError, match="'words:64'.*'words:32'"):
         kept.search("town")
     encoder.go.set()
@@ -84,7 +84,7 @@ def test_both_encoders_are_named_while_it_is_at_work(memory: Callable[[Embedder]
     assert encoder.encoded == MANY
 
 
-def test_broken_off_it_goes_on_where_it_was(memory: Callable[[Embedder], Memory]) -> None:
+def test_an_interrupted_reembedding_continues_where_it_stopped(memory: Callable[[Embedder], Memory]) -> None:
     encoder = Held()
     kept = memory(encoder)
     renewal = Reembedding(kept)
@@ -92,19 +92,19 @@ def test_broken_off_it_goes_on_where_it_was(memory: Callable[[Embedder], Memory]
     assert encoder.asked.wait(30)
     closing = threading.Thread(target=renewal.close)
     closing.start()
-    assert renewal._background.closing.wait(30)  # what `close` says before it waits
+    assert renewal._background.closing.wait(30)  # `close` sets it before it waits
     encoder.go.set()
     closing.join(60)
     first = encoder.encoded
     assert 0 < first < MANY and not renewal.running and renewal.error == ""
-    assert kept.other_encoder == "words:64", "the vectors of both are kept until all are made"
+    assert kept.other_encoder == "words:64", "the old vectors were dropped before all new ones existed"
     renewal.start().join(60)
-    assert encoder.encoded == first, "closed for good"
+    assert encoder.encoded == first, "it was started again after it was closed"
     Reembedding(kept).start().join(60)
     assert encoder.encoded == MANY and kept.other_encoder == ""
 
 
-def test_an_encoder_that_fails_is_told_and_loses_nothing(memory: Callable[[Embedder], Memory]) -> None:
+def test_a_failing_encoder_is_reported_and_loses_no_vectors(memory: Callable[[Embedder], Memory]) -> None:
     renewal = Reembedding(memory(Broken(32)))
     renewal.start().join(60)
     assert renewal.error == "its weights are not to be found" and not renewal.running
@@ -115,7 +115,7 @@ def test_an_encoder_that_fails_is_told_and_loses_nothing(memory: Callable[[Embed
     assert (again.error, again.done) == ("", MANY)
 
 
-def test_two_at_once_leave_one_whole_memory(memory: Callable[[Embedder], Memory]) -> None:
+def test_two_concurrent_reembeddings_leave_a_consistent_memory(memory: Callable[[Embedder], Memory]) -> None:
     both = [memory(WordEncoder(32)), memory(WordEncoder(32))]
     for thread in [Reembedding(each).start() for each in both]:
         thread.join(60)
@@ -125,7 +125,7 @@ def test_two_at_once_leave_one_whole_memory(memory: Callable[[Embedder], Memory]
         assert len(each.map_points(limit=MANY)) == MANY
 
 
-def test_another_encoder_in_the_settings_ends_the_work_for_the_one_before(
+def test_choosing_another_encoder_in_the_settings_ends_the_running_reembedding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Workbench(load(home=tmp_path))

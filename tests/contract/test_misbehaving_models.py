@@ -1,4 +1,4 @@
-"""Whatever the model does, a run ends with an answer or a named outcome, and each call has exactly one result."""
+"""Whatever the model does, a run ends with an answer or a known outcome, and each call has exactly one result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.player import ANSWER, QUESTION, Misbehaviour, Player, lap_of, query
 PROTOCOLS: tuple[ProtocolName, ...] = ("native", "tagged")
 ACTS = ("act", "research")
 NOTHING_FOUND = {"supervisor": "no_evidence"}
-"""The outcome of a run that never gets a usable reply, where it is not `failed`: a report of gaps is a report."""
+"""The outcome of a run that never gets a usable reply, if not `failed`: the supervisor reports the gaps."""
 GARBAGE = ["", "   \n", '<tool_call>{"name": "sea', "<answer></answer>"]
 SITUATIONS = (
     "last round", "forced answer", "unknown tool once", "unknown tool forever", "two tools", "bad call", "same action",
@@ -35,7 +35,7 @@ CHOSEN = set(pairwise(product(SITUATIONS, defaults.FRAMEWORKS, PROTOCOLS)))
 
 
 def matrix(*situations: str) -> pytest.MarkDecorator:
-    """Every framework in both protocols; those that are not of the pairwise choice over all situations are slow."""
+    """Return every framework in both protocols; cases outside the pairwise selection are marked slow."""
     cases = [
         pytest.param(*case[len(situations) == 1 :], marks=() if case in CHOSEN else pytest.mark.slow)
         for case in product(situations, defaults.FRAMEWORKS, PROTOCOLS)
@@ -56,7 +56,7 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def play(
     place: Path, framework: str, protocol: ProtocolName, misbehave: Misbehaviour, laps: int = 2, **options: Any
 ) -> tuple[list[Event], e.RunFinished]:
-    """The events of a run and its end, after checking what must hold for every run."""
+    """Return the events of a run and its end, after checking what must hold for every run."""
     player = Player(protocol, laps, misbehave=misbehave)
     with FakeOpenAI(player, strict=False) as server:
         bench = Workbench(load(home=place, openai_base_url=server.base_url))
@@ -91,30 +91,36 @@ def rounds_of(framework: str, rounds: int) -> dict[str, int]:
 
 
 def wants_more(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
-    """Asks for a tool whatever it is asked for, and never for the same."""
+    """Call the search tool whatever the request, each time with another query."""
     return player.say(calls=[("search", {"query": f"Japan {number}"})], report="more") if purpose != "plan" else None
 
 
 @matrix("last round")
-def test_tools_on_the_last_allowed_round(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_a_run_that_still_calls_tools_in_its_last_round_ends_with_what_it_found(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
     _, end = play(place, framework, protocol, wants_more, **rounds_of(framework, 2))
-    # The answer is what was found; a supervisor's report has sections with gaps; a vote needs answers, a plan its steps.
+    # The answer is what was found, except that a supervisor reports gaps, a vote needs answers and a plan its steps.
     assert end.outcome == {"supervisor": "no_evidence", "parallel": "failed", "rewoo": "failed"}.get(
         framework, "rounds"
     )
 
 
 @matrix("forced answer")
-def test_a_forced_answer_is_the_answer(place: Path, framework: str, protocol: ProtocolName) -> None:
-    def until_told(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+def test_an_answer_forced_in_the_last_round_is_the_runs_answer(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
+    def until_forced(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         return wants_more(player, purpose, body, number) if purpose in ACTS and "tools" in body else None
 
-    _, end = play(place, framework, protocol, until_told, laps=99, **rounds_of(framework, 2))
+    _, end = play(place, framework, protocol, until_forced, laps=99, **rounds_of(framework, 2))
     assert "123,201,945" in end.answer
 
 
 @matrix("unknown tool once")
-def test_an_unknown_tool_once(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_after_one_call_of_an_unknown_tool_the_run_still_answers(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
     def once(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         if number > 1:
             return None
@@ -124,11 +130,11 @@ def test_an_unknown_tool_once(place: Path, framework: str, protocol: ProtocolNam
     assert end.outcome == "answered"
     problem = next(event.problem for event in events if isinstance(event, e.Rejected))
     assert "teleport" in problem
-    assert "search" in problem, "the model is told what there is"
+    assert "search" in problem, "the model is not told which tools exist"
 
 
 @matrix("unknown tool forever")
-def test_an_unknown_tool_forever(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_calling_only_an_unknown_tool_fails_the_run(place: Path, framework: str, protocol: ProtocolName) -> None:
     def always(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         return player.say(calls=[("teleport", {"to": f"Mars {number}"})], report="r")
 
@@ -137,7 +143,9 @@ def test_an_unknown_tool_forever(place: Path, framework: str, protocol: Protocol
 
 
 @matrix("two tools")
-def test_two_tools_of_which_one_fails(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_a_round_with_one_failing_tool_keeps_the_result_of_the_other(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
     def one_fails(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         if purpose == "plan":
             return FakeReply(f"Plan: a.\n#E1 = visit[library://nowhere]\nPlan: b.\n#E2 = search[{query(1)}]")
@@ -156,7 +164,9 @@ def test_two_tools_of_which_one_fails(place: Path, framework: str, protocol: Pro
 
 
 @matrix("bad call")
-def test_a_call_that_cannot_run_beside_one_that_can(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_invalid_calls_beside_a_valid_one_get_an_error_result_each(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
     def one_bad(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         if purpose not in ACTS or lap_of(body):
             return None
@@ -171,14 +181,16 @@ def test_a_call_that_cannot_run_beside_one_that_can(place: Path, framework: str,
 
 
 @matrix("same action")
-def test_the_same_action_forever(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_repeating_the_same_action_ends_with_outcome_loop(place: Path, framework: str, protocol: ProtocolName) -> None:
     def stubborn(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         return None if purpose == "plan" else player.say(calls=[("search", {"query": "Japan population"})], report="r")
 
     events, end = play(place, framework, protocol, stubborn, **rounds_of(framework, 15))
     acts = [event for event in events if isinstance(event, e.Replied) and event.purpose in ACTS]
     agents = Counter(event.agent for event in acts)
-    assert all(count <= 4 for count in agents.values()), "a hint after three, the end after four"
+    assert all(count <= 4 for count in agents.values()), (
+        "expected a hint after three repetitions and the end after four"
+    )
     if framework != "rewoo":
         assert [event.kind for event in events if isinstance(event, e.Warned)].count("loop") >= 1
     assert end.outcome == {"supervisor": "no_evidence", "parallel": "failed", "rewoo": "failed"}.get(framework, "loop")
@@ -187,7 +199,7 @@ def test_the_same_action_forever(place: Path, framework: str, protocol: Protocol
 
 
 @matrix("garbage five times")
-def test_garbage_five_times(place: Path, framework: str, protocol: ProtocolName) -> None:
+def test_five_unreadable_replies_end_one_agent(place: Path, framework: str, protocol: ProtocolName) -> None:
     def garbage(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
         return FakeReply('<tool_call>{"name": "sea') if number <= 5 else None
 
@@ -197,17 +209,21 @@ def test_garbage_five_times(place: Path, framework: str, protocol: ProtocolName)
 
 
 @matrix(*GARBAGE)
-def test_nothing_and_garbage_forever(place: Path, framework: str, protocol: ProtocolName, text: str) -> None:
+def test_a_run_that_gets_only_unreadable_replies_fails(
+    place: Path, framework: str, protocol: ProtocolName, text: str
+) -> None:
     events, end = play(place, framework, protocol, lambda *_: FakeReply(text))
-    plain = text == "<answer></answer>" and protocol == "native"  # without tags in this protocol, it is an answer
+    plain = text == "<answer></answer>" and protocol == "native"  # this protocol has no tags, so the text is an answer
     answers = framework in ("react", "tool_rounds", "parallel", "reflexion")
     assert end.outcome == ("no_evidence" if plain and answers else NOTHING_FOUND.get(framework, "failed"))
     assert ANSWER not in end.answer
 
 
 @matrix("server dies")
-def test_the_server_dies_in_the_middle(place: Path, framework: str, protocol: ProtocolName) -> None:
-    """What was found is not lost: the run rests, says why, and goes on once the server is back."""
+def test_a_run_pauses_when_its_server_dies_and_resumes_when_it_is_back(
+    place: Path, framework: str, protocol: ProtocolName
+) -> None:
+    """The run pauses with the reason, and loses nothing that it found."""
     gone, after = [True], 1 if framework == "rewoo" else 4  # one plan, one solution
 
     def dies(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:

@@ -1,4 +1,4 @@
-"""`migrate-to`: what was kept in files stands in Postgres afterwards, and the files are as they were."""
+"""The command `migrate-to` copies the files to Postgres and leaves them unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def noted(run: str, seq: int) -> Event:
 
 
 def filled(store: SqliteStore) -> None:
-    """Runs of every kind: ended, waiting, broken off, deleted, from another one, without events."""
+    """Add runs of every kind: finished, waiting, interrupted, deleted, forked, without events."""
     started = RunStarted(run="a", seq=0, question="Why?\0", recipe=Recipe(context="window"))
     store.create("a", "Why?\0", Recipe(context="window"), created=LONG_AGO, events=[started])
     store.append([noted("a", 1), noted("a", 2)])
@@ -70,8 +70,8 @@ def all_of(store: SqliteStore | PostgresStore) -> list[StoredRun | None]:
     return [store.stored_run(run) for run in "abcde"]
 
 
-def test_everything_arrives_as_it_was_and_the_files_stay(source: SqliteStore, url: str) -> None:
-    kept = [path for path in source.path.parent.glob("*.sqlite*") if not path.name.endswith("-shm")]  # locks of readers
+def test_a_move_copies_everything_and_leaves_the_files_unchanged(source: SqliteStore, url: str) -> None:
+    kept = [path for path in source.path.parent.glob("*.sqlite*") if not path.name.endswith("-shm")]  # reader locks
     files = {path: path.read_bytes() for path in kept}
     moved = move(source, url, "workbench", quiet)
     target = PostgresStore(url, "workbench")
@@ -82,7 +82,7 @@ def test_everything_arrives_as_it_was_and_the_files_stay(source: SqliteStore, ur
     assert target.events("a") == source.events("a")
     assert target.requests(["b"]) == {"b": "stop"}
     assert SavedValues(target).opinions("x") == SavedValues(source).opinions("x")
-    assert [row.id for row in target.stale(time.time())] == ["c", "e"], "it goes on there"
+    assert [row.id for row in target.stale(time.time())] == ["c", "e"], "they could be reclaimed there"
     target.restore(["d"])
     assert target.run("d").question == "Who?"
     assert {path: path.read_bytes() for path in kept} == files
@@ -96,7 +96,7 @@ def test_a_second_move_changes_nothing(source: SqliteStore, url: str) -> None:
     assert all_of(target) == before
 
 
-def test_a_move_that_was_broken_off_is_finished_by_another(source: SqliteStore, url: str) -> None:
+def test_a_second_move_finishes_an_interrupted_one(source: SqliteStore, url: str) -> None:
     def broken(done: int, total: int, what: str) -> None:
         if done == 2:
             raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def test_a_move_that_was_broken_off_is_finished_by_another(source: SqliteStore, 
     assert all_of(PostgresStore(url, "workbench")) == all_of(source)
 
 
-def test_what_happened_since_the_first_move_is_brought_by_the_second(source: SqliteStore, url: str) -> None:
+def test_a_second_move_adds_what_changed_since_the_first(source: SqliteStore, url: str) -> None:
     move(source, url, "workbench", quiet)
     source.append([noted("c", 1)])
     source.append([RunFinished(run="c", seq=2, status="completed", outcome="answered", answer="Now.", report="")])
@@ -119,7 +119,7 @@ def test_what_happened_since_the_first_move_is_brought_by_the_second(source: Sql
     assert move(source, url, "workbench", quiet).new == 1
     assert target.run("c").answer == "Now."
     assert target.stored_run("c") == source.stored_run("c")
-    assert [event.seq for event in target.events("b")] == [0, 1, 2], "what has gone on here stays"
+    assert [event.seq for event in target.events("b")] == [0, 1, 2], "events added in the target were lost"
     assert target.run("a").tags == ("changed here",)
     assert "e" not in [row.id for row in target.runs()]
     assert SavedValues(target).opinions("x")["a"].note == "worse"
@@ -128,7 +128,7 @@ def test_what_happened_since_the_first_move_is_brought_by_the_second(source: Sql
     assert SavedValues(target).opinions("x")["a"].note == "later"
 
 
-def test_a_run_that_went_on_in_both_places_is_refused_by_name(source: SqliteStore, url: str) -> None:
+def test_a_run_that_continued_in_both_stores_is_refused_by_id(source: SqliteStore, url: str) -> None:
     move(source, url, "workbench", quiet)
     target = PostgresStore(url, "workbench")
     source.append([noted("c", 1)])
@@ -139,7 +139,7 @@ def test_a_run_that_went_on_in_both_places_is_refused_by_name(source: SqliteStor
     assert all_of(target) == before
 
 
-def test_a_run_at_work_is_not_moved(source: SqliteStore, url: str) -> None:
+def test_a_move_is_refused_while_a_run_is_running(source: SqliteStore, url: str) -> None:
     source.heartbeat(["c"])
     with pytest.raises(ConfigError, match="run c is running"):
         move(source, url, "workbench", quiet)
@@ -147,7 +147,7 @@ def test_a_run_at_work_is_not_moved(source: SqliteStore, url: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["event", "run", "thing"])
-def test_what_changes_meanwhile_is_noticed(source: SqliteStore, url: str, change: str) -> None:
+def test_a_change_during_the_move_is_an_error(source: SqliteStore, url: str, change: str) -> None:
     def between(done: int, total: int, what: str) -> None:
         if (done, what) == (0, "runs compared"):
             if change == "event":
@@ -161,7 +161,7 @@ def test_what_changes_meanwhile_is_noticed(source: SqliteStore, url: str, change
         move(source, url, "workbench", between)
 
 
-def test_users_are_moved_apart(source: SqliteStore, url: str) -> None:
+def test_each_users_runs_are_moved_to_a_separate_schema(source: SqliteStore, url: str) -> None:
     move(source, url, "u_0123456789abcdef", quiet)
     assert PostgresStore(url, "workbench").runs() == []
     assert len(PostgresStore(url, "u_0123456789abcdef").runs()) == 4
@@ -187,7 +187,7 @@ def test_the_command_moves_every_users_runs_and_memory(cli: Cli, home: Path, url
     assert len(PostgresStore(url, f"u_{key}").runs()) == len(PostgresStore(url, "workbench").runs()) == 4
 
 
-def test_the_command_says_what_is_wrong_with_the_address(cli: Cli) -> None:
+def test_a_wrong_database_url_is_refused_without_showing_the_password(cli: Cli) -> None:
     for words in (
         ("migrate-to",),
         ("migrate-to", "mysql://me:sesame@host/x"),

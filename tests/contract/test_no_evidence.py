@@ -1,4 +1,4 @@
-"""No evidence, no report: when every tool fails, a run says what it tried and never reads like research."""
+"""When every tool fails, a run reports what it tried instead of an answer without evidence."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ FRAMEWORKS = plugins.framework.names()
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Workbench:
-    """A workbench whose only search service does not answer."""
+    """A workbench whose search services refuse every connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]  # nobody listens there once it is closed
+        port = server.getsockname()[1]  # nothing listens there once it is closed
     return Workbench(
         load(home=tmp_path, searxng_url=f"http://127.0.0.1:{port}", openalex_url=f"http://127.0.0.1:{port}")
     )
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_all_tools_failing_is_no_report(broken: Workbench, framework: str) -> None:
+def test_a_run_whose_tools_all_fail_reports_what_it_tried(broken: Workbench, framework: str) -> None:
     view = research.run(
         QUESTION, workbench=broken, framework=framework, model="extractive", tools=("search",), search=("searxng",)
     )
     assert (view.status, view.outcome) == ("completed", "tool_errors")
-    assert "searxng" in view.report, "what was tried, and why it failed"
+    assert "searxng" in view.report, "the failed service is not named"
     assert "search(" in view.report
     assert view.citations == ()
 
 
-def test_what_a_model_invents_then_is_not_the_report(broken: Workbench, tmp_path: Path) -> None:
+def test_an_answer_invented_after_all_tools_failed_is_not_reported(broken: Workbench, tmp_path: Path) -> None:
     search = {"name": "search", "arguments": {"query": "Quasiland growth"}}
     lines = [
         {"text": f"<think>look</think>\n<tool_call>{json.dumps(search)}</tool_call>"},
@@ -54,12 +54,14 @@ def test_what_a_model_invents_then_is_not_the_report(broken: Workbench, tmp_path
     assert view.outcome == "tool_errors"
     assert "4.2" not in view.report + view.answer
     assert "quasiland.example" not in view.report + view.answer
-    assert any("4.2" in (each.reply.text if each.reply else "") for each in view.rounds), "nothing is lost either"
+    assert any("4.2" in (each.reply.text if each.reply else "") for each in view.rounds), (
+        "the model's reply was not saved"
+    )
 
 
 @pytest.mark.parametrize("tools", [("scholar",), ("python",), ("visit",), ()])
 @pytest.mark.parametrize("framework", ["react", "iter_research", "tool_rounds"])
-def test_the_offline_model_makes_do_with_the_tools_there_are(
+def test_the_offline_model_completes_with_any_set_of_tools(
     broken: Workbench, framework: str, tools: tuple[str, ...]
 ) -> None:
     view = research.run(
