@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal[
     "answered",
+    "partly_answered",
     "rounds",
     "tokens",
     "cost",
@@ -314,6 +315,26 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """Calls that cannot run, besides at least one that can; each gets one failed observation."""
 
 
+Verdict = Literal["supported", "calculated", "partial", "unverified", "unsupported", "contradicted", "dead"]
+"""What is known about a cited statement.
+
+`supported` and `contradicted` are said only where they are right at least nine times in ten.  `calculated`: the figures
+follow from the cited ones by the formula in the reason.  `unverified`: nobody who can judge it has.  `dead`: no source has
+the number.  `partial` and `unsupported` are said by models, and in runs of earlier versions.
+"""
+
+
+class Judgement(Struct, frozen=True, omit_defaults=True):
+    """What one judge says of a statement."""
+
+    by: str
+    """`rules`, `cross-encoder:NAME` or `model:NAME`."""
+    status: Verdict
+    probability: float | None = None
+    """Of being supported, if the judge gives one."""
+    reason: str = ""
+
+
 class Citation(Struct, frozen=True, omit_defaults=True):
     """A cited statement of the report, checked against the source that it cites.
 
@@ -323,11 +344,24 @@ class Citation(Struct, frozen=True, omit_defaults=True):
 
     n: int
     claim: str
-    status: Literal["supported", "partial", "unsupported", "dead"]
+    status: Verdict
     quote: str = ""
     """The source's lines that support the claim, or the line that comes closest."""
     reason: str = ""
-    """What the source does not contain; empty when supported."""
+    """What the source does not contain, or the formula of a calculated figure; empty when supported."""
+    by: str = ""
+    """The judge whose verdict this is; empty in runs of earlier versions."""
+    judgements: tuple[Judgement, ...] = ()
+    """What each judge said, if there were several."""
+
+
+class Part(Struct, frozen=True, omit_defaults=True):
+    """One thing that the question asks for, and whether the report answers it."""
+
+    text: str
+    status: Literal["answered", "not_found"]
+    reason: str = ""
+    """Why it counts as not found."""
 
 
 class Answer(Struct, frozen=True):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, takewhile
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from research.events.view import RunView
 from research.search.merge import canonical
-from research.types import Outcome, Status
+from research.types import Outcome, Status, Verdict
 
 Difference = Literal["question", "budget"]
 
@@ -63,7 +63,7 @@ def figures(view: RunView) -> Figures:
         view.elapsed(view.updated),
         len(view.sources),
         len(view.cited_sources),
-        {status: found[status] for status in ("supported", "partial", "unsupported", "dead")} if over else None,
+        {status: found[status] for status in get_args(Verdict)} if over else None,
         len(view.uncited) if over else None,
     )
 

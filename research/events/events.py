@@ -19,6 +19,7 @@ from research.types import (
     Message,
     Observation,
     Outcome,
+    Part,
     Reply,
     Source,
     Status,
@@ -238,6 +239,10 @@ class RunFinished(Base, frozen=True):
     """Sentences that state a fact without a citation."""
     removed: tuple[str, ...] = ()
     """Urls that the model wrote without having seen them, and that were removed from its text."""
+    short: str = ""
+    """The answer in one line, if the question has one: a name, a figure with its unit and year, yes or no."""
+    parts: tuple[Part, ...] = ()
+    """What the question asks for; empty in runs of earlier versions."""
     seconds: float = 0.0
 
 

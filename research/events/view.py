@@ -12,7 +12,7 @@ from research import plugins
 from research.citations import cited
 from research.events import events as e
 from research.events.recipe import Recipe
-from research.types import Citation, Message, Observation, Outcome, Reply, Source, Status, ToolCall, Usage
+from research.types import Citation, Message, Observation, Outcome, Part, Reply, Source, Status, ToolCall, Usage
 
 
 @dataclass
@@ -119,7 +119,9 @@ class RunView:
     citations: tuple[Citation, ...] = ()
     uncited: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    """These two as in `RunFinished`."""
+    short: str = ""
+    parts: tuple[Part, ...] = ()
+    """These four as in `RunFinished`."""
     error: str = ""
     """Why the run failed, or why it paused without a request of the user."""
     traceback: str = ""
@@ -265,6 +267,7 @@ class RunView:
                 self.status, self.outcome, self.seconds = event.status, event.outcome, event.seconds
                 self.answer, self.report, self.citations = event.answer, event.report, event.citations
                 self.uncited, self.removed = event.uncited, event.removed
+                self.short, self.parts = event.short, event.parts
 
     def _inherit(self, earlier: e.Earlier | None) -> None:
         self.earlier = earlier

@@ -16,14 +16,13 @@ from msgspec.structs import replace
 from research.citations import MARK, normalised, statements, without_marks
 from research.exports.csl import web
 from research.text import clip
-from research.types import Citation
+from research.types import Citation, Verdict
 
 if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
-_Status = Literal["supported", "partial", "unsupported", "dead"]
 
 DEEPEST = 6
 """Maximum nesting of lists and quotations; deeper content is flattened to this depth."""
@@ -54,7 +53,7 @@ class Span(Struct, frozen=True, omit_defaults=True):
     """An address with `http`, `https` or `mailto`, or empty."""
     cites: int = 0
     """The number that a citation mark such as `[3]` cites; `text` is the mark."""
-    status: Literal["supported", "partial", "unsupported", "dead", ""] = ""
+    status: Verdict | Literal[""] = ""
     """`Citation.status` of the statement before the mark; empty if unknown."""
 
 
@@ -144,7 +143,7 @@ def _shallow(text: str) -> str:
 class _Reader:
     def __init__(self, citations: Sequence[Citation]) -> None:
         self._verdicts = {(each.n, each.claim): each.status for each in citations}
-        statuses: dict[int, set[_Status]] = {}
+        statuses: dict[int, set[Verdict]] = {}
         for each in citations:
             statuses.setdefault(each.n, set()).add(each.status)
         self._only = {n: found.pop() for n, found in statuses.items() if len(found) == 1}
@@ -181,13 +180,13 @@ class _Reader:
         inline = node.children[0] if node.children else None
         if inline is None or inline.token is None:
             return ()
-        found: dict[int, _Status] = {}
+        found: dict[int, Verdict] = {}
         for statement in statements(inline.content) if "[" in inline.content else ():
             claim = without_marks(statement.text)
             found |= {n: self._verdicts[n, claim] for n in statement.numbers if (n, claim) in self._verdicts}
         return tuple(_merged(self._spans(inline.token.children or (), found)))
 
-    def _spans(self, tokens: Sequence[Token], found: dict[int, _Status]) -> Iterable[Span]:
+    def _spans(self, tokens: Sequence[Token], found: dict[int, Verdict]) -> Iterable[Span]:
         look = Span("")
         for token in tokens:
             match token.type:
@@ -213,7 +212,7 @@ class _Reader:
                 case _:
                     yield from self._marked(_BREAK.sub("\n", token.content), look, found)
 
-    def _marked(self, text: str, look: Span, found: dict[int, _Status]) -> Iterable[Span]:
+    def _marked(self, text: str, look: Span, found: dict[int, Verdict]) -> Iterable[Span]:
         """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
         for mark in () if look.href else MARK.finditer(text):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,13 +19,16 @@ from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import Citation, Source
+from research.types import Citation, Source, Verdict
 from research.web.url_guard import MEMORY
 
-STATUSES: Final[dict[Literal["supported", "partial", "unsupported", "dead"], str]] = {
+STATUSES: Final[dict[Verdict, str]] = {
     "supported": "supported",
+    "calculated": "calculated",
     "partial": "partly supported",
+    "unverified": "not verified",
     "unsupported": "not supported",
+    "contradicted": "contradicted",
     "dead": "without a source",
 }
 """The status of a citation, in words."""

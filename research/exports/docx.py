@@ -39,7 +39,15 @@ _ROWS, _COLUMNS = 1_000, 40
 """Maximum size of a table; Word allows 63 columns."""
 _LATIN, _CHINESE, _FIXED = "Calibri", "Microsoft YaHei", "Consolas"
 """Fonts of Microsoft Office; other programs substitute their own."""
-_COLOURS = {"supported": "1A7F37", "partial": "8A5A00", "unsupported": "C02A2A", "dead": "C02A2A"}
+_COLOURS = {
+    "supported": "1A7F37",
+    "calculated": "1A7F37",
+    "partial": "8A5A00",
+    "unverified": "5B636D",
+    "unsupported": "C02A2A",
+    "contradicted": "C02A2A",
+    "dead": "C02A2A",
+}
 _LINK, _QUIET = "1F5FA8", "5B636D"
 _INDENT = 0.3
 """Inches per level of nesting."""

@@ -22,11 +22,12 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         "recipe": _recipe(view.recipe),
         "status": view.status,
         "outcome": view.outcome,
-        "answer": view.answer,
+        "answer": view.short or view.answer,
+        "parts": [{"text": part.text, "status": part.status} for part in view.parts],
         "report": view.report,
         "sources": [_source(source) for source in view.cited_sources],
         "citations": [
-            {"n": c.n, "claim": c.claim, "status": c.status, "quote": c.quote, "reason": c.reason}
+            {"n": c.n, "claim": c.claim, "status": c.status, "quote": c.quote, "reason": c.reason, "by": c.by}
             for c in view.citations
         ],
         "uncited": list(view.uncited),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TextIO, get_args
 
 from research.events import events as e
 from research.events.view import RunView
 from research.text import clip
-from research.types import Observation, Source
+from research.types import Observation, Source, Verdict
 from research.web.url_guard import MEMORY
 
 Report = Callable[[int, int, str], None]
@@ -18,6 +18,7 @@ Report = Callable[[int, int, str], None]
 
 OUTCOMES = {
     "answered": "Answered",
+    "partly_answered": "Partly answered",
     "rounds": "The limit of rounds was reached; best answer from what is known",
     "tokens": "The token budget is spent; best answer from what is known",
     "cost": "The cost budget is spent; best answer from what is known",
@@ -126,7 +127,7 @@ def remembered(event: e.Remembered, one: str, many: str) -> str:
 def checked(view: RunView) -> str:
     """Return one line on the check of the report against its sources; empty if nothing was checked."""
     found = Counter(each.status for each in view.citations)
-    parts = [f"{found[status]} {status}" for status in ("supported", "partial", "unsupported", "dead") if found[status]]
+    parts = [f"{found[status]} {status}" for status in get_args(Verdict) if found[status]]
     if view.uncited:
         parts.append(f"sentences without a source: {len(view.uncited)}")
     if view.removed:

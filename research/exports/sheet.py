@@ -34,8 +34,11 @@ SIZE, SMALL = 10.5, 9.0
 _INK, _QUIET, LINE, _LINK = (31, 35, 40), (91, 99, 109), (200, 205, 211), (31, 95, 168)
 _VERDICTS: Final = {
     "supported": (26, 127, 55),
+    "calculated": (26, 127, 55),
     "partial": (138, 90, 0),
+    "unverified": _QUIET,
     "unsupported": (192, 42, 42),
+    "contradicted": (192, 42, 42),
     "dead": (192, 42, 42),
 }
 _PAGES = "\ue000\ue001\ue002\ue003"

@@ -12,7 +12,15 @@ from msgspec import Struct
 from research.events.view import RunView
 from research.text import language_of
 
-SYMBOLS: Final = {"supported": "✓", "partial": "~", "unsupported": "✗", "dead": "⌁"}
+SYMBOLS: Final = {
+    "supported": "✓",
+    "calculated": "=",
+    "partial": "~",
+    "unverified": "○",
+    "unsupported": "✗",
+    "contradicted": "✗",
+    "dead": "⌁",
+}
 """Sign for the status of a citation."""
 
 _CHINESE: Final = {
@@ -21,8 +29,11 @@ _CHINESE: Final = {
     "Plots": "图",
     "About this report": "关于本报告",
     "supported": "有依据",
+    "calculated": "由引用的数据算出",
     "partly supported": "部分有依据",
+    "not verified": "未核实",
     "not supported": "无依据",
+    "contradicted": "与来源相反",
     "without a source": "没有来源",
     "{good} of {all} supported": "{all}中，{good} 条有依据",
     "from memory": "来自记忆",
@@ -61,6 +72,7 @@ _CHINESE: Final = {
     "Page {page} of {all}": "第 {page} 页，共 {all} 页",
     "Still running": "仍在运行",
     "Answered": "已回答",
+    "Partly answered": "部分已回答",
     "The limit of rounds was reached; best answer from what is known": "已达轮数上限；以下为根据已知内容的最佳回答",
     "The token budget is spent; best answer from what is known": "词元预算用尽；以下为根据已知内容的最佳回答",
     "The cost budget is spent; best answer from what is known": "费用预算用尽；以下为根据已知内容的最佳回答",

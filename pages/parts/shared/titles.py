@@ -8,6 +8,7 @@ from research.errors import ConfigError
 
 ENDINGS = {
     "answered": later("Answered"),
+    "partly_answered": later("Partly answered"),
     "rounds": later("Round limit"),
     "tokens": later("Token limit"),
     "cost": later("Cost limit"),

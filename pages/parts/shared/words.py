@@ -13,17 +13,23 @@ if TYPE_CHECKING:
     from research.workbench.estimate import Span
 
 VERDICTS = {
-    "supported": ("green", "check", later("Supported: the quote contains the figures and most of the words.")),
+    "supported": ("green", "check", later("Supported: the quote states this.")),
+    "calculated": ("green", "calculate", later("Calculated from the figures cited; the formula is below.")),
     "partial": ("orange", "rule", later("Partly supported: the quote contains some of it.")),
+    "unverified": ("gray", "radio_button_unchecked", later("Not verified: compare it with the passage below.")),
     "unsupported": ("red", "close", later("Not supported: the quote does not say this.")),
+    "contradicted": ("red", "close", later("Contradicted: the source says otherwise.")),
     "dead": ("red", "link_off", later("Points to no source: this run has no source with this number.")),
 }
 """Colour, Material symbol and sentence for each verdict on a citation."""
 
 VERDICT_NAMES = {
     "supported": later("supported"),
+    "calculated": later("calculated"),
     "partial": later("partly supported"),
+    "unverified": later("not verified"),
     "unsupported": later("not supported"),
+    "contradicted": later("contradicted"),
     "dead": later("point to no source"),
 }
 """Title of each verdict."""
