@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,8 @@ from research.events import events as e
 from research.events.events import Event, decode, encode
 from research.events.recipe import Budget
 from research.events.view import first_rounds, fold, messages_sent
+from research.store.sqlite import SqliteStore
+from research.workbench import run_import
 from research.workbench.workbench import Workbench
 
 Script = Callable[..., str]
@@ -264,3 +268,15 @@ def test_an_old_request_to_stop_does_not_stop_a_resumed_run(bench: Workbench, sc
     bench.store.request(waiting[0].run, "stop")
     rest = list(bench.engine.resume(waiting[0].run, "Japan", here=True).events())
     assert rest[-1].outcome == "answered"  # type: ignore[union-attr]
+
+
+def test_a_run_is_exported_from_one_home_and_imported_into_another(
+    bench: Workbench, script: Script, tmp_path: Path
+) -> None:
+    events = play(bench, model := script(SEARCH, ANSWER))
+    run = events[0].run
+    with closing(SqliteStore(tmp_path / "elsewhere.sqlite")) as elsewhere:
+        kept = run_import.keep(elsewhere, run_import.read_run(run_import.written(events)))
+        assert (kept.id, kept.state, kept.withheld) == (run, "new", (f"model {model}",))
+        # The first event contains the recipe, whose model is a file of the other home.
+        assert elsewhere.events(run)[1:] == events[1:]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from research.citations import check
@@ -51,21 +48,3 @@ def test_a_changed_relation_in_chinese_is_flagged(lie: str) -> None:
 
 def test_a_wrong_sum_is_flagged() -> None:
     assert check("Wool and cotton together made up 68% of the yarn [1].", [SOURCE])[0].status != "supported"
-
-
-FIRST_CHECKS = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from research.citations import check
-from research.types import Source
-
-sys.setswitchinterval(1e-6)
-source = Source(1, "https://example.org", "Mill", "Some of the weavers joined a union. Verity Looms was sued by Crane Brothers.")
-with ThreadPoolExecutor(8) as pool:
-    list(pool.map(lambda _: check("Some of the weavers joined a union [1].", [source]), range(8)))
-"""
-
-
-def test_the_first_checks_of_a_process_can_run_concurrently() -> None:
-    for _ in range(3):
-        subprocess.run([sys.executable, "-c", FIRST_CHECKS], check=True, timeout=60)

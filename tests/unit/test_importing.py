@@ -7,7 +7,7 @@ import struct
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from research.config.settings import load
 from research.errors import ConfigError
 from research.events.events import (
     Asked,
@@ -90,22 +91,6 @@ def test_an_imported_run_has_the_exported_events(store: Store) -> None:
     assert (row.question, row.status, row.outcome, row.answer, row.created) == (
         "How many?", "completed", "answered", "5 [1]", LATER,
     )  # fmt: skip
-
-
-def test_a_real_run_is_exported_from_one_home_and_imported_into_another(
-    bench: Workbench, store: Store, script: Callable[..., str]
-) -> None:
-    look = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
-    for _ in bench.engine.start(
-        "Q", bench.recipe(model=script(look, "<answer>123 [1]</answer>")), RUN, here=True
-    ).events():
-        pass
-    events = bench.store.events(RUN)
-    kept = run_import.keep(store, run_import.read_run(file(events)))
-    assert (
-        store.events(RUN)[1:] == events[1:]
-    )  # the first event contains the recipe, whose model is a file of the other home
-    assert kept.withheld == (f"model {bench.store.run(RUN).recipe.model}",)
 
 
 def test_importing_the_same_run_twice_keeps_one(store: Store) -> None:
@@ -401,7 +386,7 @@ def test_an_imported_run_neither_reads_nor_fills_the_memory(store: Store, given:
 
 @pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
 def test_a_model_file_of_an_imported_run_is_kept_by_name_and_cannot_be_used(
-    store: Store, bench: Workbench, model: str
+    store: Store, tmp_path: Path, model: str
 ) -> None:
     recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})
     kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
@@ -409,4 +394,4 @@ def test_a_model_file_of_an_imported_run_is_kept_by_name_and_cannot_be_used(
     assert kept.withheld == (f"model {model}",)
     assert (taken.model, taken.roles) == (f"elsewhere:{model}", {"writer": "openai:x", "judge": f"elsewhere:{model}"})
     with pytest.raises(ConfigError, match="elsewhere"):
-        bench.model(taken.model)
+        Workbench(load(home=tmp_path)).model(taken.model)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -158,25 +156,3 @@ def imported(path: Path) -> set[str]:
 def test_only_the_pages_import_streamlit() -> None:
     offenders = [path for path in MODULES if any(name.split(".")[0] == "streamlit" for name in imported(path))]
     assert not offenders
-
-
-def test_help_imports_nothing_heavy() -> None:
-    heavy = "{'streamlit', 'openai', 'anthropic', 'torch', 'sentence_transformers', 'sqlite_utils', 'pandas', 'numpy'}"
-    code = (
-        "import sys, research.cli.main as m\n"
-        "try: m.main(['--help'])\n"
-        "except SystemExit: pass\n"
-        f"sys.exit(','.join({heavy} & set(sys.modules)) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_an_offline_run_imports_no_provider_sdk_streamlit_or_torch(home: Path) -> None:
-    code = (
-        "import sys, research.cli.main as m\n"
-        f"m.main(['run', 'What is the population of Japan?', '--home', {str(home)!r}])\n"
-        "sys.exit(','.join({'streamlit', 'openai', 'anthropic', 'torch'} & set(sys.modules)) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

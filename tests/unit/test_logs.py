@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import research
 from research.config.settings import load
 from research.events.events import Paused, RunFailed, RunFinished
 from research.ops import logs
-from research.workbench.workbench import Workbench
+from tests.unit.test_importing import RUN, life
 
 KEY = "sk-Ab/9+x=Zq7 secret"
 
@@ -109,24 +108,17 @@ def test_the_database_password_is_redacted_outside_its_url_too(
     assert "ssword" not in capsys.readouterr().err
 
 
-def test_a_run_is_logged_from_start_to_end_without_its_content(
-    bench: Workbench, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_logged_from_start_to_end_without_its_content(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start("json", "debug")
-    look = (
-        '<think>secretly</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
-    )
-    view = research.run("Question of mine?", workbench=bench, model=script(look, "<answer>123,201,945 [1]</answer>"))
-    capsys.readouterr()
-    for event in bench.store.events(view.run):
+    for event in life():
         logs.log_event(event)
     said = lines(capsys)
     assert [said[0]["message"], said[-1]["message"]] == ["run started", "run finished"]
     assert said[-1]["outcome"] == "answered"
-    assert {line["run"] for line in said} == {view.run}
+    assert {line["run"] for line in said} == {RUN}
     assert {"tool finished", "model replied"} <= {line["message"] for line in said}
     everything = json.dumps(said)
-    for words in ("Question of mine", "secretly", "123,201,945", "Japan"):
+    for words in ("How many", "Look", "It is 5", "5 [1]", "example.org"):
         assert words not in everything
 
 

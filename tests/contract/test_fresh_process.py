@@ -1,0 +1,108 @@
+"""Properties of a process that has just started: what it imports, and that its first threads may begin concurrently."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from research.evaluation import load
+from research.evaluation.questions import SPLITS
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Return what the code prints in a process of its own; the test fails if the process does."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment or None,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# -- imports ----------------------------------------------------------------------------------------------------------
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = "{'streamlit', 'openai', 'anthropic', 'torch', 'sentence_transformers', 'sqlite_utils', 'pandas', 'numpy'}"
+    run_python(
+        "import sys, research.cli.main as m\n"
+        "try: m.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"sys.exit(','.join({heavy} & set(sys.modules)) or 0)"
+    )
+
+
+def test_an_offline_run_imports_no_provider_sdk_streamlit_or_torch(home: Path) -> None:
+    run_python(
+        "import sys, research.cli.main as m\n"
+        f"m.main(['run', 'What is the population of Japan?', '--home', {str(home)!r}])\n"
+        "sys.exit(','.join({'streamlit', 'openai', 'anthropic', 'torch'} & set(sys.modules)) or 0)"
+    )
+
+
+# -- the same in every process ----------------------------------------------------------------------------------------
+
+
+def test_the_built_in_sets_are_identical_in_every_process() -> None:
+    code = (
+        "from research.evaluation import load\n"
+        "print(*(q.digest for n in ('factbook', 'factbook-zh') for s in ('dev', 'held') for q in load(n, s).questions))"
+    )
+    here = [q.digest for n in ("factbook", "factbook-zh") for s in SPLITS for q in load(n, s).questions]
+    for seed in ("1", "2"):
+        assert run_python(code, PYTHONHASHSEED=seed, PATH="").split() == here
+
+
+# -- the first threads ------------------------------------------------------------------------------------------------
+
+FIRST_CHECKS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from research.citations import check
+from research.types import Source
+
+sys.setswitchinterval(1e-6)
+source = Source(1, "https://example.org", "Mill", "Some of the weavers joined a union. Verity Looms was sued by Crane Brothers.")
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(lambda _: check("Some of the weavers joined a union [1].", [source]), range(8)))
+"""
+
+
+def test_the_first_checks_of_a_process_can_run_concurrently() -> None:
+    for _ in range(3):
+        run_python(FIRST_CHECKS)
+
+
+FIRST_REPLIES = """
+import sys, threading
+from research._util.decoding import decode
+from research.models.openai import _Chunk
+
+sys.setswitchinterval(1e-6)
+begin, read_by = threading.Barrier(8), []
+line = '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "search"}}]}}], "usage": {"prompt_tokens": 3}}'
+
+def read():
+    begin.wait()
+    for _ in range(50):
+        assert decode(line, _Chunk).choices[0].delta.tool_calls[0].function.name == "search"
+    read_by.append(threading.current_thread())
+
+threads = [threading.Thread(target=read) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert len(read_by) == 8  # a thread that fails only prints its error
+"""
+
+
+def test_the_first_replies_of_a_process_can_be_decoded_concurrently() -> None:
+    for _ in range(12):
+        run_python(FIRST_REPLIES)
