@@ -13,10 +13,10 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -209,6 +209,8 @@ class Registry(Generic[E]):
         self.group = f"research_workbench.{group}"
         self._entries: dict[str, E] = {}
         self._broken: dict[str, Broken] = {}
+        self.version = 0
+        """Grows with every change of the entries."""
 
     def __call__(self, title: str, **traits: Any) -> Callable[[F], F]:
         """Register the decorated function; `traits` are the fields of the kind, such as `Framework`."""
@@ -224,9 +226,15 @@ class Registry(Generic[E]):
                 options=tuple(_options(function)),
                 **traits,
             )
+            self.version += 1
             return function
 
         return register
+
+    def remove(self, name: str) -> None:
+        """Remove an entry that was registered in this process, such as a test's."""
+        del self._entries[name]
+        self.version += 1
 
     def names(self) -> list[str]:
         """Return every name, without importing what it names."""
@@ -283,6 +291,8 @@ class Registry(Generic[E]):
             self._entries.pop(point.name, None)
             why = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
             self._broken[point.name] = Broken(self.what, point.name, package, why)
+        finally:
+            self.version += 1
 
 
 @cache
@@ -316,6 +326,21 @@ scorer = Registry(Scorer, "scorer", "scorer", "research.evaluation", "scorers")
 KINDS: Mapping[str, Registry[Any]] = {
     each.decorator: each for each in (framework, context, tool, provider, searcher, scorer)
 }
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def derived(function: Callable[P, R]) -> Callable[P, R]:
+    """Cache what a function derives from the entries, until they change.  Its callers share one result."""
+    cached: Callable[..., R] = lru_cache(lambda version, *args, **kwargs: function(*args, **kwargs))
+
+    @wraps(function)
+    def current(*args: P.args, **kwargs: P.kwargs) -> R:
+        return cached(sum(registry.version for registry in KINDS.values()), *args, **kwargs)
+
+    return current
 
 
 def register(kind: str, function: Function, title: str, **traits: Any) -> None:

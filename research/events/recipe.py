@@ -22,7 +22,8 @@ FOLDERS = "folders"
 """The source that is a recipe's folders alone: the corpus of an evaluation."""
 
 
-def roles_by_purpose(framework: str = "", context: str = "") -> dict[str, str]:
+@plugins.derived
+def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str]:
     """Return each purpose with its role; where two plug-ins disagree, the recipe's own framework and strategy win."""
     entries: list[plugins.Framework | plugins.ContextStrategy] = [*plugins.framework.all(), *plugins.context.all()]
     entries.sort(key=lambda entry: entry.id in (framework, context))

@@ -90,9 +90,10 @@ class Worktime:
         self.last = event.time
 
 
-def step_purposes() -> set[str]:
+@plugins.derived
+def step_purposes() -> frozenset[str]:
     """Return the purposes of requests that take an agent a step further; the others sum up, judge or frame."""
-    return {"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)}
+    return frozenset({"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)})
 
 
 @dataclass

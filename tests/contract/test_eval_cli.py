@@ -369,7 +369,7 @@ def dear() -> Iterator[None]:
 
     plugins.provider("Dear")(dear)
     yield
-    del plugins.provider._entries["dear"]
+    plugins.provider.remove("dear")
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_a_plugin_framework_has_an_estimate() -> None:
         assert priced(Recipe(framework="mine_double")).calls == Span(4, 8)
     finally:
         for name in ("mine_alone", "mine_told", "mine_double"):
-            del plugins.framework._entries[name]
+            plugins.framework.remove(name)
 
 
 def test_an_invalid_recipe_is_reported() -> None:
