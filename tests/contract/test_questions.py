@@ -1,4 +1,4 @@
-"""The offline model on questions over the Factbook; the whole files are measured by `bench/factbook.py`."""
+"""The offline model on a sample of Factbook questions; `bench/factbook.py` measures the whole files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from research.workbench.workbench import Workbench
 
 QUESTIONS = Path(__file__).parents[1] / "data" / "factbook_dev.jsonl"
 EVERY = 3
-"""A question in so many is asked: all kinds are among them."""
+"""Every n-th question is asked; the sample contains all kinds."""
 COUNT = 30
 
 
-def test_four_of_five_questions_are_answered_rightly(bench: Workbench) -> None:
+def test_four_of_five_questions_are_answered_correctly(bench: Workbench) -> None:
     items = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()][::EVERY][:COUNT]
     assert len({item["kind"] for item in items}) == 6
     wrong = []
@@ -43,12 +43,12 @@ def test_four_of_five_questions_are_answered_rightly(bench: Workbench) -> None:
         "How long is Chile's coastline, and what is Chile's population?",
     ],
 )
-def test_both_halves_of_a_question_are_asked(question: str) -> None:
+def test_both_halves_of_a_question_become_targets(question: str) -> None:
     assert {target.label for target in parse(question).targets} == {"Population, total", "Coastline"}
 
 
 @pytest.mark.parametrize("verb", ["Write an overview of", "Prepare a brief on", "Summarise", "Assess", "Compare"])
-def test_a_verb_that_begins_a_request_is_no_name(verb: str) -> None:
+def test_a_verb_at_the_start_of_a_request_is_not_a_name(verb: str) -> None:
     assert parse(f"{verb} the economy of Kenya and Ghana").names == ("Kenya", "Ghana")
 
 
@@ -78,17 +78,17 @@ def test_a_share_is_answered_with_a_part_of_the_whole(bench: Workbench, question
         "What proportion of Japan's imports arrives by air?",
     ],
 )
-def test_the_whole_is_no_answer_to_a_question_for_a_part(bench: Workbench, question: str) -> None:
+def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, question: str) -> None:
     assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 
-def test_shares_differ_by_percentage_points(bench: Workbench) -> None:
+def test_shares_are_compared_in_percentage_points(bench: Workbench) -> None:
     view = research.run("Which has a larger share of hydropower, Norway or Iceland?", workbench=bench)
     assert "**19 percentage points**" in view.answer
     assert {citation.status for citation in view.citations} == {"supported"}
 
 
-def test_reference_names_of_measures_are_those_of_the_reference(bench: Workbench) -> None:
+def test_every_concept_of_the_lexicon_matches_a_factbook_label(bench: Workbench) -> None:
     bench.library.index_factbook()
     with closing(sqlite3.connect(bench.settings.home / "library.sqlite")) as database:
         lines = {line for (text,) in database.execute("SELECT text FROM passages") for line in text.splitlines()}

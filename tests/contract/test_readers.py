@@ -19,7 +19,7 @@ both_ways = pytest.mark.parametrize("read", [read_bytes, read_isolated])
 
 
 def pdf(*pages: str) -> bytes:
-    """A small pdf that shows one line on each page."""
+    """Return a small PDF with one line on each page."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -84,23 +84,23 @@ def test_markdown_is_titled_by_its_heading(tmp_path: Path) -> None:
     assert read_file(file) == FileText("The title", "intro\n\n# The title\n\ntext")
 
 
-def test_text_is_titled_by_its_file(tmp_path: Path) -> None:
+def test_text_is_titled_by_its_file_name(tmp_path: Path) -> None:
     file = tmp_path / "report.2024.TXT"
     file.write_text("words", encoding="utf-8")
     assert read_file(file) == FileText("report.2024", "words")
 
 
-def test_bytes_without_title_are_titled_by_their_name() -> None:
+def test_bytes_without_a_title_are_titled_by_their_name() -> None:
     assert read_bytes(b"words", ".txt", "upload.txt").title == "upload.txt"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gbk", "gb18030"])
-def test_text_is_decoded(encoding: str) -> None:
+def test_text_is_decoded_from_common_encodings(encoding: str) -> None:
     text = "法国国内生产总值 2024"
     assert read_bytes(text.encode(encoding), ".txt", "n").text == text
 
 
-def test_html_declares_its_encoding() -> None:
+def test_html_is_decoded_as_it_declares() -> None:
     page = '<html><head><meta charset="iso-8859-1"><title>Café</title></head><body>déjà vu</body></html>'
     read = read_bytes(page.encode("latin-1"), ".html", "n")
     assert (read.title, read.text) == ("Café", "déjà vu")
@@ -121,11 +121,11 @@ def test_pdf_pages_are_read_in_order(read: Read) -> None:
     assert read(pdf("Hello", "", "World"), ".pdf", "paper") == FileText("paper", "Hello\n\nWorld")
 
 
-def test_a_pdf_may_have_a_title_of_its_own() -> None:
+def test_a_pdf_is_titled_by_its_metadata() -> None:
     assert read_bytes(changed_pdf(lambda it: it.add_metadata({"/Title": "Own"})), ".pdf", "n").title == "Own"
 
 
-def test_a_pdf_that_opens_without_password_is_read() -> None:
+def test_an_encrypted_pdf_without_a_user_password_is_read() -> None:
     data = changed_pdf(lambda it: it.encrypt("", owner_password="owner", algorithm="RC4-128"))
     assert read_bytes(data, ".pdf", "n").text == "Hello"
 
@@ -180,7 +180,7 @@ REFUSED = {
 
 @both_ways
 @pytest.mark.parametrize(("data", "suffix", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_read_is_named_with_the_reason(read: Read, data: bytes, suffix: str, reason: str) -> None:
+def test_an_unreadable_file_is_reported_with_the_reason(read: Read, data: bytes, suffix: str, reason: str) -> None:
     with pytest.raises(UnreadableFile) as caught:
         read(data, suffix, "the file")
     assert caught.value.path == "the file"
@@ -189,7 +189,7 @@ def test_what_cannot_be_read_is_named_with_the_reason(read: Read, data: bytes, s
     assert isinstance(caught.value, ConfigError)
 
 
-def test_a_file_that_is_too_big_is_refused_unread(tmp_path: Path) -> None:
+def test_a_file_over_the_size_limit_is_rejected_unread(tmp_path: Path) -> None:
     file = tmp_path / "big.pdf"
     file.touch()
     os.truncate(file, 60_000_000)
@@ -197,7 +197,7 @@ def test_a_file_that_is_too_big_is_refused_unread(tmp_path: Path) -> None:
         read_file(file)
 
 
-def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named_by_its_path(tmp_path: Path) -> None:
     file = tmp_path / "empty.docx"
     file.write_bytes(b"not a zip")
     with pytest.raises(UnreadableFile, match="a damaged docx") as caught:
@@ -205,7 +205,7 @@ def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
     assert caught.value.path == file
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match=r"gone\.md cannot be opened: No such file"):
         read_file(tmp_path / "gone.md")
 
@@ -216,6 +216,6 @@ def test_every_suffix_has_a_reader() -> None:
             read_bytes(b" ", suffix, "n")
 
 
-def test_a_reader_that_takes_too_long_is_killed() -> None:
+def test_a_reader_over_its_time_limit_is_killed() -> None:
     with pytest.raises(UnreadableFile, match=r"slow takes more than 0\.01 s to read"):
         read_isolated(b"<p>text", ".html", "slow", timeout_s=0.01)

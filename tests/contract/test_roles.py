@@ -1,4 +1,4 @@
-"""Each role, or single purpose, may have its own model."""
+"""Each role, or a single purpose, can have its own model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from research.workbench.workbench import Workbench
 ROOT = Path(__file__).parents[2] / "research"
 
 
-def test_a_role_covers_its_purposes_and_a_purpose_goes_before_its_role() -> None:
+def test_a_role_covers_its_purposes_and_a_purpose_overrides_its_role() -> None:
     recipe = Recipe(model="main", roles={"writer": "strong", "solve": "special"})
     assert [recipe.model_for(purpose) for purpose in ("act", "conclude", "solve")] == ["main", "strong", "special"]
 
 
-def test_every_purpose_asked_for_belongs_to_a_role() -> None:
+def test_every_purpose_in_the_code_belongs_to_a_role() -> None:
     asked = {
         purpose
         for path in [*ROOT.glob("frameworks/*.py"), *ROOT.glob("contexts/*.py"), *ROOT.glob("agent/*.py")]
@@ -31,7 +31,7 @@ def test_every_purpose_asked_for_belongs_to_a_role() -> None:
     assert asked <= roles_by_purpose().keys()
 
 
-def test_the_writer_writes_and_the_other_model_does_the_rest(bench: Workbench, script: Callable[..., str]) -> None:
+def test_the_writer_model_writes_the_report(bench: Workbench, script: Callable[..., str]) -> None:
     writer = script({"text": "<answer>Written by the writer.</answer>"})
     view = research.run(
         "What is the population of Japan?", workbench=bench, roles={"writer": writer}, options={"framework.rounds": 1}
@@ -39,6 +39,6 @@ def test_the_writer_writes_and_the_other_model_does_the_rest(bench: Workbench, s
     assert "Written by the writer." in view.report
 
 
-def test_an_unknown_role_is_refused_with_the_known_ones(bench: Workbench) -> None:
+def test_an_unknown_role_gives_an_error_with_the_known_ones(bench: Workbench) -> None:
     with pytest.raises(ConfigError, match="unknown role 'sumariser'; known: planner.*summariser"):
         bench.recipe(roles={"sumariser": "extractive"})

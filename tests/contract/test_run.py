@@ -1,4 +1,4 @@
-"""The loop, by its events, with a scripted model."""
+"""The agent loop with a scripted model, checked by its events."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_events_are_numbered_without_gaps_and_end_once(bench: Workbench, script:
     assert events[-1].outcome == "answered"
 
 
-def test_what_is_saved_is_what_was_seen(bench: Workbench, script: Script) -> None:
+def test_stored_events_equal_the_streamed_ones(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, ANSWER))
     assert bench.store.events(events[0].run) == events
     assert [decode(encode(event)) for event in events] == events
 
 
-def test_folding_step_by_step_gives_the_same_view_as_folding_all(bench: Workbench, script: Script) -> None:
+def test_applying_events_one_by_one_gives_the_same_view_as_folding(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, ANSWER))
     view = fold([])
     for index, event in enumerate(events, 1):
@@ -62,14 +62,14 @@ def test_folding_step_by_step_gives_the_same_view_as_folding_all(bench: Workbenc
         assert view == fold(events[:index])
 
 
-def test_replay_to_a_round_ends_before_the_next(bench: Workbench, script: Script) -> None:
+def test_replay_to_a_round_stops_before_the_next(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
     assert fold(first_rounds(events, 1)).round_count() == 1
     assert fold(first_rounds(events, 2)).round_count() == 2
     assert first_rounds(events, 99) == events
 
 
-def test_the_messages_sent_can_be_read_back(bench: Workbench, script: Script) -> None:
+def test_the_sent_messages_can_be_reconstructed(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, "gibberish", ANSWER))
     sent = messages_sent(fold(events), "main", 2)
     assert [message.role for message in sent] == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -77,20 +77,20 @@ def test_the_messages_sent_can_be_read_back(bench: Workbench, script: Script) ->
     assert sent[2].content == SEARCH
 
 
-def test_an_unreadable_reply_is_asked_again_and_does_not_stay_in_the_history(bench: Workbench, script: Script) -> None:
+def test_an_unreadable_reply_is_retried_and_dropped_from_the_history(bench: Workbench, script: Script) -> None:
     events = play(bench, script("nonsense", SEARCH, ANSWER))
     assert [type(event).__name__ for event in events].count("Rejected") == 1
     assert all("nonsense" not in message.content for message in messages_sent(fold(events), "main", 2))
     assert events[-1].outcome == "answered"  # type: ignore[union-attr]
 
 
-def test_garbage_forever_ends_with_a_named_outcome(bench: Workbench, script: Script) -> None:
+def test_endless_unreadable_replies_fail_the_run(bench: Workbench, script: Script) -> None:
     events = play(bench, script(*["nonsense"] * 20))
     assert isinstance(events[-1], e.RunFinished)
     assert events[-1].outcome == "failed"
 
 
-def test_unknown_tool_goes_back_to_the_model(bench: Workbench, script: Script) -> None:
+def test_an_unknown_tool_is_reported_to_the_model(bench: Workbench, script: Script) -> None:
     events = play(bench, script("<think>a</think>" + call("teleport", to="Mars"), SEARCH, ANSWER))
     refused = [event.problem for event in events if isinstance(event, e.Rejected)]
     assert "teleport" in refused[0]
@@ -98,7 +98,7 @@ def test_unknown_tool_goes_back_to_the_model(bench: Workbench, script: Script) -
     assert events[-1].outcome == "answered"  # type: ignore[union-attr]
 
 
-def test_one_failing_call_leaves_its_sibling_alone(bench: Workbench, script: Script) -> None:
+def test_a_failing_call_does_not_affect_its_sibling(bench: Workbench, script: Script) -> None:
     both = (
         "<think>a</think>" + call("visit", url="library://nowhere", goal="x") + call("search", query="Japan population")
     )
@@ -107,21 +107,21 @@ def test_one_failing_call_leaves_its_sibling_alone(bench: Workbench, script: Scr
     assert [seen.ok for seen in results if seen] == [False, True]
 
 
-def test_an_answer_without_a_source_is_no_evidence(bench: Workbench, script: Script) -> None:
+def test_an_answer_without_a_source_has_no_evidence(bench: Workbench, script: Script) -> None:
     final = play(bench, script("<think>x</think><answer>It is 5.</answer>"))[-1]
     assert isinstance(final, e.RunFinished)
     assert final.outcome == "no_evidence"
     assert final.answer.startswith("**No evidence.**")
 
 
-def test_a_source_that_was_never_seen_is_no_source(bench: Workbench, script: Script) -> None:
+def test_an_answer_that_cites_an_unseen_source_has_no_evidence(bench: Workbench, script: Script) -> None:
     final = play(bench, script(SEARCH, "<think>x</think><answer>It is 5 [99].</answer>"))[-1]
     assert isinstance(final, e.RunFinished)
     assert final.outcome == "no_evidence"
     assert [citation.status for citation in final.citations] == ["dead"]
 
 
-def test_the_limit_of_rounds_forces_an_answer_without_tools(bench: Workbench, script: Script) -> None:
+def test_the_round_limit_forces_an_answer_without_tools(bench: Workbench, script: Script) -> None:
     model = script(SEARCH, SEARCH.replace("Japan", "Kenya"), {"text": ANSWER, "purpose": "conclude"})
     events = play(bench, model, options={"framework.rounds": 2})
     asked = [event for event in events if isinstance(event, e.Asked)]
@@ -130,7 +130,7 @@ def test_the_limit_of_rounds_forces_an_answer_without_tools(bench: Workbench, sc
     assert events[-1].outcome == "rounds"  # type: ignore[union-attr]
 
 
-def test_tools_asked_for_in_the_last_call_end_with_what_is_known(bench: Workbench, script: Script) -> None:
+def test_a_tool_call_in_the_final_reply_ends_with_the_findings(bench: Workbench, script: Script) -> None:
     events = play(
         bench, script(*[SEARCH.replace("Japan", f"Japan {i}") for i in range(9)]), options={"framework.rounds": 1}
     )
@@ -140,7 +140,7 @@ def test_tools_asked_for_in_the_last_call_end_with_what_is_known(bench: Workbenc
     assert "[1]" in final.answer
 
 
-def test_the_same_action_three_times_gets_a_hint_and_then_an_end(bench: Workbench, script: Script) -> None:
+def test_a_repeated_action_gets_a_hint_and_then_ends_the_run(bench: Workbench, script: Script) -> None:
     events = play(bench, script(*[SEARCH] * 5, {"text": ANSWER, "purpose": "conclude"}))
     assert [event.kind for event in events if isinstance(event, e.Warned)] == ["loop"]
     assert events[-1].outcome == "loop"  # type: ignore[union-attr]
@@ -149,7 +149,7 @@ def test_the_same_action_three_times_gets_a_hint_and_then_an_end(bench: Workbenc
 
 
 @pytest.mark.parametrize("length", [2, 3])
-def test_actions_that_go_in_a_circle_get_a_hint_and_then_an_end(bench: Workbench, script: Script, length: int) -> None:
+def test_a_cycle_of_actions_gets_a_hint_and_then_ends_the_run(bench: Workbench, script: Script, length: int) -> None:
     circle = [SEARCH.replace("Japan", place) for place in ("Japan", "Kenya", "Chile")[:length]]
     events = play(bench, script(*circle * 4, {"text": ANSWER, "purpose": "conclude"}), options={"framework.rounds": 20})
     assert [event.kind for event in events if isinstance(event, e.Warned)] == ["loop"]
@@ -158,7 +158,7 @@ def test_actions_that_go_in_a_circle_get_a_hint_and_then_an_end(bench: Workbench
     assert asked.count("act") == 3 * length + 1
 
 
-def test_going_back_to_something_is_no_circle(bench: Workbench, script: Script) -> None:
+def test_returning_to_an_earlier_action_is_not_a_cycle(bench: Workbench, script: Script) -> None:
     places = ("Japan", "Kenya", "Japan", "Kenya", "Chile", "Japan", "Kenya", "Japan", "Chile")
     events = play(bench, script(*[SEARCH.replace("Japan", place) for place in places], ANSWER))
     assert not [event for event in events if isinstance(event, e.Warned)]
@@ -166,7 +166,9 @@ def test_going_back_to_something_is_no_circle(bench: Workbench, script: Script) 
 
 
 @pytest.mark.parametrize(("budget", "outcome"), [(Budget(tokens=1), "tokens"), (Budget(seconds=1e-9), "time")])
-def test_a_spent_budget_ends_the_run_by_name(bench: Workbench, script: Script, budget: Budget, outcome: str) -> None:
+def test_a_spent_budget_ends_the_run_and_is_named_as_the_reason(
+    bench: Workbench, script: Script, budget: Budget, outcome: str
+) -> None:
     events = play(bench, script(SEARCH, ANSWER, ANSWER, ANSWER), budget=budget)
     assert events[-1].outcome == "no_evidence"  # type: ignore[union-attr]
     reasons = [event.reason for event in events if isinstance(event, e.Concluding)]
@@ -174,7 +176,7 @@ def test_a_spent_budget_ends_the_run_by_name(bench: Workbench, script: Script, b
 
 
 @pytest.mark.parametrize("error", ["429", "500", "reset", "truncated"])
-def test_a_passing_fault_is_retried_and_its_draft_withdrawn(bench: Workbench, script: Script, error: str) -> None:
+def test_a_transient_fault_is_retried_and_its_draft_withdrawn(bench: Workbench, script: Script, error: str) -> None:
     events = play(bench, script({"text": "half of", "error": error}, SEARCH, ANSWER))
     assert [type(event).__name__ for event in events].count("Withdrawn") == 1
     view = fold(events)
@@ -182,7 +184,7 @@ def test_a_passing_fault_is_retried_and_its_draft_withdrawn(bench: Workbench, sc
     assert "half of" not in view.rounds[0].draft
 
 
-def test_a_fault_that_stays_lets_the_run_rest_and_says_why(bench: Workbench, script: Script) -> None:
+def test_a_persistent_fault_pauses_the_run_with_the_reason(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, *[{"error": "500"}] * 3))
     assert isinstance(events[-1], e.Paused)
     assert "answered 500" in events[-1].reason
@@ -203,7 +205,7 @@ def test_stop_leaves_a_readable_report(bench: Workbench, script: Script) -> None
     assert "[1]" in final.report
 
 
-def test_a_run_goes_on_from_its_journal_without_asking_again(bench: Workbench, script: Script) -> None:
+def test_a_run_resumes_from_its_journal_without_repeating_requests(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
     for cut in range(1, len(events)):
         recipe = bench.recipe(model=script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER))
@@ -216,7 +218,7 @@ def test_a_run_goes_on_from_its_journal_without_asking_again(bench: Workbench, s
         assert len({event.observation.call_id for event in whole if isinstance(event, e.ToolFinished)}) == 2
 
 
-def test_window_keeps_whole_rounds(bench: Workbench, script: Script) -> None:
+def test_the_window_strategy_keeps_whole_rounds(bench: Workbench, script: Script) -> None:
     searches = [SEARCH.replace("Japan", name) for name in ("Kenya", "Peru", "Chad", "Japan")]
     events = play(bench, script(*searches, ANSWER), context="window", options={"context.k": 2})
     sent = messages_sent(fold(events), "main", 5)
@@ -238,7 +240,7 @@ def test_window_keeps_whole_rounds(bench: Workbench, script: Script) -> None:
         ({"model": "openai:x"}, "OPENAI_API_KEY"),
     ],
 )
-def test_a_wrong_choice_names_itself_and_what_is_known(
+def test_an_invalid_choice_gives_an_error_with_the_accepted_values(
     bench: Workbench, arguments: dict[str, object], named: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
@@ -247,14 +249,14 @@ def test_a_wrong_choice_names_itself_and_what_is_known(
     assert bench.store.runs() == []
 
 
-def test_the_gold_evaluator_needs_the_right_answer(bench: Workbench, script: Script) -> None:
+def test_the_gold_evaluator_needs_a_gold_answer(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, ANSWER), framework="reflexion", options={"framework.evaluator": "gold"})
     failed = [event for event in events if isinstance(event, e.RunFailed)]
     assert "framework.gold" in failed[0].error
     assert failed[0].traceback == ""
 
 
-def test_a_second_writer_of_a_run_is_refused_by_name(bench: Workbench, script: Script) -> None:
+def test_a_second_writer_of_a_run_is_rejected(bench: Workbench, script: Script) -> None:
     events = play(bench, script(SEARCH, ANSWER))
     with pytest.raises(ConfigError, match="running elsewhere"):
         bench.store.append([events[3]])

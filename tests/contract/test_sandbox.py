@@ -29,7 +29,7 @@ def cpython() -> None:
         pytest.skip("CPython is sealed on Linux only")
 
 
-def test_what_the_code_prints_comes_back(backend: Backend) -> None:
+def test_printed_output_is_returned(backend: Backend) -> None:
     assert run_python("print((3.732/3.689-1)*100)", choice=backend).text == "1.1656275413391093\n"
 
 
@@ -59,7 +59,7 @@ def test_long_output_is_cut_and_marked(code: str, backend: Backend) -> None:
     assert "\n[cut: " in output
 
 
-def test_output_of_exactly_the_limit_is_whole(backend: Backend) -> None:
+def test_output_of_exactly_the_limit_is_not_cut(backend: Backend) -> None:
     code = f"print('x' * {OUTPUT_CHARACTERS}, end='')"
     assert run_python(code, choice=backend).text == "x" * OUTPUT_CHARACTERS
 
@@ -78,13 +78,13 @@ def test_output_of_exactly_the_limit_is_whole(backend: Backend) -> None:
         ("x = []\nfor _ in range(100_000):\n    x = [x]\nx", "nested too deeply"),
     ],
 )
-def test_an_error_comes_back_as_its_traceback(code: str, told: str, backend: Backend) -> None:
+def test_an_error_is_returned_as_its_traceback(code: str, told: str, backend: Backend) -> None:
     with pytest.raises(ToolError, match=told) as caught:
         run_python(code, choice=backend)
     assert len(str(caught.value)) < 2 * OUTPUT_CHARACTERS
 
 
-def test_what_was_printed_before_an_error_is_told_too(backend: Backend) -> None:
+def test_output_printed_before_an_error_is_returned_too(backend: Backend) -> None:
     with pytest.raises(ToolError, match=r"(?s)step 1\n.*line 2, in .*ZeroDivisionError"):
         run_python("print('step 1')\n1 / 0", choice=backend)
 
@@ -92,7 +92,7 @@ def test_what_was_printed_before_an_error_is_told_too(backend: Backend) -> None:
 @pytest.mark.parametrize(
     "code", ["while True:\n    pass", "import time\nwhile True:\n    time.sleep(9)", "10**10**8 % 7"]
 )
-def test_code_without_end_is_stopped(code: str, backend: Backend) -> None:
+def test_endless_code_is_stopped_at_the_time_limit(code: str, backend: Backend) -> None:
     with pytest.raises(ToolError, match="time limit exceeded|stopped after 0.5 s"):
         run_python(code, timeout_s=0.5, choice=backend)
 
@@ -105,17 +105,17 @@ def test_the_user_can_stop_code(backend: Backend) -> None:
         run_python("while True:\n    pass", timeout_s=60, stop=stop, choice=backend)
 
 
-def test_lone_surrogates_do_no_harm(backend: Backend) -> None:
+def test_lone_surrogates_are_accepted(backend: Backend) -> None:
     assert run_python("len('\ud800')", choice=backend).text == "1"
 
 
-def test_calls_share_nothing(backend: Backend) -> None:
+def test_calls_share_no_state(backend: Backend) -> None:
     run_python("x = 1", choice=backend)
     with pytest.raises(ToolError, match="NameError"):
         run_python("x", choice=backend)
 
 
-def test_the_sandbox_passes_its_own_test(backend: Backend) -> None:
+def test_the_sandbox_passes_its_self_test(backend: Backend) -> None:
     assert self_test() is None
     assert state(backend).backend == backend
 
@@ -130,7 +130,7 @@ def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "let code read a file" in (self_test() or "")
 
 
-# What CPython is there for
+# Calculations that need CPython
 
 
 @pytest.mark.usefixtures("cpython")
@@ -152,18 +152,18 @@ def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("import sys\nprint('done')\nsys.exit()", "done\n"),
     ],
 )  # fmt: skip
-def test_calculations(code: str, shown: str) -> None:
+def test_cpython_runs_calculations_with_the_standard_library_and_numpy(code: str, shown: str) -> None:
     assert run_python(code, choice="cpython").text == shown
 
 
 @pytest.mark.usefixtures("cpython")
-def test_a_warning_stands_below_the_result() -> None:
+def test_a_warning_appears_below_the_result() -> None:
     text = run_python("import numpy as np\nnp.array([1.0]) / 0", choice="cpython").text
     assert text.startswith("array([inf])\n<code>:2: RuntimeWarning")
 
 
 @pytest.mark.usefixtures("cpython")
-def test_plots_come_back_as_png() -> None:
+def test_plots_are_returned_as_png() -> None:
     code = (
         "import matplotlib.pyplot as plt\n"
         "for year in range(2):\n    plt.figure()\n    plt.bar(['中国', 'a'], [1, 2])\n"
@@ -175,7 +175,7 @@ def test_plots_come_back_as_png() -> None:
 
 
 @pytest.mark.usefixtures("cpython")
-def test_plots_are_few_and_small() -> None:
+def test_plots_are_limited_in_number_and_size() -> None:
     code = (
         "import matplotlib.pyplot as plt, numpy as np\n"
         "for _ in range(5):\n    plt.figure(figsize=(60, 40))\n    plt.imshow(np.random.rand(300, 300))\n"
@@ -203,20 +203,20 @@ def test_an_error_says_what_to_do(code: str, told: str) -> None:
     assert "site-packages" not in str(caught.value)
 
 
-def test_the_tool_says_what_there_is(backend: Backend) -> None:
+def test_the_tool_description_lists_the_available_packages(backend: Backend) -> None:
     tool = PythonTool(backend)
     assert ("no numpy" in tool.spec.description) == (backend == "monty")
     assert tool(code="print(6 * 7)").text == "42\n"
 
 
-# The process apart, seen from a Python console in it
+# The isolated process, seen from a Python console in it
 
 
 def inside(*lines: str, timeout_s: float = 20.0) -> str:
     return run_isolated("code", "\n".join([*lines, "", ""]).encode(), "-q", timeout_s=timeout_s).decode()
 
 
-def test_the_environment_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_does_not_inherit_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "canary")
     output = inside("import os", "print(list(os.environ))")
     assert "[" in output
@@ -224,14 +224,14 @@ def test_the_environment_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_open_files_stay_outside(tmp_path: Path) -> None:
+def test_the_process_does_not_inherit_open_files(tmp_path: Path) -> None:
     with (tmp_path / "secret").open("w") as file:
         os.set_inheritable(file.fileno(), True)
         output = inside("import os", "print(sorted(os.listdir('/proc/self/fd')))")
-        assert "['0', '1', '2', '3']" in output  # the last lists the others
+        assert "['0', '1', '2', '3']" in output  # 3 is the listing itself
 
 
-def test_what_a_process_may_use_is_limited(tmp_path: Path) -> None:
+def test_memory_and_files_of_the_process_are_limited(tmp_path: Path) -> None:
     file = tmp_path / "written"
     output = inside(
         "from research.sandbox import confine", "confine(5)",
@@ -245,7 +245,7 @@ def test_what_a_process_may_use_is_limited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "while True: pass"])
-def test_what_the_process_started_is_killed_with_it(end: str) -> None:
+def test_processes_started_by_the_process_are_killed_with_it(end: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(20)
         lines = [
@@ -263,18 +263,18 @@ def test_what_the_process_started_is_killed_with_it(end: str) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.settimeout(20)
-            assert connection.recv(1) == b""  # nobody holds the other end any more
+            assert connection.recv(1) == b""  # the other end is closed
 
 
-def test_a_process_that_fails_is_told() -> None:
+def test_a_failed_process_is_reported() -> None:
     with pytest.raises(ChildProcessError, match="status 1"):
         run_isolated("no_such_module", b"", timeout_s=20)
 
 
-def test_a_process_that_says_too_much_is_ended() -> None:
+def test_a_process_with_too_much_output_is_killed() -> None:
     with pytest.raises(ChildProcessError, match="wrote more than 1 MB"):
         run_isolated("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=20, output_bytes=10**6)
 
 
-def test_a_process_that_does_not_listen_is_heard() -> None:
+def test_a_process_that_ignores_its_input_returns_its_output() -> None:
     assert run_isolated("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")

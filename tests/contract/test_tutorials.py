@@ -1,4 +1,4 @@
-"""The tutorials, run as they stand on the page: their files are saved where they say, and their commands are given."""
+"""Run the tutorials as written: save their files where they say and run their commands."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ for name in {EXTENDED!r}:
 from research.cli.main import main
 sys.exit(main())
 """
-"""Starts the command line as if `research/` in the current folder were a part of the package."""
+"""Starts the command line as if `research/` in the current folder were part of the package."""
 
 
 class Tutorial:
-    """What a page of docs/ lets one save, and what it lets one ask."""
+    """The files and commands of a tutorial in docs/."""
 
     def __init__(self, name: str) -> None:
         text = (DOCS / f"{name}.md").read_text("utf-8")
@@ -63,7 +63,7 @@ class Tutorial:
 
 
 class Desk:
-    """A folder in which the commands of a tutorial are given."""
+    """A folder in which the commands of a tutorial run."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder, self.home = folder, home
@@ -81,7 +81,7 @@ class Desk:
         )
 
     def ask(self, *words: str) -> dict[str, Any]:
-        """What `run --json` says of a run that ended."""
+        """Return the output of `run --json` for a finished run."""
         done = self.give(*words, "--json")
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
@@ -99,14 +99,14 @@ def desk(tmp_path: Path, home: Path) -> Desk:
 
 
 @pytest.mark.parametrize("name", [FRAMEWORK, CONTEXT, MODEL, TOOL])
-def test_each_is_one_short_file(name: str) -> None:
+def test_each_tutorial_is_one_short_file(name: str) -> None:
     lines = [line for line in Tutorial(name).code.splitlines() if line.strip()]
     assert len(lines) < 40
 
 
 @pytest.fixture(params=["inside", "beside"])
 def place(request: pytest.FixtureRequest, desk: Desk) -> Desk:
-    """The framework of the tutorial, in the package or beside it with the start script of the page on that."""
+    """The tutorial's framework, in the package or outside it with the start script of docs/extending.md."""
     tutorial = Tutorial(FRAMEWORK)
     tutorial.save(desk.folder)
     if request.param == "beside":
@@ -117,17 +117,17 @@ def place(request: pytest.FixtureRequest, desk: Desk) -> Desk:
     return desk
 
 
-def test_a_framework_drafts_and_searches_again(place: Desk) -> None:
+def test_the_tutorial_framework_drafts_and_searches_again(place: Desk) -> None:
     scripted, _ = Tutorial(FRAMEWORK).commands
     done = place.give(*scripted, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
     assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (2, 2)
-    assert f"search {JAPAN} Many people live there" in done.stderr, "the second search holds the first draft"
+    assert f"search {JAPAN} Many people live there" in done.stderr, "the second search must contain the first draft"
 
 
-def test_a_framework_is_shown_where_its_file_is_not(place: Desk) -> None:
+def test_a_run_is_shown_without_the_file_of_its_framework(place: Desk) -> None:
     scripted, _ = Tutorial(FRAMEWORK).commands
     run_id = place.ask(*scripted)["run_id"]
     place.start = ["-m", "research"]
@@ -139,7 +139,7 @@ def test_a_framework_is_shown_where_its_file_is_not(place: Desk) -> None:
 
 
 @pytest.mark.parametrize("context", ["full", "window", "resum", "evolving"])
-def test_a_framework_answers_offline_under_every_strategy(desk: Desk, context: str) -> None:
+def test_the_tutorial_framework_answers_offline_with_every_strategy(desk: Desk, context: str) -> None:
     tutorial = Tutorial(FRAMEWORK)
     tutorial.save(desk.folder)
     _, offline = tutorial.commands
@@ -148,7 +148,7 @@ def test_a_framework_answers_offline_under_every_strategy(desk: Desk, context: s
     assert found["usage"]["tool_calls"] == 3
 
 
-def test_the_options_of_a_framework_are_checked(desk: Desk) -> None:
+def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
     Tutorial(FRAMEWORK).save(desk.folder)
     done = desk.give("run", JAPAN, "--framework", "iter_retgen", "--set", "framework.rounds=11")
     assert done.returncode == 2
@@ -156,7 +156,7 @@ def test_the_options_of_a_framework_are_checked(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("number, shown", [(0, [0, 1, 2, 3]), (1, [0, 1, 2, 2, 2, 2, 2])])
-def test_a_strategy_shows_both_ends(desk: Desk, number: int, shown: list[int]) -> None:
+def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, number: int, shown: list[int]) -> None:
     tutorial = Tutorial(CONTEXT)
     tutorial.save(desk.folder)
     found = desk.ask(*tutorial.commands[number])
@@ -166,7 +166,7 @@ def test_a_strategy_shows_both_ends(desk: Desk, number: int, shown: list[int]) -
     assert "**Germany** has the highest" in found["answer"]
 
 
-def test_a_strategy_leaves_out_what_lies_between(desk: Desk) -> None:
+def test_the_tutorial_strategy_leaves_out_the_rounds_between(desk: Desk) -> None:
     tutorial = Tutorial(CONTEXT)
     tutorial.save(desk.folder)
     prompt: tuple[Message, ...] = ()
@@ -174,11 +174,11 @@ def test_a_strategy_leaves_out_what_lies_between(desk: Desk) -> None:
         if isinstance(event, Asked):
             prompt = (*prompt[: event.keep], *event.messages)
     shown = re.findall(r'<tool_response id="main-(\d+)-', "".join(message.content for message in prompt))
-    assert set(shown) == {"1", "6"}, "calls are numbered by the request that made them"
+    assert set(shown) == {"1", "6"}, "call ids contain the number of their request"
 
 
 class Ollama(BaseHTTPRequestHandler):
-    """Answers as its reference says: JSON lines, the last of which is `done`."""
+    """A fake Ollama that responds as its reference says: JSON lines, the last of which is `done`."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -201,7 +201,7 @@ class Ollama(BaseHTTPRequestHandler):
         self.wfile.write("".join(json.dumps(part) + "\n" for part in parts).encode())
 
     def log_message(self, *_: object) -> None:
-        """Nothing: a server of tests."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def modelled(desk: Desk) -> Iterator[Desk]:
             thread.join()
 
 
-def test_a_model_calls_and_answers(modelled: Desk) -> None:
+def test_the_tutorial_model_calls_a_tool_and_answers(modelled: Desk) -> None:
     (words,) = Tutorial(MODEL).commands
     found = modelled.ask(*words)
     assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
@@ -227,21 +227,21 @@ def test_a_model_calls_and_answers(modelled: Desk) -> None:
     assert (usage["model_calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 52, 10)
 
 
-def test_a_model_that_is_not_there_ends_the_run_with_the_servers_words(modelled: Desk) -> None:
+def test_an_unknown_model_fails_the_run_with_the_servers_message(modelled: Desk) -> None:
     done = modelled.give("run", JAPAN, "--model", "ollama:absent", "--json")
     assert done.returncode == 1
     assert "model 'absent' not found" in json.loads(done.stdout)["error"]
 
 
-def test_a_models_reply_that_breaks_off_is_tried_again_and_never_believed(modelled: Desk) -> None:
+def test_a_truncated_reply_is_discarded_and_pauses_the_run(modelled: Desk) -> None:
     done = modelled.give("run", JAPAN, "--model", "ollama:cut", "--json")
     found = json.loads(done.stdout)
-    assert (done.returncode, found["status"]) == (4, "paused"), "the run rests, to be resumed"
+    assert (done.returncode, found["status"]) == (4, "paused"), "the run must be paused"
     assert "broke off" in found["error"]
     assert found["usage"]["model_calls"] == 0
 
 
-def test_a_tool_is_listed_called_and_cited(desk: Desk) -> None:
+def test_the_tutorial_tool_is_listed_called_and_cited(desk: Desk) -> None:
     tutorial = Tutorial(TOOL)
     tutorial.save(desk.home)
     (desk.folder / "replies.jsonl").write_text(tutorial.files["replies.jsonl"], encoding="utf-8")
@@ -256,7 +256,7 @@ def test_a_tool_is_listed_called_and_cited(desk: Desk) -> None:
     assert [each["status"] for each in found["citations"]] == ["supported"]
 
 
-def test_a_tool_tells_the_model_what_to_try_instead(desk: Desk) -> None:
+def test_the_tutorial_tool_suggests_valid_arguments_to_the_model(desk: Desk) -> None:
     Tutorial(TOOL).save(desk.home)
     lines = [write_call("sales__sales", year=1999, region="north"), "<answer>There is no figure for 1999.</answer>"]
     script = "\n".join(json.dumps({"text": line}) for line in lines)

@@ -1,4 +1,4 @@
-"""Documents that were sent in: names and bytes are foreign, and nothing leaves its folder."""
+"""Uploaded documents: names and content are untrusted, and nothing is written outside its folder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def names(place: Path) -> list[str]:
         ("", "document"),
     ],
 )
-def test_a_name_is_one_part_of_a_path(name: str, kept: str) -> None:
+def test_a_safe_name_is_a_single_path_component(name: str, kept: str) -> None:
     assert safe_name(name) == kept
 
 
@@ -69,7 +69,7 @@ def test_a_long_name_keeps_its_suffix() -> None:
     assert len(kept.encode()) <= uploads.NAME_BYTES
 
 
-def test_files_are_kept_and_the_same_content_only_once(tmp_path: Path) -> None:
+def test_files_are_saved_and_identical_content_only_once(tmp_path: Path) -> None:
     place = tmp_path / "Papers"
     kept = keep(place, ("moon.md", MOON), ("copy.md", MOON), ("moon.md", b"Another moon."))
     assert (kept.saved, kept.known, kept.refused) == (("moon.md", "moon.md"), ("copy.md",), ())
@@ -89,7 +89,7 @@ def test_files_are_kept_and_the_same_content_only_once(tmp_path: Path) -> None:
         (".md", b"text", "is of an unknown format"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name_and_not_kept(
+def test_an_unreadable_file_is_rejected_by_name_and_not_saved(
     tmp_path: Path, name: str, data: bytes, reason: str
 ) -> None:
     kept = keep(tmp_path / "a", (name, data), ("moon.md", MOON))
@@ -100,12 +100,12 @@ def test_what_cannot_be_read_is_refused_by_name_and_not_kept(
     assert names(tmp_path / "a") == ["moon.md"]
 
 
-def test_a_file_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_size_limit_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("research.web.readers.MAX_BYTES", 10)
     assert "is too big" in keep(tmp_path / "a", ("moon.md", MOON)).refused[0][1]
 
 
-def test_a_collection_of_which_nothing_is_left_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_collection_without_a_readable_file_leaves_no_folder(tmp_path: Path) -> None:
     keep(tmp_path / "a", ("empty.txt", b""))
     assert not (tmp_path / "a").exists()
 
@@ -121,7 +121,7 @@ def test_a_collection_stays_under_the_home(tmp_path: Path) -> None:
         assert uploads.folder(tmp_path, name).parent == tmp_path.resolve() / "uploads"
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "uploads").write_text("a file is in the way")
     with pytest.raises(ConfigError, match="uploads"):
         keep(uploads.folder(tmp_path, "Papers"), ("moon.md", MOON))

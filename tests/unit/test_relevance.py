@@ -5,7 +5,7 @@ import pytest
 from research.search.relevance import reduce
 
 
-def test_the_lines_that_serve_the_goal_are_kept_in_their_order() -> None:
+def test_lines_relevant_to_the_goal_are_kept_in_order() -> None:
     text = "\n".join(
         ["Weather today.", "Japan has 123 million people.", *["Nothing here."] * 50, "Japan is an island."]
     )
@@ -17,13 +17,13 @@ def test_the_lines_that_serve_the_goal_are_kept_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("gap", [" ", ""])
-def test_a_page_that_is_one_line_is_looked_at_by_sentences(gap: str) -> None:
+def test_a_page_of_one_line_is_reduced_by_sentences(gap: str) -> None:
     other, wanted = "法国的首都是巴黎。", "日本的人口是一亿二千万。"
     text = gap.join([other] * 300 + [wanted] + [other] * 300)
     assert wanted in reduce(text, "日本 人口", 200)
 
 
 @pytest.mark.parametrize("limit", [1, 10, 100, 1000])
-def test_never_more_than_the_limit(limit: int) -> None:
+def test_the_reduced_text_never_exceeds_the_limit(limit: int) -> None:
     for text in ("x" * 5000, "a b. C d. " * 500, "word\n" * 1000):
         assert len(reduce(text, "word", limit)) <= limit

@@ -1,4 +1,4 @@
-"""What is entered on the settings page: kept for its owner alone, after every other source, and never sent elsewhere."""
+"""Saved settings: readable only by their owner, overridden by every other source, and keys never sent elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEY = "sk-canary-0123456789"
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No `.env` or `.streamlit` in the folder the workbench is started in."""
+    """Start in a folder without a `.env` and with an empty `.streamlit`."""
     place = tmp_path / "started-in"
     (place / ".streamlit").mkdir(parents=True)
     monkeypatch.chdir(place)
@@ -38,10 +38,10 @@ def key_of(settings: Settings) -> str | None:
     return settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
 
 
-# Kept and forgotten
+# Saving and removing
 
 
-def test_what_is_saved_is_read_by_whoever_comes_next(settings: Settings) -> None:
+def test_saved_values_are_loaded_afterwards(settings: Settings) -> None:
     now = saved_settings.save(
         settings, openai_api_key=f" {KEY}\n", model="openai:fake", search_cache_s=60, openai_send_reasoning=True
     )
@@ -51,7 +51,7 @@ def test_what_is_saved_is_read_by_whoever_comes_next(settings: Settings) -> None
         assert (each.origin("openai_api_key"), each.origin("reader")) == ("saved", "default")
 
 
-def test_the_file_is_for_its_owner_alone_also_when_it_was_not(settings: Settings) -> None:
+def test_saving_makes_the_file_readable_only_by_its_owner(settings: Settings) -> None:
     saved_settings.save(settings, openai_api_key=KEY)
     path = settings.home / SAVED_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -61,7 +61,7 @@ def test_the_file_is_for_its_owner_alone_also_when_it_was_not(settings: Settings
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_removed_key_is_gone_from_the_disk(settings: Settings) -> None:
+def test_a_removed_key_is_deleted_from_the_disk(settings: Settings) -> None:
     now = saved_settings.forget(
         saved_settings.save(settings, openai_api_key=KEY, model="openai:fake"), "openai_api_key"
     )
@@ -70,7 +70,7 @@ def test_a_removed_key_is_gone_from_the_disk(settings: Settings) -> None:
     assert not [path for path in settings.home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
-def test_what_was_written_by_hand_stays(settings: Settings) -> None:
+def test_hand_written_comments_and_values_are_preserved(settings: Settings) -> None:
     path = settings.home / SAVED_FILE
     path.write_text('# mine\nWORKBENCH_READER = "jina"  # slow pages\nOPENAI_API_KEY = "sk-by-hand"\n', "utf-8")
     by_hand = load(home=settings.home)
@@ -80,7 +80,7 @@ def test_what_was_written_by_hand_stays(settings: Settings) -> None:
     assert "# slow pages" in path.read_text("utf-8")
 
 
-def test_two_who_save_at_the_same_time_both_find_their_own(settings: Settings) -> None:
+def test_concurrent_saves_are_all_kept(settings: Settings) -> None:
     fields = ["tavily_api_key", "brave_api_key", "serper_api_key", "jina_api_key", "openalex_api_key", "openai_api_key"]
     threads = [threading.Thread(target=saved_settings.save, args=(settings,), kwargs={field: KEY}) for field in fields]
     for thread in threads:
@@ -93,7 +93,7 @@ def test_two_who_save_at_the_same_time_both_find_their_own(settings: Settings) -
 # Order of the sources
 
 
-def test_the_file_comes_last(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_saved_file_has_the_lowest_priority(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     saved_settings.save(settings, model="saved:m", reader="jina", python_tool="monty", gguf_context=1024)
     Path(".streamlit/secrets.toml").write_text('WORKBENCH_MODEL = "secret:m"\nWORKBENCH_READER = "direct"\n', "utf-8")
     Path(".env").write_text("WORKBENCH_MODEL=dotenv:m\nWORKBENCH_PYTHON=cpython\n", "utf-8")
@@ -112,7 +112,7 @@ def test_the_file_comes_last(settings: Settings, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("field", ["model", "openai_api_key"])
-def test_what_is_set_elsewhere_cannot_be_changed_here(
+def test_a_setting_from_another_source_cannot_be_saved(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, field: str
 ) -> None:
     monkeypatch.setenv({"model": "WORKBENCH_MODEL"}.get(field, "OPENAI_API_KEY"), "elsewhere")
@@ -123,13 +123,13 @@ def test_what_is_set_elsewhere_cannot_be_changed_here(
     assert not (settings.home / SAVED_FILE).exists()
 
 
-def test_an_empty_variable_sets_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_environment_variable_counts_as_unset(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     assert key_of(saved_settings.save(load(home=settings.home), openai_api_key=KEY)) == KEY
 
 
 @pytest.mark.parametrize("field", ["home", "allow_hosts", "lock_settings", "nonsense"])
-def test_what_is_the_administrators_is_not_kept(settings: Settings, field: str) -> None:
+def test_administrator_settings_cannot_be_saved(settings: Settings, field: str) -> None:
     with pytest.raises(ConfigError, match="cannot be saved"):
         saved_settings.save(settings, **{field: "/elsewhere"})
     (settings.home / SAVED_FILE).write_text(f'WORKBENCH_{field.upper()} = "x"\n', "utf-8")
@@ -137,7 +137,7 @@ def test_what_is_the_administrators_is_not_kept(settings: Settings, field: str) 
         load(home=settings.home)
 
 
-def test_a_locked_server_changes_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_settings_cannot_be_saved_or_removed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     saved_settings.save(settings, tavily_api_key=KEY)
     monkeypatch.setenv("WORKBENCH_LOCK_SETTINGS", "1")
     locked = load(home=settings.home)
@@ -151,11 +151,11 @@ def test_a_locked_server_changes_nothing(settings: Settings, monkeypatch: pytest
     assert (settings.home / SAVED_FILE).read_bytes() == before
 
 
-# A key and its address
+# A key and its URL
 
 
-def test_a_key_is_not_sent_to_an_address_it_was_not_entered_for(settings: Settings) -> None:
-    """Whoever can open the page must not learn a key by letting it be sent to a server of his own."""
+def test_a_saved_key_is_sent_only_to_the_url_it_was_entered_for(settings: Settings) -> None:
+    """A visitor of the page must not learn a key by redirecting it to their own server."""
     with FakeOpenAI(key=KEY) as theirs, FakeOpenAI() as evil:
         now = saved_settings.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
         assert doctor.connect(Workbench(now), "openai:*").state == "ok"
@@ -167,11 +167,13 @@ def test_a_key_is_not_sent_to_an_address_it_was_not_entered_for(settings: Settin
         assert key_of(back) == KEY
         moved = saved_settings.save(back, openai_base_url=evil.base_url)
         assert key_of(saved_settings.save(moved, openai_api_key=KEY)) == KEY, (
-            "entered again, it counts for the new address"
+            "a key entered again belongs to the new URL"
         )
 
 
-def test_the_key_of_the_usual_address_stays_there(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_saved_for_the_default_url_is_withheld_from_another(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved_settings.save(settings, openai_api_key=KEY, tavily_api_key=KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://other.example/v1")
     monkeypatch.setenv("TAVILY_URL", "http://other.example")
@@ -180,7 +182,7 @@ def test_the_key_of_the_usual_address_stays_there(settings: Settings, monkeypatc
     assert now.withheld == {"openai_api_key", "tavily_api_key"}
 
 
-def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
+def test_a_key_from_another_source_is_never_sent_to_a_saved_url(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved_settings.save(settings, openai_base_url="http://evil.example/v1", serper_url="http://evil.example")
@@ -194,7 +196,7 @@ def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
     assert saved_settings.forget(now, "openai_base_url").withheld == frozenset()
 
 
-# What is wrong
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,9 @@ def test_a_key_set_elsewhere_goes_to_no_address_entered_here(
         ("search_cache_s", -1, "WORKBENCH_SEARCH_CACHE_S: Input should be greater"),
     ],
 )
-def test_a_wrong_value_is_named_and_loses_nothing(settings: Settings, field: str, value: str, said: str) -> None:
+def test_an_invalid_value_is_reported_and_changes_nothing(
+    settings: Settings, field: str, value: str, said: str
+) -> None:
     now = saved_settings.save(settings, model="openai:kept")
     before = (settings.home / SAVED_FILE).read_bytes()
     with pytest.raises(ConfigError) as error:
@@ -233,7 +237,7 @@ def test_a_wrong_value_is_named_and_loses_nothing(settings: Settings, field: str
         f'WORKBENCH_MODEL = {{key = "{KEY}"}}\n',
     ],
 )
-def test_a_damaged_file_is_named_left_alone_and_not_quoted(settings: Settings, damage: str) -> None:
+def test_a_damaged_file_is_reported_left_unchanged_and_not_quoted(settings: Settings, damage: str) -> None:
     path = settings.home / SAVED_FILE
     path.write_text(damage, "utf-8")
     for attempt in (lambda: load(home=settings.home), lambda: saved_settings.save(settings, model="x:y")):
@@ -244,23 +248,23 @@ def test_a_damaged_file_is_named_left_alone_and_not_quoted(settings: Settings, d
     assert path.read_text("utf-8") == damage
 
 
-def test_a_wrong_value_in_the_file_says_where_it_stands_without_quoting_it(settings: Settings) -> None:
+def test_an_invalid_value_in_the_file_is_located_but_not_quoted(settings: Settings) -> None:
     (settings.home / SAVED_FILE).write_text("OPENAI_API_KEY = 123456789\n", "utf-8")
     with pytest.raises(ConfigError, match=f"OPENAI_API_KEY in {SAVED_FILE}") as error:
         load(home=settings.home)
     assert "123456789" not in f"{error.value} {error.value.__cause__}"
 
 
-def test_a_damaged_secrets_file_is_named(settings: Settings) -> None:
+def test_a_damaged_secrets_file_is_reported(settings: Settings) -> None:
     Path(".streamlit/secrets.toml").write_text("WORKBENCH_MODEL = ", "utf-8")
     with pytest.raises(ConfigError, match=r"secrets\.toml is damaged"):
         load(home=settings.home)
 
 
-# The workbench picks it up
+# Reloading the workbench
 
 
-def test_a_reload_changes_what_comes_and_not_what_runs(settings: Settings) -> None:
+def test_a_reload_affects_new_runs_but_not_running_ones(settings: Settings) -> None:
     gate = threading.Event()
     with FakeOpenAI(lambda body: FakeReply("<answer>one</answer>", gate=gate)) as first, FakeOpenAI() as second:
         bench = Workbench(saved_settings.save(settings, openai_base_url=first.base_url))
@@ -270,7 +274,7 @@ def test_a_reload_changes_what_comes_and_not_what_runs(settings: Settings) -> No
         assert doctor.connect(bench, "openai:*").state == "ok"
         assert len(second.authorizations) == 1
         before.models("openai:fake").list_models()
-        assert len(first.authorizations) == 1, "a model that the run asks only now is that of its beginning"
+        assert len(first.authorizations) == 1, "a running run keeps the settings it started with"
 
 
 def nothing() -> tuple[object, threading.Event]:
@@ -279,7 +283,7 @@ def nothing() -> tuple[object, threading.Event]:
     return Journal(), threading.Event()
 
 
-def test_another_encoder_opens_the_library_anew(settings: Settings) -> None:
+def test_another_encoder_reopens_the_library(settings: Settings) -> None:
     bench = Workbench(settings)
     library, embedder = bench.library, bench.embedder
     saved_settings.save(settings, model="openai:fake")
@@ -291,7 +295,7 @@ def test_another_encoder_opens_the_library_anew(settings: Settings) -> None:
     assert bench.embedder.id != embedder.id
 
 
-def test_a_reload_that_fails_changes_nothing(settings: Settings) -> None:
+def test_a_failed_reload_changes_nothing(settings: Settings) -> None:
     bench = Workbench(settings)
     (settings.home / SAVED_FILE).write_text("?", "utf-8")
     with pytest.raises(ConfigError):
@@ -299,17 +303,17 @@ def test_a_reload_that_fails_changes_nothing(settings: Settings) -> None:
     assert bench.settings is settings
 
 
-def test_arguments_outlast_a_reload(settings: Settings) -> None:
+def test_arguments_survive_a_reload(settings: Settings) -> None:
     bench = Workbench(load(home=settings.home, model="openai:argument"))
     saved_settings.save(settings, model="openai:saved")
     bench.reload()
     assert (bench.settings.model, bench.settings.home) == ("openai:argument", settings.home)
 
 
-# Doctor and space
+# Doctor and disk usage
 
 
-def test_doctor_says_what_the_file_sets_and_what_does_not_count(
+def test_doctor_lists_saved_settings_and_those_that_have_no_effect(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks = list(doctor.examine_settings(Workbench(settings)))
@@ -323,7 +327,7 @@ def test_doctor_says_what_the_file_sets_and_what_does_not_count(
     assert KEY not in str(said)
 
 
-def test_space_is_told_by_part_and_given_back(settings: Settings) -> None:
+def test_disk_usage_is_listed_by_part_and_can_be_freed(settings: Settings) -> None:
     bench = Workbench(settings)
     assert bench.store.runs() == []
     (settings.home / "search-cache.sqlite").write_bytes(b"x" * 50_000)

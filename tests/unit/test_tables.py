@@ -1,7 +1,7 @@
-"""Each table of figures in README and the documents is what a command prints, and the command stands beside it.
+"""Every table of figures in README and the documents is the output of a command named beside it.
 
-Tables of `python -m bench.all` are compared in test_benchmarks.py.  Here are those that a page tells from another command.
-They are compared in every word: the printing is called with figures that mean nothing, and only numbers may differ.
+test_benchmarks.py compares the tables of `python -m bench.all`; this file compares those of other commands.  The
+printing code is called with made-up figures, and every word must match; only numbers may differ.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ def cells(row: str) -> list[str]:
     return [each.strip() for each in re.split(r"(?<!\\)\|", row.strip()[1:-1])]
 
 
-# -- what is printed ------------------------------------------------------------------------------------------------
+# -- printed tables -------------------------------------------------------------------------------------------------
 
 
 class Printed(Struct, frozen=True):
-    """A table of a page, made by the code that prints it."""
+    """A table on a page, and the code that prints it."""
 
     page: str
     command: str
-    """Stands in the same section of the page."""
+    """Named in the same section of the page."""
     table: Callable[[], str]
 
 
 def found(figures: dict[str, list[float]]) -> evaluation.Found:
-    """What `eval` may have found for the recipes of a table: recipe -> right of what has an answer, right, refused,
-    evidence recall, citation precision."""
+    """Make up results of `eval` from each recipe's figures: share of answerable questions answered correctly, correct,
+    refused, evidence recall, citation precision."""
     recipes, rows = [], []
     for recipe, (answered, *means) in figures.items():
         right, refused, recall_, precision = (evaluation.Figure(mean, (mean, mean)) for mean in means)
@@ -102,7 +102,7 @@ def searched() -> str:
 
 
 def best() -> str:
-    """The table of the best recipes, made of the figures in the tables of all recipes."""
+    """Return the table of the best recipes, made from the figures in the tables of all recipes."""
     page, told = read(DOCS / "evaluation.md"), {}
     sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ / (\d+) \|", page, re.M))
     for name in evaluation.RECIPES:
@@ -128,17 +128,17 @@ NUMBER = r"[+-]?\d[\d,]*(?:\.\d+)?"
 
 
 def form(table: str) -> str:
-    """Every word of a table, with `#` for numbers."""
+    """Return a table with `#` for every number."""
     return re.sub(NUMBER, "#", table)
 
 
 def sections(text: str) -> list[str]:
-    """The parts of a page between its headings of the second level."""
+    """Split a page at its second-level headings."""
     return re.split(r"^## ", text, flags=re.M)
 
 
 @loop_over("each", PRINTED)
-def test_a_page_tells_the_table_that_the_command_beside_it_prints(each: Printed) -> None:
+def test_a_page_shows_the_table_that_the_command_beside_it_prints(each: Printed) -> None:
     beside = [part for part in sections(read(ROOT / each.page)) if f"python -m {each.command}" in part]
     assert beside, f"{each.page} does not name python -m {each.command}"
     assert form(each.table()) in [form(table) for part in beside for table in tables(part)]
@@ -152,15 +152,15 @@ OF_CODE = {
     "| preset | framework / strategy | what it sets | at most |",
     "| format | for | limits |",
 }
-"""Heads of tables that say what the code is set to, and were never measured: other tests compare them with the code."""
+"""Heads of tables of settings, which are not measured; other tests compare them with the code."""
 OF_OTHERS = "| published by the projects themselves; not comparable with each other | |"
-"""Figures that others have published: each row links to where."""
+"""The head of a table of published figures, in which each row links to its source."""
 ONCE = "No command repeats"
-"""What a decision record says of figures that it weighed and that cannot be had again."""
+"""Begins the note in a decision record on figures that cannot be reproduced."""
 
 
 def has_figures(table: str) -> bool:
-    """Whether a column is set to the right, as figures are, or most of what stands in it begins with a number."""
+    """Return whether a column is right-aligned, as figures are, or most of its cells begin with a number."""
     _, line, *rows = (cells(row) for row in table.splitlines())
     for n, (aligned, *column) in enumerate(zip(line, *rows, strict=True)):
         filled = [each for each in column if each]
@@ -171,9 +171,9 @@ def has_figures(table: str) -> bool:
 
 
 def told_for(path: Path, part: str, table: str) -> bool:
-    """Whether a table of figures in a part of a page is one that somebody answers for."""
+    """Return whether the page names a source for a table of figures."""
     head, _, *rows = table.splitlines()
-    if path.parent.name == "decisions":  # a dated snapshot, with columns for what was weighed then
+    if path.parent.name == "decisions":  # a dated snapshot, with its own columns
         return "python -m " in part or ONCE in part
     if head == OF_OTHERS:
         return all("](https://" in row for row in rows)
@@ -195,22 +195,22 @@ def test_every_table_of_figures_is_printed_by_a_command(path: Path) -> None:
     ("| a | b |\n|---|---|\n| x | **12 %** |", True), ("| a | b |\n|---|---|\n| x | $0.1 |\n| y | |", True),
     ("| a | b |\n|---|---|\n| 1 | x |\n| 2 | y |", False), ("| a | b |\n|---|---|\n| x | `k \\| 2` |", False),
 ])  # fmt: skip
-def test_a_table_of_figures_is_known_by_its_columns(table: str, is_one: bool) -> None:
+def test_a_table_of_figures_is_recognised_by_its_columns(table: str, is_one: bool) -> None:
     assert has_figures(table) is is_one
 
 
-# -- the same figures in two places, and those of the code --------------------------------------------------------------
+# -- figures in two places, and figures of the code ---------------------------------------------------------------------
 
 
-def test_the_table_of_the_best_recipes_repeats_the_tables_of_all() -> None:
+def test_the_table_of_the_best_recipes_matches_the_tables_of_all_recipes() -> None:
     assert best() in read(DOCS / "evaluation.md")
 
 
-def test_the_built_in_sets_are_as_large_as_the_document_says() -> None:
+def test_the_documented_sizes_of_the_built_in_sets_are_correct() -> None:
     assert sets.lines() in read(DOCS / "evaluation.md")
 
 
-def test_the_services_wait_as_long_as_the_document_says() -> None:
+def test_the_documented_request_intervals_of_the_services_are_correct() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d.]+) s \|", read(DOCS / "sources.md"), re.M))
     services = {each.stem: read(each) for each in (ROOT / "research" / "search" / "services").glob("[a-z]*.py")}
     waits = {name: re.findall(r"interval_s=([\d.]+)", source) for name, source in services.items()}
@@ -219,7 +219,7 @@ def test_the_services_wait_as_long_as_the_document_says() -> None:
     }
 
 
-def test_the_presets_have_the_budgets_that_the_document_says() -> None:
+def test_the_documented_budgets_of_the_presets_are_correct() -> None:
     rows = re.findall(r"^\| ([\w ]+) \| `(\w+)` / `(\w+)` \| .+? \| (.+?) \|$", read(DOCS / "using.md"), re.M)
     spans = {180.0: "3 minutes", 3_600.0: "1 hour"}
 
@@ -236,7 +236,7 @@ def test_the_presets_have_the_budgets_that_the_document_says() -> None:
 
 
 @loop_over("module", [html, pdf, docx])
-def test_exports_are_cut_where_the_document_says(module: object) -> None:
+def test_the_documented_length_limits_of_the_exports_are_correct(module: object) -> None:
     name = module.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
     (limits,) = re.findall(rf"^\| `{name}` \| .+? \| (.+?) \|$", read(DOCS / "using.md"), re.M)
     assert limits.startswith(f"{module.LONGEST:,} characters")  # type: ignore[attr-defined]
@@ -246,13 +246,13 @@ def test_exports_are_cut_where_the_document_says(module: object) -> None:
 
 
 def benches(path: Path) -> list[tuple[str, list[str]]]:
-    """Every `python -m bench.…` of a page: module and arguments."""
+    """Return module and arguments of every `python -m bench.…` on a page."""
     named = re.findall(r"python -m (bench\.\w+)([^`\n|)]*)", read(path))
     return [(module, shlex.split(rest.replace("…", "X"), comments=True)) for module, rest in named]
 
 
 @EACH
-def test_the_benches_of_a_page_take_what_it_gives_them(
+def test_the_bench_commands_on_a_page_have_valid_arguments(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, given in benches(path):
@@ -263,5 +263,5 @@ def test_the_benches_of_a_page_take_what_it_gives_them(
             module.main()
         told = capsys.readouterr().err
         assert refused.value.code == 2
-        # Named in passing, a bench may lack what it has to be given; whatever it is given it has to take.
+        # A bench named without arguments may lack required ones; given arguments must be accepted.
         assert told.endswith("error: unrecognized arguments: --no-such-option\n") or not given, (name, given, told)

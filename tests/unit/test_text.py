@@ -1,4 +1,4 @@
-"""Words, sentences, numbers and lengths, English and Chinese."""
+"""Words, sentences, numbers and lengths in English and Chinese."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from research.text import clip, content_tokens, estimate_tokens, language_of, nu
         ("人口增长。面积不变！", ["人口增长。", "面积不变！"]),
     ],
 )
-def test_sentences(text: str, found: list[str] | None) -> None:
+def test_text_is_split_into_sentences(text: str, found: list[str] | None) -> None:
     expected = found or ["It rose by 3.7 % (2024 est. of the U.S. office).", "Then it fell."]
     assert sentences(text) == expected
 
@@ -28,12 +28,12 @@ def test_tokens_fold_case_accents_and_plurals() -> None:
     assert tokens("the bus, an analysis, a virus") == ("the", "bus", "an", "analysis", "a", "virus")
 
 
-def test_chinese_is_cut_into_words() -> None:
+def test_chinese_is_split_into_words() -> None:
     assert "人口" in tokens("日本的人口是多少")
     assert content_tokens("日本的人口是多少") == ("日本", "人口")
 
 
-def test_content_tokens_leave_the_question_out() -> None:
+def test_content_tokens_leave_out_question_words() -> None:
     assert content_tokens("What is the population of Japan?") == ("population", "japan")
 
 
@@ -46,11 +46,11 @@ def test_content_tokens_leave_the_question_out() -> None:
         ("v2 and B12", []),
     ],
 )
-def test_numbers(text: str, found: list[str]) -> None:
+def test_numbers_are_found_and_normalised(text: str, found: list[str]) -> None:
     assert numbers(text) == found
 
 
-def test_clip_keeps_the_limit_and_cuts_at_a_word() -> None:
+def test_clip_cuts_at_a_word_within_the_limit() -> None:
     assert clip("short", 10) == "short"
     assert clip("The quick brown fox jumps", 20) == "The quick brown…"
     assert len(clip("x" * 100, 20)) == 20
@@ -66,10 +66,10 @@ def test_clip_keeps_the_limit_and_cuts_at_a_word() -> None:
         ("", "en"),
     ],
 )
-def test_the_language_of_a_question(text: str, language: str) -> None:
+def test_the_language_of_a_question_is_recognised(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
-def test_tokens_of_a_model_are_estimated() -> None:
+def test_model_tokens_are_estimated_from_the_length() -> None:
     assert estimate_tokens("word" * 100) == 100
     assert estimate_tokens("汉" * 150) == 100

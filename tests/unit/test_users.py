@@ -1,4 +1,4 @@
-"""Whose things are whose: keys, homes, schemas, what a name on a page may open, and runs shared by link."""
+"""Separation of users: keys, homes, schemas, readable folders, and runs shared by link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Settings:
     return load(home=tmp_path / "home")
 
 
-def test_a_key_says_who_and_from_where() -> None:
+def test_a_user_key_depends_on_issuer_and_subject() -> None:
     assert (
         len({ALICE, BOB, users.key_of("https://other.example.org", "alice"), users.key_of(f"{ISSUER}a", "lice")}) == 4
     )
@@ -32,12 +32,12 @@ def test_a_key_says_who_and_from_where() -> None:
 
 
 @pytest.mark.parametrize(("issuer", "subject"), [("", "alice"), (ISSUER, ""), ("", "")])
-def test_nobody_in_particular_has_no_key(issuer: str, subject: str) -> None:
+def test_a_missing_issuer_or_subject_is_rejected(issuer: str, subject: str) -> None:
     with pytest.raises(ConfigError, match="`iss` and `sub`"):
         users.key_of(issuer, subject)
 
 
-def test_each_user_has_a_home_of_his_own_that_only_the_server_reads(root: Settings) -> None:
+def test_each_user_has_a_separate_home_that_only_the_server_can_read(root: Settings) -> None:
     alice, bob = users.settings_for(root, ALICE), users.settings_for(root, BOB)
     assert alice.home == root.home / "users" / ALICE and alice.root == root.home == root.root
     assert alice.home != bob.home and (alice.schema, root.schema) == (f"u_{ALICE}", "workbench")
@@ -46,7 +46,7 @@ def test_each_user_has_a_home_of_his_own_that_only_the_server_reads(root: Settin
     assert users.known_users(root) == sorted([ALICE, BOB])
 
 
-def test_reading_anew_keeps_the_user_and_nests_nothing(root: Settings) -> None:
+def test_reloading_keeps_the_user_without_nesting_homes(root: Settings) -> None:
     alice = users.settings_for(root, ALICE)
     for settings in (reloaded(alice), reloaded(reloaded(alice)), users.settings_for(alice, ALICE)):
         assert (settings.home, settings.root, settings.user) == (alice.home, root.home, ALICE)
@@ -54,23 +54,23 @@ def test_reading_anew_keeps_the_user_and_nests_nothing(root: Settings) -> None:
     assert users.settings_for(alice, "").home == root.home
 
 
-def test_the_command_line_is_somebody_by_the_environment(root: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_its_user_from_the_environment(root: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(root.home))
     monkeypatch.setenv("WORKBENCH_USER", ALICE)
     assert load().home == reloaded(load()).home == root.home / "users" / ALICE
-    assert users.settings_for(load(), "").home == root.home  # what is asked for counts
+    assert users.settings_for(load(), "").home == root.home  # the argument overrides the environment
 
 
 @pytest.mark.parametrize(
     "user", ["../alice", ALICE.upper() + "A", f"{ALICE}\n", f" {ALICE}", ALICE[:15], "０" * 16, "*"]
 )
-def test_what_is_no_key_opens_no_home(root: Settings, user: str) -> None:
+def test_an_invalid_user_key_is_rejected_and_creates_no_home(root: Settings, user: str) -> None:
     with pytest.raises(ConfigError, match="WORKBENCH_USER"):
         users.settings_for(root, user)
     assert not (root.home / "users").exists()
 
 
-def test_who_somebody_is_cannot_be_saved(root: Settings) -> None:
+def test_settings_about_users_cannot_be_saved(root: Settings) -> None:
     for field in ("user", "allow_users", "allow_folders"):
         with pytest.raises(ConfigError, match="cannot be saved"):
             saved_settings.save(root, **{field: ALICE})
@@ -79,7 +79,7 @@ def test_who_somebody_is_cannot_be_saved(root: Settings) -> None:
         reloaded(root)
 
 
-def test_a_key_that_is_saved_is_its_users_and_one_of_the_environment_everybodys(
+def test_saved_keys_belong_to_one_user_and_environment_keys_to_everyone(
     root: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved_settings.save(users.settings_for(root, ALICE), tavily_api_key="tvly-of-alice")
@@ -91,14 +91,14 @@ def test_a_key_that_is_saved_is_its_users_and_one_of_the_environment_everybodys(
     assert alice.serper_api_key and bob.serper_api_key
 
 
-def test_only_homes_are_users(root: Settings) -> None:
+def test_other_folders_are_not_listed_as_users(root: Settings) -> None:
     users.settings_for(root, ALICE)
     (root.home / "users" / "lost+found").mkdir()
     (root.home / "users" / BOB[:15]).mkdir()
     assert users.known_users(users.settings_for(root, ALICE)) == [ALICE]
 
 
-def test_users_of_a_database_are_known_everywhere(root: Settings, database_url: str) -> None:
+def test_users_of_the_database_are_listed_too(root: Settings, database_url: str) -> None:
     import psycopg
 
     with psycopg.connect(database_url, autocommit=True) as connection:
@@ -108,7 +108,7 @@ def test_users_of_a_database_are_known_everywhere(root: Settings, database_url: 
     assert users.known_users(load(home=root.home, database_url=database_url)) == sorted([ALICE, BOB])
 
 
-def test_a_user_names_files_of_his_own_and_of_the_folders_that_are_open_to_all(root: Settings, tmp_path: Path) -> None:
+def test_a_user_can_read_only_their_own_home_and_the_allowed_folders(root: Settings, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (tmp_path / "papers-private").mkdir()
@@ -123,10 +123,10 @@ def test_a_user_names_files_of_his_own_and_of_the_folders_that_are_open_to_all(r
             users.readable(alice, path)
     with pytest.raises(ConfigError):
         users.readable(bob, papers)
-    assert users.readable(root, papers) == papers  # without login it is one's own machine
+    assert users.readable(root, papers) == papers  # without login, every folder is allowed
 
 
-def test_to_open_every_folder_does_not_open_what_users_keep(root: Settings) -> None:
+def test_allowing_every_folder_does_not_allow_other_users_homes(root: Settings) -> None:
     alice = users.settings_for(load(home=root.home, allow_folders="/"), ALICE)
     bob = users.settings_for(root, BOB)
     assert users.readable(alice, Path("/usr")) == Path("/usr").resolve()
@@ -138,7 +138,7 @@ def test_to_open_every_folder_does_not_open_what_users_keep(root: Settings) -> N
 
 
 class Town:
-    """Two users with a run each, and what they have in common."""
+    """Two users with two runs each, and the store they share."""
 
     def __init__(self, root: Settings) -> None:
         self.common = SqliteStore(root.home / "workbench.sqlite")
@@ -170,7 +170,7 @@ def test_a_link_opens_one_run(town: Town) -> None:
     assert found.events() == town.store.events(town.run)
 
 
-def test_a_link_cannot_be_guessed_and_is_not_kept(town: Town, root: Settings) -> None:
+def test_a_link_cannot_be_guessed_and_its_token_is_not_stored(town: Town, root: Settings) -> None:
     token = town.share()
     assert len(token) >= 128 / 6
     for home in (root.home, town.benches[ALICE].settings.home):
@@ -193,21 +193,21 @@ def test_a_link_cannot_be_guessed_and_is_not_kept(town: Town, root: Settings) ->
         assert town.open(wrong) is None
 
 
-def test_what_is_taken_back_is_closed(town: Town) -> None:
+def test_a_link_stops_working_when_sharing_stops(town: Town) -> None:
     token = town.share()
     shares.stop(town.common, town.store, town.run)
     assert town.open(token) is None and shares.share_of(town.store, town.run) is None
-    shares.stop(town.common, town.store, town.run)  # once more does no harm
+    shares.stop(town.common, town.store, town.run)  # stopping twice does no harm
 
 
-def test_a_new_link_ends_the_old_one(town: Town) -> None:
+def test_a_new_link_replaces_the_old_one(town: Town) -> None:
     old, new = town.share(), town.share()
     assert old != new
     assert town.open(old) is None and town.open(new) is not None
 
 
-def test_the_owner_alone_says_what_is_shared(town: Town) -> None:
-    """Whatever stands in common: a process that was killed between two writes, or a hand that made an entry there."""
+def test_a_link_works_only_if_the_owners_store_agrees(town: Town) -> None:
+    """Even if the shared store has a stray entry: from a process killed between two writes, or a forged one."""
     token = town.share()
     share = shares.share_of(town.store, town.run)
     town.store.remove("share", town.run)
@@ -219,7 +219,7 @@ def test_the_owner_alone_says_what_is_shared(town: Town) -> None:
     assert town.open(token) is None
 
 
-def test_a_deleted_run_is_not_to_be_read_and_no_other_stands_in_for_it(town: Town) -> None:
+def test_a_link_to_a_deleted_run_opens_neither_it_nor_another_run(town: Town) -> None:
     token = town.share()
     longer = f"{town.run}-2"
     town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
@@ -233,7 +233,7 @@ def test_a_deleted_run_is_not_to_be_read_and_no_other_stands_in_for_it(town: Tow
     assert found.row().id == town.run
 
 
-def test_what_ties_a_run_to_others_is_not_shared(town: Town) -> None:
+def test_lineage_and_tags_of_a_shared_run_are_not_shown(town: Town) -> None:
     from research.store import Origin
 
     town.store.create(
@@ -245,7 +245,7 @@ def test_what_ties_a_run_to_others_is_not_shared(town: Town) -> None:
     assert found.row().origin is None and found.row().tags == ()
 
 
-def test_of_two_runs_that_begin_alike_the_right_one_is_shared(town: Town) -> None:
+def test_sharing_a_run_does_not_share_one_whose_id_is_its_prefix(town: Town) -> None:
     longer = f"{town.run}-2"
     town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
     shares.share(town.common, town.store, ALICE, longer)
