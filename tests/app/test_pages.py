@@ -1,3 +1,5 @@
+"""The pages Ask, Runs and Library: forms, a run's rounds and replay, and errors."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Untrusted text on a page: escaped Markdown, disabled links, and no images."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Fetching web pages: reading, SSRF protection, redirects, and limits on size and time."""
+
 from __future__ import annotations
 
 import gzip

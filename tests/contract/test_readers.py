@@ -1,3 +1,5 @@
+"""Reading files: text, HTML, PDF and Word, and errors for unreadable ones."""
+
 from __future__ import annotations
 
 import io

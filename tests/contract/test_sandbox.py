@@ -1,3 +1,5 @@
+"""The Python sandbox with both backends, and the isolated process below it."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Reducing a text to the lines relevant to a goal."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Tool calls through the toolbox: cache, checks, timeouts and stops."""
+
 from __future__ import annotations
 
 import threading
