@@ -1,7 +1,7 @@
-"""Homes that an earlier version left behind open as they did there: runs, memory, evaluation, settings, shared links.
+"""Homes written by an earlier version open as they did there: runs, memory, evaluation, settings, shared links.
 
-Everything is asked over the command line, and two pages that have none.  `RECORD_OLD_HOMES=1` writes the expectations
-anew; `tests/data/old_homes/make.py` sets it, in a checkout of that earlier version.
+The tests use the command line, and the two pages that have no command.  `RECORD_OLD_HOMES=1` rewrites the
+expectations; `tests/data/old_homes/make.py` sets it, in a checkout of that earlier version.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ FOLLOWED = {
 }
 SEARCHES = ("GDP of France", "肯尼亚", "purchasing power")
 DIFFERENCES = 150
-"""Lines of differences that a failure shows."""
+"""How many lines of differences a failure shows."""
 CLIPPED = 240
-"""Characters of one of them."""
+"""How many characters of each line it shows."""
 
 MADE = json.loads((OLD / "made.json").read_text("utf-8"))
-"""Ids that the earlier version chose by itself, by place."""
+"""Ids that the earlier version generated, by place."""
 
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest) -> str:
-    """Where the runs and the memory are: in files of the home, or in a Postgres."""
+    """Where the runs and the memory are: in files of the home, or in Postgres."""
     return str(getattr(request, "param", "files"))
 
 
@@ -66,7 +66,7 @@ everywhere = pytest.mark.parametrize("place", PLACES, indirect=True)
 
 @pytest.fixture
 def home(prepared_home: Path, tmp_path: Path) -> Path:
-    """The old home, unpacked; the library, which can be made again, is not part of it."""
+    """The old home, unpacked, with a current library: the archive omits it because it can be rebuilt."""
     target = tmp_path / "old"
     with tarfile.open(OLD / "files.tar.xz") as archive:
         archive.extractall(target, filter="data")
@@ -82,7 +82,7 @@ def cli(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Cli]:
-    """Runs a command in this process; scripts of models are found from the home by relative paths."""
+    """Returns a function that runs a command in this process, from the home: model scripts have relative paths."""
     if place == "postgres":
         url = request.getfixturevalue("database_url")
         load_dump(url)
@@ -91,7 +91,7 @@ def cli(
         (home / "settings.toml").unlink()
         monkeypatch.setenv("DATABASE_URL", url)
     monkeypatch.chdir(home)
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # put back what the command leaves there
+    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # restore it after the command
     interrupt = signal.getsignal(signal.SIGINT)
     yield caller(home, capsys)
     signal.signal(signal.SIGINT, interrupt)
@@ -118,18 +118,18 @@ def load_dump(url: str) -> None:
 
 
 def same(name: str, found: Mapping[str, Any]) -> None:
-    """Fails with every difference from what the earlier version gave."""
+    """Fail with all differences from the earlier version's output."""
     path = EXPECTED / f"{name}.json.xz"
     if RECORDING:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(lzma.compress(text_of(found).encode(), preset=9))
     expected = json.loads(lzma.decompress(path.read_bytes()))
-    told = text_of(found)
-    if json.loads(told) == expected:
+    text = text_of(found)
+    if json.loads(text) == expected:
         return
     lines: list[str] = []
     for key in sorted(expected.keys() | found.keys()):
-        before, now = (text_of(each[key]) if key in each else "(nothing)" for each in (expected, json.loads(told)))
+        before, now = (text_of(each[key]) if key in each else "(nothing)" for each in (expected, json.loads(text)))
         lines += difflib.unified_diff(
             before.split("\n"), now.split("\n"), f"{key}, before", f"{key}, now", "", "", 1, ""
         )
@@ -145,11 +145,11 @@ def ids(cli: Cli) -> list[str]:
     return [row["id"] for row in cli("runs", "--limit", "100", "--json").json]
 
 
-# -- what only reads --------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 @everywhere
-def test_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
+def test_old_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
     found: dict[str, Any] = {
         "list": cli("runs", "--limit", "100", "--json").json,
         "list in words": cli("runs", "--limit", "100").out.split("\n"),
@@ -170,16 +170,16 @@ def test_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
 
 
 def held(text: str, run: Mapping[str, Any]) -> list[str]:
-    """Which data of a run stand in a text; the words around them may change."""
+    """Return which data of a run a text contains; the words around them may change."""
     calls = [event["call"] for event in run["events"] if event["type"] == "ToolStarted"]
     asked = [value for call in calls for value in call["arguments"].values() if isinstance(value, str)]
-    told = [line for line in run["report"].split("\n") if line.strip()]
-    data = dict.fromkeys([*asked, *told, *(source["url"] for source in run["sources"])])
+    lines = [line for line in run["report"].split("\n") if line.strip()]
+    data = dict.fromkeys([*asked, *lines, *(source["url"] for source in run["sources"])])
     return [each for each in data if each.partition("\n")[0] in text]
 
 
 @everywhere
-def test_runs_are_exported(cli: Cli, place: str, tmp_path: Path) -> None:
+def test_old_runs_are_exported(cli: Cli, place: str, tmp_path: Path) -> None:
     found: dict[str, Any] = {}
     for run in ids(cli):
         for format_ in FORMATS if run in FORKED["files"] and place == "files" else ("md", "jsonl"):
@@ -212,7 +212,7 @@ def words_of_pdf(file: Path) -> list[str]:
 
 
 def test_old_exports_are_imported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Into an empty home, from what the earlier version wrote."""
+    """Import exports of the earlier version into an empty home."""
     exports = json.loads(lzma.decompress((EXPECTED / "files-exports.json.xz").read_bytes()))
     cli = caller(tmp_path / "empty", capsys)
     files = [tmp_path / name for name in exports if name.endswith(".jsonl")]
@@ -224,7 +224,7 @@ def test_old_exports_are_imported(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 
 @everywhere
-def test_the_memory_is_there(cli: Cli, place: str, tmp_path: Path) -> None:
+def test_an_old_memory_is_listed_searched_and_changed(cli: Cli, place: str, tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
     found: dict[str, Any] = {"list": cli("memory list", "--json").json, "export": cli("memory export").out.split("\n")}
     for query in SEARCHES:
@@ -240,11 +240,11 @@ def test_the_memory_is_there(cli: Cli, place: str, tmp_path: Path) -> None:
     same(f"{place}-memory", found)
 
 
-# -- what goes on from a run ------------------------------------------------------------------------------------------
+# -- continuing runs --------------------------------------------------------------------------------------------------
 
 
-def gone_on(cli: Cli, *words: str) -> dict[str, Any]:
-    """What a command made of a run, without times, and without the id where it is a new one."""
+def continued(cli: Cli, *words: str) -> dict[str, Any]:
+    """Run a command and return the run that it continued or started, without what differs each time."""
     done = cli(*words, "--json")
     if not done.out:
         return {"exit": done.status}
@@ -254,7 +254,7 @@ def gone_on(cli: Cli, *words: str) -> dict[str, Any]:
     data = {key: value for key, value in shown.items() if key not in left}
     usage = {
         key: value for key, value in shown["usage"].items() if key != "prompt_tokens"
-    }  # the prompt holds today's date
+    }  # the prompt contains today's date
     events = [event for event in saved["events"] if event["type"] != "Streamed"]
     kinds = [f"{event.get('agent', '')} {event['type']}" for event in events]
     return {
@@ -277,25 +277,25 @@ def type_of(event: Mapping[str, Any]) -> str:
 
 
 @everywhere
-def test_runs_that_rest_wait_or_were_interrupted_go_on(cli: Cli, place: str) -> None:
+def test_old_paused_waiting_or_interrupted_runs_are_resumed(cli: Cli, place: str) -> None:
     found: dict[str, Any] = {}
     there = ids(cli)
     for run in (
         there if place == "files" else ("react", "paused", "killed", "killed-parallel")
-    ):  # most have ended, and refuse
-        found[f"resume {run}"] = gone_on(cli, "resume", run)
+    ):  # most have ended, so resuming is refused
+        found[f"resume {run}"] = continued(cli, "resume", run)
     for run, reply in (
         ("waiting", "In 2024."),
         ("waiting-extractive", "How many people live in Kenya and in Tanzania?"),
     ):
-        found[f"resume {run} with a reply"] = gone_on(cli, "resume", run, "--reply", reply)
+        found[f"resume {run} with a reply"] = continued(cli, "resume", run, "--reply", reply)
     found["runs"] = sorted(
         (row["id"], row["status"], row["outcome"]) for row in cli("runs", "--limit", "100", "--json").json
     )
     same(f"{place}-resumed", found)
 
 
-def test_runs_that_rest_wait_or_were_interrupted_are_stopped(cli: Cli) -> None:
+def test_old_paused_waiting_or_interrupted_runs_are_stopped(cli: Cli) -> None:
     found = {}
     for run in ids(cli):
         status = cli("stop", run).status
@@ -305,7 +305,7 @@ def test_runs_that_rest_wait_or_were_interrupted_are_stopped(cli: Cli) -> None:
 
 
 @everywhere
-def test_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -> None:
+def test_old_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -> None:
     written = tmp_path / "written.txt"
     written.write_text("## People\n\nJapan has 1 person. I counted.", encoding="utf-8")
     found = {}
@@ -319,14 +319,14 @@ def test_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -
         ("react", "--round", "1", "--question", "And how large was it in 2022?"),
     ]  # fmt: skip
     for words in forks:
-        found[f"fork {' '.join(words)}".replace(str(tmp_path), "")] = gone_on(cli, "fork", *words)
+        found[f"fork {' '.join(words)}".replace(str(tmp_path), "")] = continued(cli, "fork", *words)
     for run in FOLLOWED[place]:
         words = ("run", "And how many people live in Kenya?", "--follow", run, "--model", "extractive")
-        found[f"follow up {run}"] = gone_on(cli, *words)
+        found[f"follow up {run}"] = continued(cli, *words)
     same(f"{place}-forked", found)
 
 
-def test_saved_runs_are_compared(cli: Cli, tmp_path: Path) -> None:
+def test_old_runs_are_compared(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "comparison.md"
     done = cli("compare", "--runs", "react", "window", "parallel", "stopped", "--json", "--export", str(file))
     lines = file.read_text("utf-8").split("\n")
@@ -334,44 +334,44 @@ def test_saved_runs_are_compared(cli: Cli, tmp_path: Path) -> None:
     same("files-compared", {**done.json, "comparison": "", "exit": done.status, "markdown": text})
 
 
-# -- what stands beside the runs --------------------------------------------------------------------------------------
+# -- evaluations, settings, sharing and users -------------------------------------------------------------------------
 
 
-def test_an_evaluation_is_there_and_goes_on(cli: Cli, tmp_path: Path) -> None:
+def test_an_old_evaluation_is_reused_and_extended(cli: Cli, tmp_path: Path) -> None:
     words = ("eval", "factbook", "--recipe", "react/full/extractive", "--recipe", "react/window/extractive")
     file = tmp_path / "table.csv"
     before = ids(cli)
     done = cli(*words, "--limit", "2", "--json", "--export", str(file))
     found = {"report": {**done.json, "exit": done.status}, "csv": file.read_text("utf-8").split("\n")}
-    assert done.json["known"] == 4 and ids(cli) == before, "nothing is asked again"
+    assert done.json["known"] == 4 and ids(cli) == before, "a saved row was evaluated again"
     more = cli(*words, "--limit", "3", "--json").json
     rows = sorted((row["recipe"], row["id"], row["right"]) for row in more["rows"])
     same("files-evaluation", {**found, "more": {"known": more["known"], "left": more["left"], "rows": rows}})
     assert len(ids(cli)) == len(before) + 2
 
 
-def test_settings_and_presets_hold(cli: Cli) -> None:
-    """The model, the size of the memory, a key with its address: each by what it does."""
+def test_old_settings_and_presets_still_apply(cli: Cli) -> None:
+    """The model, the size of the memory, a key with its address: each is checked by its effect."""
     asked = "How many people live in Japan?"
     same(
         "files-settings",
         {
             "memory": re.findall(r"\d[\d,]*", cli("memory list").err),
-            "model": gone_on(cli, "run", asked),
-            "search": gone_on(cli, "run", asked, "--search", "library,web", "--tools", "python"),
-            "no key": gone_on(cli, "run", asked, "--search", "brave"),
-            "preset": gone_on(cli, "run", asked, "--preset", "Short and cheap", "--tools", "python"),
-            "preset, changed": gone_on(
+            "model": continued(cli, "run", asked),
+            "search": continued(cli, "run", asked, "--search", "library,web", "--tools", "python"),
+            "no key": continued(cli, "run", asked, "--search", "brave"),
+            "preset": continued(cli, "run", asked, "--preset", "Short and cheap", "--tools", "python"),
+            "preset, changed": continued(
                 cli, "run", asked, "--preset", "中文", "--framework", "react", "--model", "extractive"
             ),
-            "no such preset": gone_on(cli, "run", asked, "--preset", "Gone"),
+            "no such preset": continued(cli, "run", asked, "--preset", "Gone"),
         },
     )
 
 
 @pytest.fixture
 def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Opens a page as the user of the old home."""
+    """Returns a function that opens a page as the user of the old home."""
     import streamlit as st
     from streamlit import config
     from streamlit.testing.v1 import AppTest
@@ -379,7 +379,7 @@ def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made = MADE["files"]
     own = home / "users" / made["owner"] / "library.sqlite"
     with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
-        connection.execute("PRAGMA foreign_keys = ON")  # a small library, which is ready at once
+        connection.execute("PRAGMA foreign_keys = ON")  # a small library opens at once
         connection.execute("DELETE FROM documents WHERE url NOT LIKE 'library://factbook/france/economy%'")
     shutil.copy(home / "library.sqlite", own)
     secrets, before = tmp_path / "secrets.toml", config.get_option("secrets.files")
@@ -415,8 +415,8 @@ def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     st.cache_resource.clear()
 
 
-def test_a_shared_link_and_a_comparison_open(logged_in: Callable[..., Any], home: Path) -> None:
-    """Neither has a command."""
+def test_an_old_shared_link_and_comparison_open(logged_in: Callable[..., Any], home: Path) -> None:
+    """They are tested on the pages, because neither has a command."""
     made = MADE["files"]
     with closing(sqlite3.connect(home / "users" / made["owner"] / "workbench.sqlite")) as connection:
         ((question, answer),) = connection.execute("SELECT question, answer FROM runs WHERE id = 'mine'")
@@ -425,7 +425,7 @@ def test_a_shared_link_and_a_comparison_open(logged_in: Callable[..., Any], home
     drawn = words_of_page(shared)
     assert question.split("?")[0].replace("$", "") in drawn.replace("\\", "").replace("$", "")
     assert [n for n in re.findall(r"\d[\d.,]+\d", answer) if n not in drawn] == []
-    assert [each.value for each in logged_in("", shared=made["token"][:-1]).error], "a link that was never given"
+    assert [each.value for each in logged_in("", shared=made["token"][:-1]).error], "an unknown link opened"
     compared = logged_in("compare", id=made["comparison"])
     assert not compared.exception and not compared.error
     assert [area.value for area in compared.text_area] == ["Shorter, and nothing is missing.", ""]
@@ -435,21 +435,21 @@ def words_of_page(app: Any) -> str:
     return "\n".join(str(element.value) for element in [*app.markdown, *app.caption, *app.subheader])
 
 
-def test_another_user_has_runs_of_their_own(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_old_runs_are_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_USER", MADE["files"]["owner"])
     found = {run: cli("show", run, "--json", "--events").json for run in ids(cli)}
     same("files-user", found)
 
 
-def test_files_move_to_a_postgres(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was kept in files is found there again."""
+def test_an_old_home_moves_to_postgres(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything from the files is found there."""
     words = (["runs", "--limit", "100", "--json"], ["memory list", "--json"], ["show", "iter", "--json", "--events"])
     before = [cli(*each).json for each in words]
     done = cli("migrate-to", database_url)
     assert done.status == 0, done.err
     monkeypatch.setenv("DATABASE_URL", database_url)
-    for each, told in zip(words, before, strict=True):
-        assert cli(*each).json == told, each
-    resumed = gone_on(cli, "resume", "killed")
+    for each, expected_json in zip(words, before, strict=True):
+        assert cli(*each).json == expected_json, each
+    resumed = continued(cli, "resume", "killed")
     expected = json.loads(lzma.decompress((EXPECTED / "files-resumed.json.xz").read_bytes()))
     assert resumed == expected["resume killed"]

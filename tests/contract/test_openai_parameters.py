@@ -1,4 +1,4 @@
-"""What a request asks for beyond words and tools, and models that do not take all of it."""
+"""The optional parameters of a request, and models that refuse some of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refusal(message: str, param: str | None = None, status: int = 400) -> FakeRe
     )
 
 
-def test_a_forced_call_and_a_schema() -> None:
+def test_a_forced_call_and_a_schema_are_sent() -> None:
     with FakeOpenAI([FakeReply("{}")]) as server:
         play(model_of(server), FULL)
     sent = server.requests[0]
@@ -45,7 +45,7 @@ def test_a_forced_call_and_a_schema() -> None:
     assert sent["response_format"] == {"type": "json_schema", "json_schema": form}
 
 
-def test_nothing_is_forced_where_no_tool_is_offered() -> None:
+def test_no_call_is_forced_if_no_tool_is_offered() -> None:
     with FakeOpenAI([FakeReply("a")]) as server:
         play(model_of(server), msgspec.structs.replace(ASK, tools=(), must_call=True))
     assert "tool_choice" not in server.requests[0]
@@ -62,7 +62,7 @@ def test_nothing_is_forced_where_no_tool_is_offered() -> None:
         ({"type": "object", "additionalProperties": {"type": "string"}}, False),
     ],
 )
-def test_only_a_closed_schema_is_strict(schema: dict[str, Any], strict: bool) -> None:
+def test_only_a_closed_schema_is_sent_as_strict(schema: dict[str, Any], strict: bool) -> None:
     with FakeOpenAI([FakeReply("{}")]) as server:
         play(model_of(server), msgspec.structs.replace(ASK, schema=schema))
     assert server.requests[0]["response_format"]["json_schema"]["strict"] is strict
@@ -73,14 +73,14 @@ def test_cached_tokens_are_counted() -> None:
         assert play(model_of(server)).usage == Usage(100, 5, cache_read_tokens=64, cache_write_tokens=32)
 
 
-def test_a_refusal_is_no_answer() -> None:
+def test_a_refusal_has_finish_reason_content_filter() -> None:
     with FakeOpenAI([FakeReply(deltas=[{"refusal": "I can't"}, {"refusal": " help."}])]) as server:
         completion = play(model_of(server))
     assert (completion.text, completion.finish_reason) == ("I can't help.", "content_filter")
 
 
 @pytest.mark.parametrize("name", ["temperature", "stop", "response_format", "tool_choice", "stream_options"])
-def test_one_parameter_is_left_out_and_remembered(name: str) -> None:
+def test_a_refused_parameter_is_omitted_from_then_on(name: str) -> None:
     with FakeOpenAI([FakeReply("a"), FakeReply("b")], refuses=[name]) as server:
         model = model_of(server)
         assert play(model, FULL).text == "a"
@@ -93,7 +93,7 @@ def test_one_parameter_is_left_out_and_remembered(name: str) -> None:
     ("refuses", "left"),
     [(["max_tokens"], "max_completion_tokens"), (["max_tokens", "max_completion_tokens"], None)],
 )
-def test_the_limit_goes_by_its_other_name(refuses: list[str], left: str | None) -> None:
+def test_a_refused_max_tokens_is_sent_as_max_completion_tokens(refuses: list[str], left: str | None) -> None:
     with FakeOpenAI([FakeReply("a"), FakeReply("b")], refuses=refuses) as server:
         model = model_of(server)
         play(model, FULL)
@@ -103,7 +103,7 @@ def test_the_limit_goes_by_its_other_name(refuses: list[str], left: str | None) 
     assert len(server.tried) == 2 + len(refuses)
 
 
-def test_tools_that_do_not_go_with_reasoning_go_without_it() -> None:
+def test_reasoning_is_turned_off_if_the_model_cannot_combine_it_with_tools() -> None:
     said = ("Function tools with reasoning_effort are not supported for fake in /v1/chat/completions. To use function "
             "tools, use /v1/responses or set reasoning_effort to 'none'.")  # fmt: skip
     with FakeOpenAI([refusal(said, "reasoning_effort"), FakeReply("a"), FakeReply("b"), FakeReply("c")]) as server:
@@ -114,7 +114,7 @@ def test_tools_that_do_not_go_with_reasoning_go_without_it() -> None:
     assert [body.get("reasoning_effort") for body in server.tried] == [None, "none", "none", None]
 
 
-def test_a_server_that_refuses_that_as_well_is_not_asked_for_ever() -> None:
+def test_a_server_that_also_refuses_that_is_asked_only_once_more() -> None:
     said = "reasoning_effort is not supported"
     with FakeOpenAI([refusal(said)] * 3) as server, pytest.raises(ProviderError, match=said):
         play(model_of(server))
@@ -129,7 +129,7 @@ def test_a_server_that_refuses_that_as_well_is_not_asked_for_ever() -> None:
         ("[{'loc': ['body', 'temperature'], 'msg': 'Extra inputs are not permitted'}]", None, 422),
     ],
 )
-def test_the_words_of_several_servers(said: str, param: str | None, status: int) -> None:
+def test_refusals_are_recognized_in_the_words_of_several_servers(said: str, param: str | None, status: int) -> None:
     with FakeOpenAI([refusal(said, param, status), FakeReply("a")]) as server:
         assert play(model_of(server), FULL).text == "a"
     assert "temperature" not in server.tried[1]
@@ -145,20 +145,20 @@ def test_the_words_of_several_servers(said: str, param: str | None, status: int)
         ("max_tokens is too large: 50. This model supports at most 16 completion tokens.", "max_tokens"),
     ],
 )
-def test_a_mistake_is_not_hidden(said: str, param: str | None) -> None:
+def test_an_invalid_value_is_reported_and_not_omitted(said: str, param: str | None) -> None:
     with FakeOpenAI([refusal(said, param), FakeReply("never")]) as server, pytest.raises(ProviderError):
         play(model_of(server), FULL)
     assert len(server.tried) == 1
 
 
-def test_a_schema_that_cannot_be_enforced_is_left_to_whoever_judges_the_reply() -> None:
+def test_a_schema_that_the_server_cannot_enforce_is_omitted() -> None:
     said = "Invalid schema for response_format 'reply': In context=(), 'required' is required to be supplied."
     with FakeOpenAI([refusal(said, "response_format"), FakeReply("{}")]) as server:
         assert play(model_of(server), FULL).text == "{}"
     assert "response_format" not in server.tried[1]
 
 
-def test_nothing_is_sent_again_once_something_was_shown() -> None:
+def test_nothing_is_sent_again_once_text_was_streamed() -> None:
     inside = {
         "error": {"message": "temperature is not supported", "type": "invalid_request_error", "param": "temperature"}
     }
@@ -168,7 +168,7 @@ def test_nothing_is_sent_again_once_something_was_shown() -> None:
         assert len(server.tried) == 1
 
 
-def test_the_key_is_not_in_what_is_compared_or_raised() -> None:
+def test_an_error_does_not_contain_the_key() -> None:
     key = "sk-0123456789"
     with FakeOpenAI([refusal(f"temperature: not supported for {key}"), refusal(f"stop: bad {key}")]) as server:
         model = OpenAIModel("fake", base_url=server.base_url, api_key=key)
