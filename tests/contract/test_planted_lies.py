@@ -1,4 +1,4 @@
-"""Lies planted in a report are flagged, and true statements are not.  Offline, without an encoder."""
+"""False statements in a report are flagged, and true ones are supported; offline, without an encoder."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
-def test_a_planted_lie_is_flagged(lie: str) -> None:
+def test_a_false_statement_is_not_supported(lie: str) -> None:
     found = check(lie, SOURCES)
     assert found and all(citation.status != "supported" and citation.reason for citation in found), found
 
@@ -115,8 +115,8 @@ def test_a_true_statement_is_supported(claim: str) -> None:
     assert found and {citation.status for citation in found} == {"supported"}, found
 
 
-def test_a_whole_report_with_lies_among_true_statements() -> None:
-    """Each statement is judged by itself, wherever it stands."""
+def test_each_statement_of_a_report_is_checked_separately() -> None:
+    """False statements among true ones are found wherever they are."""
     planted = [LIES["altered number"], LIES["swapped country, both in the source"], LIES["no such source"]]
     report = (
         "# Report\n\n" + "\n\n".join(" ".join(TRUE[i : i + 4]) for i in range(0, 16, 4)) + "\n\n" + " ".join(planted)
@@ -127,13 +127,13 @@ def test_a_whole_report_with_lies_among_true_statements() -> None:
     ]
 
 
-def test_a_row_of_a_table_is_checked_with_its_header() -> None:
+def test_a_table_row_is_checked_with_its_header() -> None:
     table = "| Country | Population |\n|---|---|\n| France | {} [3] |\n| Spain | 47 million [3] |"
     assert [c.status for c in check(table.format("68 million"), SOURCES)] == ["supported", "supported"]
     assert [c.status != "supported" for c in check(table.format("47 million"), SOURCES)] == [True, False]
 
 
-def test_an_invented_url_is_taken_out_and_named() -> None:
+def test_an_invented_url_is_removed_and_listed() -> None:
     report = (
         "France has 68 million people ([INSEE](https://www.insee.fr/en/statistics/1234567)). "
         "See https://example.org/europe and https://example.org/europe2."

@@ -1,4 +1,4 @@
-"""The memory in a Postgres: users apart, processes together, moving there and back, a server that is gone or was changed."""
+"""The memory in Postgres: separate users, concurrent processes, moving there and back, a server that fails or changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.word_encoder import WordEncoder
 
 ROOT = Path(__file__).parents[2]
 MANY = 300
-"""Entries: more than two are moved, or encoded, together."""
+"""Number of entries: more than fit into two batches."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def opened(url: str, schema: str = "workbench", dimension: int = 64) -> Memory:
     return Memory(PostgresMemoryStore(url, schema), WordEncoder(dimension))
 
 
-def test_what_one_user_keeps_no_other_sees(url: str) -> None:
+def test_a_users_memory_is_invisible_to_other_users(url: str) -> None:
     one, other = (opened(url, f"u_{digit * 16}") for digit in "01")
     for memory, word in ((one, "okapi"), (other, "quagga")):
         memory.add([Entry(f"a {word} is an animal", id="same", run=word, tags=(word,), url="https://a.example")])
@@ -75,11 +75,11 @@ exec(sys.argv[3])
 
 
 def elsewhere(url: str, code: str, dimension: int = 64) -> None:
-    """Do something to the memory in another process."""
+    """Run code on the memory in another process."""
     subprocess.run([sys.executable, "-c", OTHER, url, str(dimension), code], cwd=ROOT, check=True)
 
 
-def test_each_process_sees_what_the_others_have_done(url: str) -> None:
+def test_each_process_sees_the_changes_of_the_others(url: str) -> None:
     kept = opened(url)
     kept.add([Entry("apples are red", id="a"), Entry("pears are green", id="b")])
     assert kept.search("apples")[0].entry.id == "a"
@@ -97,8 +97,8 @@ def test_each_process_sees_what_the_others_have_done(url: str) -> None:
     assert opened(url, dimension=32).search("plums")[0].entry.id == "c"
 
 
-def test_what_many_learn_at_once_is_kept_once(url: str) -> None:
-    """Each memory has a store of its own, as in separate processes: a writer sees all earlier writes."""
+def test_a_fact_added_by_many_writers_at_once_is_saved_once(url: str) -> None:
+    """Each memory has its own store, as in separate processes: a writer sees all earlier writes."""
     facts = [f"town {n} has a mill" for n in range(12)]
     memories = [opened(url) for _ in range(4)]
     begin = threading.Barrier(len(memories))
@@ -121,11 +121,11 @@ def test_what_many_learn_at_once_is_kept_once(url: str) -> None:
     assert sorted(entry.text for entry in memories[0].entries()) == sorted(facts)
 
 
-def test_whoever_writes_sees_what_was_written_before_also_where_the_server_would_not_show_it(url: str) -> None:
+def test_a_fact_is_saved_once_even_if_the_database_defaults_to_repeatable_read(url: str) -> None:
     name = url.partition("?")[0].rpartition("/")[2]
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_isolation = "repeatable read"')
-    test_what_many_learn_at_once_is_kept_once(url)
+    test_a_fact_added_by_many_writers_at_once_is_saved_once(url)
 
 
 def filled(store: MemoryStore) -> Memory:
@@ -138,7 +138,7 @@ def filled(store: MemoryStore) -> Memory:
     )
     memory.touch(["e5"])
     memory.forget(["e7", "e8"])
-    Memory(store, WordEncoder()).reembed(stop=stopped())  # as far as it came: two encoders
+    Memory(store, WordEncoder()).reembed(stop=stopped())  # interrupted, so there are vectors of two encoders
     store.put_vectors("words:64", {store.by_id(["e9"])["e9"]: WordEncoder().encode(["x"]).tobytes()})
     return memory
 
@@ -150,13 +150,13 @@ def stopped() -> threading.Event:
 
 
 def everything(store: MemoryStore) -> list[StoredEntry]:
-    """As it was kept, numbered anew."""
+    """Return all stored entries, numbered from 0."""
     found = store.stored(0, 10_000)
     return [StoredEntry(n, each.entry, each.last_used, each.forgotten, each.vectors) for n, each in enumerate(found)]
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_a_memory_moves_with_everything_and_twice_is_once(url: str, tmp_path: Path, back: bool) -> None:
+def test_a_move_copies_the_whole_memory_and_a_second_one_adds_nothing(url: str, tmp_path: Path, back: bool) -> None:
     stores = [SqliteMemoryStore(tmp_path / "memory.sqlite"), PostgresMemoryStore(url, "workbench")]
     source, target = reversed(stores) if back else stores
     with closing(filled(source)):
@@ -177,25 +177,25 @@ def test_a_memory_moves_with_everything_and_twice_is_once(url: str, tmp_path: Pa
         assert {"e0", "e5", "e7"} & {entry.id for entry in moved.entries(limit=MANY)} == {"e5", "e7"}
 
 
-def test_a_move_that_was_broken_off_is_finished_by_another(url: str, tmp_path: Path) -> None:
+def test_a_second_move_finishes_an_interrupted_one(url: str, tmp_path: Path) -> None:
     source, target = SqliteMemoryStore(tmp_path / "memory.sqlite"), PostgresMemoryStore(url, "workbench")
     with closing(filled(source)):
         with pytest.raises(InterruptedError):
-            copy_entries(source, target, broken_off)
+            copy_entries(source, target, interrupted)
         assert 0 < target.count() < MANY - 2
         Memory(target, WordEncoder(32)).forget(["e5"])
-        told: list[int] = []
-        copy_entries(source, target, told.append)
-        assert 0 == told[0] < told[-1] < MANY
-        assert target.count() == MANY - 2, "what was forgotten there meanwhile stays so"
+        progress: list[int] = []
+        copy_entries(source, target, progress.append)
+        assert 0 == progress[0] < progress[-1] < MANY
+        assert target.count() == MANY - 2, "an entry forgotten in the target came back"
 
 
-def broken_off(done: int) -> None:
+def interrupted(done: int) -> None:
     raise InterruptedError
 
 
-def test_words_are_found_in_the_order_that_the_file_finds_them_in(url: str, tmp_path: Path) -> None:
-    """BM25 on both sides; they differ in how much a second occurrence counts."""
+def test_word_search_ranks_entries_like_the_file(url: str, tmp_path: Path) -> None:
+    """Both use BM25, but weigh a second occurrence differently."""
     random = np.random.default_rng(1)
     weights = 1 / np.arange(5, 2_005)
     lengths = random.integers(4, 80, 1_500)
@@ -218,7 +218,7 @@ def test_words_are_found_in_the_order_that_the_file_finds_them_in(url: str, tmp_
 
 @contextmanager
 def gone(url: str) -> Iterator[None]:
-    """The server takes no connections to this database and ends those there are, as when it restarts."""
+    """Make the server refuse connections to this database and end the open ones, like during a restart."""
     name = url.partition("?")[0].rpartition("/")[2]
     with psycopg.connect(url.replace(name, "postgres"), autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
@@ -229,7 +229,7 @@ def gone(url: str) -> Iterator[None]:
             connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
 
 
-def test_while_the_server_does_not_answer_nothing_is_lost(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_loses_nothing_while_its_server_does_not_answer(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "RESPONSE_S", 0.2)
     kept = opened(url)
     kept.add([Entry("here before", id="a")])
@@ -245,7 +245,7 @@ def test_while_the_server_does_not_answer_nothing_is_lost(url: str, monkeypatch:
     assert kept.add([Entry("not now")])[0].new and kept.count() == 2
 
 
-def test_a_server_that_goes_in_the_middle_of_a_writing_keeps_nothing_of_it(url: str) -> None:
+def test_a_write_interrupted_by_the_server_saves_nothing(url: str) -> None:
     store = PostgresMemoryStore(url, "workbench")
     with pytest.raises(StoreUnavailable), store.writing():
         store.insert([(Entry("half", id="a"), 0.0)])
@@ -257,7 +257,7 @@ def test_a_server_that_goes_in_the_middle_of_a_writing_keeps_nothing_of_it(url: 
         assert store.insert([(Entry("half", id="a"), 0.0)])
 
 
-def test_tables_that_were_taken_away_are_named_with_their_schema(url: str) -> None:
+def test_missing_tables_are_an_error_that_names_their_schema(url: str) -> None:
     kept = opened(url)
     kept.add([Entry("here")])
     with psycopg.connect(url, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""`run --preset` on the command line: the preset's choices, and what is given beside it."""
+"""The command `run --preset`: the preset's choices, and options that override them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recipe(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> d
     return shown
 
 
-def test_a_preset_chooses_and_what_is_given_wins(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_on_the_command_line_override_a_preset(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deep = recipe(home, capsys, "--preset", "deep")
     assert (deep["framework"], deep["context"]) == ("iter_research", "evolving")
     mine = recipe(home, capsys, "--preset", "Deep", "--framework", "react", "--set", "framework.rounds=4")
@@ -29,7 +29,7 @@ def test_a_preset_chooses_and_what_is_given_wins(home: Path, capsys: pytest.Capt
     assert (bare["framework"], bare["context"]) == ("react", "full")
 
 
-def test_an_unknown_preset_is_refused_by_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_preset_is_refused_with_the_known_names(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", QUESTION, "--home", str(home), "--preset", "Deeep"]) == 2
     said = capsys.readouterr().err
     assert "unknown preset 'Deeep'" in said

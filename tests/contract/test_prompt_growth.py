@@ -1,4 +1,4 @@
-"""The size of prompts as they arrive at a server, over 40 rounds with observations of 4,000 characters."""
+"""The size of the prompts that a server receives over 40 rounds with observations of 4,000 characters."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ROUNDS = 40
 BOTH = pytest.mark.parametrize("protocol", ["tagged", "native"])
 
 
-def test_an_observation_is_as_long_as_said() -> None:
+def test_an_observation_has_the_promised_length() -> None:
     assert abs(len(Chronicle()(chapter="7").text) - OBSERVATION) <= 1
 
 
 @BOTH
-def test_full_history_grows_by_the_same_every_round(protocol: ProtocolName) -> None:
+def test_full_history_grows_by_the_same_amount_every_round(protocol: ProtocolName) -> None:
     prompts = measure("react", "full", ROUNDS, protocol).prompts
     grown = [after - before for before, after in zip(prompts, prompts[1:], strict=False)]
     rounds = grown[: ROUNDS - 1]
@@ -25,7 +25,7 @@ def test_full_history_grows_by_the_same_every_round(protocol: ProtocolName) -> N
 
 
 @BOTH
-def test_a_window_is_bounded_once_it_is_full(protocol: ProtocolName) -> None:
+def test_prompts_with_a_window_stop_growing_once_it_is_full(protocol: ProtocolName) -> None:
     prompts = measure("react", "window", ROUNDS, protocol, k=5).prompts
     assert max(prompts[5:ROUNDS]) <= 1.02 * prompts[5]
     assert max(prompts) <= 1.1 * prompts[5]
@@ -33,25 +33,25 @@ def test_a_window_is_bounded_once_it_is_full(protocol: ProtocolName) -> None:
 
 @BOTH
 @pytest.mark.parametrize("max_tokens", [6_000, 8_000, 8_700])
-def test_resum_never_sends_more_than_its_limit(protocol: ProtocolName, max_tokens: int) -> None:
+def test_resum_never_exceeds_its_limit(protocol: ProtocolName, max_tokens: int) -> None:
     growth = measure("react", "resum", ROUNDS, protocol, max_tokens=max_tokens)
     assert max(growth.prompts) <= max_tokens
-    assert len(growth.others) >= ROUNDS // 8, "it had to summarise several times"
-    assert growth.largest <= max_tokens, "the summariser's own prompt counts too"
+    assert len(growth.others) >= ROUNDS // 8, "it did not summarize often enough"
+    assert growth.largest <= max_tokens, "the summarizer's own prompt exceeded the limit"
 
 
 @BOTH
-def test_iter_research_does_not_grow_with_its_rounds(protocol: ProtocolName) -> None:
+def test_iter_research_prompts_do_not_grow_with_the_rounds(protocol: ProtocolName) -> None:
     prompts = measure("iter_research", "evolving", ROUNDS, protocol).prompts
     assert len(prompts) == ROUNDS + 1
     assert max(prompts) <= 1.1 * prompts[4]
     assert prompts[-1] <= 1.1 * prompts[4]
 
 
-def test_the_evolving_report_is_bounded_in_react_too() -> None:
+def test_prompts_with_an_evolving_report_are_bounded_in_react_too() -> None:
     growth = measure("react", "evolving", ROUNDS)
     assert max(growth.prompts[4:ROUNDS]) <= 1.1 * growth.prompts[4]
-    assert len(growth.others) >= ROUNDS - 1, "one call of the scribe a round"
+    assert len(growth.others) >= ROUNDS - 1, "the report was not updated in every round"
 
 
 @pytest.mark.parametrize("steps", [5, 20, 50])

@@ -1,4 +1,4 @@
-"""What code of a model must not be able to do, tried for real against sealed CPython."""
+"""Real attacks by a model's code on the CPython sandbox."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from research.sandbox.png import sanitized
 from research.sandbox.python import probe
 from research.types import ToolOutput
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="CPython is sealed on Linux only")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the CPython sandbox needs Linux")
 
 CANARY = "canary-5f1c"
 
@@ -36,7 +36,7 @@ def run(code: str, timeout_s: float = 10.0) -> ToolOutput:
 
 
 def everything(code: str, timeout_s: float = 10.0) -> str:
-    """All that comes back, whether it went well or not."""
+    """Return the output, or the error message if the code fails."""
     try:
         return run(code, timeout_s).text
     except ToolError as error:
@@ -51,7 +51,7 @@ def refused(code: str, timeout_s: float = 10.0) -> str:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Open to every user of the machine: only the seal keeps code out of it."""
+    """A folder that every user of the machine can access, so that only the sandbox keeps code out of it."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o777)
     (path / "secret.txt").write_text(f"{CANARY}\n1 2 3\n")
@@ -64,7 +64,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-def test_this_machine_can_seal() -> None:
+def test_this_machine_has_a_working_cpython_sandbox() -> None:
     assert state("cpython").backend == "cpython", state("cpython").why
     assert probe().backend == "cpython"
 
@@ -99,7 +99,7 @@ READING = [
 
 
 @pytest.mark.parametrize("code", READING)
-def test_nothing_can_be_read(folder: Path, code: str) -> None:
+def test_code_cannot_read_files(folder: Path, code: str) -> None:
     assert CANARY not in refused(code.format(str(folder / "secret.txt")))
 
 
@@ -125,7 +125,7 @@ WRITING = [
 
 
 @pytest.mark.parametrize("code", WRITING)
-def test_nothing_can_be_written(folder: Path, code: str) -> None:
+def test_code_cannot_write_files(folder: Path, code: str) -> None:
     before = {path.name: (path.lstat().st_mode, path.lstat().st_mtime_ns) for path in folder.iterdir()}
     refused(code.format(str(folder / "secret.txt"), str(folder / "new")))
     assert {path.name: (path.lstat().st_mode, path.lstat().st_mtime_ns) for path in folder.iterdir()} == before
@@ -146,7 +146,7 @@ NETWORK = [
 
 
 @pytest.mark.parametrize("code", NETWORK)
-def test_nobody_can_be_reached(folder: Path, code: str) -> None:
+def test_code_cannot_use_the_network(folder: Path, code: str) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
@@ -185,7 +185,7 @@ STARTING = [
 
 
 @pytest.mark.parametrize("code", STARTING)
-def test_nothing_can_be_started(folder: Path, code: str) -> None:
+def test_code_cannot_start_processes_or_threads(folder: Path, code: str) -> None:
     refused(code.format(str(folder / "started")))
     assert not (folder / "started").exists()
 
@@ -203,7 +203,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_other_processes_are_out_of_reach(code: str) -> None:
+def test_code_cannot_reach_other_processes(code: str) -> None:
     victim = subprocess.Popen(["sleep", "600"], start_new_session=True, user=NOBODY if os.geteuid() == 0 else None)
     try:
         refused(code.format(victim.pid))
@@ -214,7 +214,7 @@ def test_other_processes_are_out_of_reach(code: str) -> None:
         victim.wait()
 
 
-def test_the_process_is_nobodys_and_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sandbox_process_has_no_privileges_and_a_system_call_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     stop, seen = threading.Event(), threading.Event()
     ended: list[BaseException] = []
 
@@ -240,12 +240,12 @@ def test_the_process_is_nobodys_and_sealed(monkeypatch: pytest.MonkeyPatch) -> N
         assert set(status["Uid"].split()) == set(status["Gid"].split()) == {"65534"}
         assert status["CapEff"].strip("0") == status["CapPrm"].strip("0") == ""
         assert status["Groups"].strip() == ""
-    assert ended  # the stop ended it, long before its time was over
+    assert ended  # ended by the stop, long before the time limit
     assert not children()
 
 
 def children() -> list[Path]:
-    """`/proc/PID/status` of the sandboxes that this process started."""
+    """Return `/proc/PID/status` of each sandbox that this process started."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -258,9 +258,9 @@ def children() -> list[Path]:
     return found
 
 
-# The kernel itself
+# System calls
 
-X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers of x86_64")
+X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="uses system call numbers of x86_64")
 
 RAW = {
     "open": 2, "stat": 4, "ioctl": 16, "pipe": 22, "shmget": 29, "dup": 32, "socket": 41, "clone": 56, "fork": 57,
@@ -271,12 +271,12 @@ RAW = {
     "pkey_mprotect": 329, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "pidfd_open": 434,
     "clone3": 435, "openat2": 437, "pidfd_getfd": 438, "landlock_create_ruleset": 444, "not yet made": 900,
 }  # fmt: skip
-"""Each called with arguments that do nothing where it is allowed."""
+"""System calls, made with arguments that do nothing if the call is allowed."""
 
 
 @X86
 @pytest.mark.parametrize("abi", [0, 0x40000000], ids=["x86_64", "x32"])
-def test_system_calls_are_refused(abi: int) -> None:
+def test_dangerous_system_calls_are_refused(abi: int) -> None:
     bits = "" if not abi else "numbers.update({'read': 0, 'write': 1, 'mmap': 9, 'x32 execve': 520})\n"
     output = run(
         "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -290,7 +290,7 @@ def test_system_calls_are_refused(abi: int) -> None:
 
 
 @X86
-def test_machine_code_cannot_be_made() -> None:
+def test_code_cannot_create_executable_memory() -> None:
     assert "PermissionError" in refused("import mmap\nmmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)")
     assert run(
         "import ctypes, mmap\nm = mmap.mmap(-1, 4096)\n"
@@ -301,8 +301,8 @@ def test_machine_code_cannot_be_made() -> None:
 
 @X86
 @pytest.mark.parametrize("sealed", [False, True])
-def test_calls_of_32_bit_code_kill_the_process(sealed: bool) -> None:
-    """Number 20 is getpid there and writev here: numbers of one architecture must not be read as another's."""
+def test_32_bit_system_calls_kill_the_process(sealed: bool) -> None:
+    """Number 20 is getpid in 32 bit and writev in 64 bit, so the filter must check the architecture."""
     lines = [
         "import ctypes, mmap",
         "from research.sandbox import linux",
@@ -321,7 +321,7 @@ def test_calls_of_32_bit_code_kill_the_process(sealed: bool) -> None:
         assert b"came back" in run_isolated("code", script, "-q", timeout_s=20)
 
 
-# What it was born with
+# What the process inherits
 
 
 def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +334,7 @@ def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     assert output == "{} 0 None\n"
 
 
-def test_open_files_stay_outside(folder: Path) -> None:
+def test_open_files_are_not_inherited(folder: Path) -> None:
     with (folder / "secret.txt").open() as file:
         os.set_inheritable(file.fileno(), True)
         output = everything(
@@ -345,7 +345,7 @@ def test_open_files_stay_outside(folder: Path) -> None:
     assert output == "0 b''\n1 b''\n2 b''\n"
 
 
-# Too much
+# Limits
 
 
 @pytest.mark.parametrize(
@@ -361,8 +361,8 @@ def test_open_files_stay_outside(folder: Path) -> None:
     ],
 )
 def test_memory_is_bounded(code: str) -> None:
-    told = refused(code)
-    assert "MemoryError" in told or "Cannot allocate memory" in told
+    error = refused(code)
+    assert "MemoryError" in error or "Cannot allocate memory" in error
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_time_is_bounded(code: str) -> None:
     assert not children()
 
 
-def test_sleeping_through_the_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sleeping_code_is_stopped_at_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "START_S", 2.0)
     code = "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True:\n    time.sleep(9)"
     assert "stopped after 0.5 s" in refused(code, timeout_s=0.5)
@@ -395,13 +395,13 @@ def test_output_is_bounded() -> None:
     assert text.endswith("[cut: 1000001000 characters in all]")
 
 
-# The answer
+# The result
 
 PIPE = "import os, json\nwrite = lambda data: os.write(3, data)\n"
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reason"),
     [
         ("import os\nos._exit(0)", "ended its process"),
         ("import os\nos._exit(7)", "status 7"),
@@ -417,8 +417,8 @@ PIPE = "import os, json\nwrite = lambda data: os.write(3, data)\n"
         ("import sys\ndel sys.modules['msgspec'], sys.modules['research']\n1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_a_broken_answer_is_an_error_of_the_code(code: str, told: str) -> None:
-    assert told in refused(code)
+def test_a_broken_result_is_reported_as_an_error_of_the_code(code: str, reason: str) -> None:
+    assert reason in refused(code)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_a_broken_answer_is_an_error_of_the_code(code: str, told: str) -> None:
         "import sys, signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nprint('said')",
     ],
 )
-def test_nothing_but_the_answer_is_heard(code: str) -> None:
+def test_output_beside_the_result_is_ignored(code: str) -> None:
     assert run(code).text in ('{"output": "forged", "length": 6}\n', "said\n")
 
 
@@ -441,14 +441,14 @@ def forged(**result: object) -> str:
     return f"{PIPE}write({json.dumps(result).encode()!r})\nos._exit(0)"
 
 
-def test_a_forged_answer_is_bounded_like_any_other() -> None:
+def test_a_forged_result_is_cut_like_any_other() -> None:
     assert len(run(forged(output="x" * 10**6, length=3)).text) == 2000
     assert len(refused(forged(error="x" * 10**6))) < 3000
     assert len(refused(forged(unsealed="x" * 10**6))) < 3000
     assert state("cpython").backend == "cpython"
 
 
-def test_a_forged_picture_is_left_out() -> None:
+def test_an_invalid_image_is_omitted() -> None:
     import base64
 
     picture = run("import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1])").images[0]
@@ -465,10 +465,10 @@ def test_a_forged_picture_is_left_out() -> None:
     assert len(run(forged(images=images[3:] * 9)).images) == PLOTS
 
 
-# Fails closed
+# A sandbox that does not work
 
 
-def test_a_seal_that_does_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_without_effect_is_detected_and_monty_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
     found = probe("cpython")
     assert found.backend is None
@@ -479,7 +479,7 @@ def test_a_seal_that_does_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     assert "let code read a file" in fallen.why
 
 
-def test_nothing_the_self_test_started_is_left_to_hold_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_self_test_leaves_no_child_that_it_would_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
     starting = {what: code for what, code in backends._ATTEMPTS.items() if what.startswith("start a p")}
     monkeypatch.setattr(backends, "_ATTEMPTS", {**starting, "wait for a child": "os.wait()"})
@@ -487,12 +487,14 @@ def test_nothing_the_self_test_started_is_left_to_hold_it_up(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("attempt", ["read a file", "signal the workbench", "fill the memory"])
-def test_one_success_turns_the_backend_off(monkeypatch: pytest.MonkeyPatch, attempt: str) -> None:
+def test_one_successful_attack_in_the_self_test_disables_the_backend(
+    monkeypatch: pytest.MonkeyPatch, attempt: str
+) -> None:
     monkeypatch.setitem(backends._ATTEMPTS, attempt, "1 + 1")
     assert attempt in probe("cpython").why
 
 
-def test_other_systems_take_monty_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_use_monty_and_give_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert probe().backend == "monty"
     assert "Linux only" in probe().why

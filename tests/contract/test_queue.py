@@ -1,4 +1,4 @@
-"""The queue as engines and workers use it, on a SQLite file and on a real Postgres."""
+"""The queue of engines and workers, on a SQLite file and on a real Postgres."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture
 def listener(settings: Settings) -> Iterator[Listener]:
-    """A process that takes turns, and holds each until it is told to let it go."""
+    """A process that takes runs from the queue and holds each until it may end it."""
     with Listener(settings) as process:
         yield process
 
 
-def test_before_any_worker_nothing_is_lost_and_nothing_is_made(settings: Settings) -> None:
+def test_enqueuing_before_any_worker_has_started_creates_no_queue(settings: Settings) -> None:
     DbosQueue(settings, "").put("one")
     assert enqueued(settings) == set()
     assert not (settings.root / "queue.sqlite").exists()
 
 
-def test_a_run_is_taken_once(settings: Settings, listener: Listener) -> None:
+def test_each_enqueued_run_is_taken_exactly_once(settings: Settings, listener: Listener) -> None:
     for user in KEYS:
         DbosQueue(settings, user).put("one")
     assert {listener.taken(), listener.taken()} == {(user, "one") for user in KEYS}
-    for user in KEYS:  # at work since a moment ago
+    for user in KEYS:  # they were taken a moment ago
         DbosQueue(settings, user).put_lost("one")
     assert enqueued(settings) == set()
     DbosQueue(settings, "").put("two")
-    assert listener.taken() == ("", "two"), "nothing came before it"
+    assert listener.taken() == ("", "two"), "a run was taken twice"
 
 
-def test_what_waits_stays_there_once(tmp_path: Path, settings: Settings) -> None:
+def test_a_run_enqueued_many_times_waits_in_the_queue_once(tmp_path: Path, settings: Settings) -> None:
     with Listener(settings, runs=1) as listener:
         DbosQueue(settings, "").put("first")
         assert listener.taken() == ("", "first")
@@ -70,10 +70,10 @@ def test_what_waits_stays_there_once(tmp_path: Path, settings: Settings) -> None
         listener.let_go()
         assert listener.taken() == ("", "one")
         listener.let_go()
-        assert listener.taken() == ("", "one:1"), "the other one stood there once"
+        assert listener.taken() == ("", "one:1"), "the other run was in the queue more than once"
 
 
-def test_a_run_that_rested_gets_another_turn(settings: Settings, listener: Listener) -> None:
+def test_a_paused_run_can_be_enqueued_again(settings: Settings, listener: Listener) -> None:
     for _ in range(3):
         DbosQueue(settings, "").put("one")
         assert listener.taken() == ("", "one")
@@ -81,7 +81,7 @@ def test_a_run_that_rested_gets_another_turn(settings: Settings, listener: Liste
         assert listener.ended() == ("", "one")
 
 
-def test_a_turn_of_a_dead_worker_goes_to_another_and_does_not_count(
+def test_a_dead_workers_run_goes_to_another_worker_and_frees_its_slot(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "TAKEN_S", 0.0)
@@ -91,10 +91,10 @@ def test_a_turn_of_a_dead_worker_goes_to_another_and_does_not_count(
         assert dead.taken() == ("", "one")
     with Listener(settings) as alive:
         DbosQueue(settings, "").put_lost("one")
-        assert alive.taken() == ("", "one"), "only one may be at work, and the dead one's is not"
+        assert alive.taken() == ("", "one"), "the dead worker's run still counts towards the limit of one"
 
 
-def test_no_more_than_the_limits_say(settings: Settings) -> None:
+def test_the_number_of_concurrent_runs_stays_within_the_limits(settings: Settings) -> None:
     settings = settings.model_copy(update={"runs_at_once": 3, "runs_per_user": 2})
     with Listener(settings) as one, Listener(settings) as other:
         for user in KEYS:
@@ -103,7 +103,7 @@ def test_no_more_than_the_limits_say(settings: Settings) -> None:
         at_work: list[tuple[str, str]] = []
 
         def looked(count: int) -> bool:
-            """Whether so many are at work; never are there more than may be."""
+            """Return whether `count` runs are held, and check that the limits are not exceeded."""
             at_work[:] = one.held() + other.held()
             assert len(at_work) <= 3
             assert max(sum(user == key for user, _ in at_work) for key in KEYS) <= 2
@@ -118,7 +118,7 @@ def test_no_more_than_the_limits_say(settings: Settings) -> None:
         until(lambda: looked(0))
 
 
-def test_turns_that_are_over_are_forgotten(
+def test_ended_entries_are_deleted_from_the_queue(
     settings: Settings, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DbosQueue(settings, "").put("one")
@@ -134,7 +134,7 @@ def test_turns_that_are_over_are_forgotten(
 
     until(lambda: (f":{gone}:1", "SUCCESS") in turns())
     queue.delete_ended(settings)
-    assert len(turns()) == 2, "it was over a moment ago"
+    assert len(turns()) == 2, "an entry that has only just ended was deleted"
     monkeypatch.setattr(queue, "KEEP_ENDED_S", -2.0)
     queue.delete_ended(settings)
     assert [status for _, status in turns()] == ["PENDING"]
@@ -160,14 +160,14 @@ def test_nothing_in_the_queue_is_pickled(settings: Settings, listener: Listener)
         ("postgresql//someone:s3cret@127.0.0.1/none", "DATABASE_URL is not a url"),
     ],
 )
-def test_a_database_that_is_not_there_is_said_so_without_its_password(tmp_path: Path, url: str, said: str) -> None:
+def test_a_missing_database_is_reported_without_its_password(tmp_path: Path, url: str, said: str) -> None:
     settings = load(home=tmp_path).model_copy(update={"database_url": SecretStr(url)})
     with pytest.raises(ConfigError, match=said) as caught:
         queue.listen(settings, 1, lambda user, run: None)
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_file_that_is_no_queue_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_queue_file_of_another_format_is_left_unchanged(tmp_path: Path) -> None:
     settings = load(home=tmp_path)
     (settings.root / "queue.sqlite").write_text("something else " * 100)
     with pytest.raises(ConfigError, match="move it away"):
@@ -179,19 +179,19 @@ def test_a_file_that_is_no_queue_is_left_as_it_is(tmp_path: Path) -> None:
     ("text", "found"),
     [("", {}), ("openai=60", {"openai": 60}), (" openai = 0.5 , anthropic=30,", {"openai": 0.5, "anthropic": 30})],
 )
-def test_rates_are_read(text: str, found: dict[str, float]) -> None:
+def test_rate_limits_are_parsed(text: str, found: dict[str, float]) -> None:
     assert parse_rates(text) == found
 
 
 @pytest.mark.parametrize(
     "text", ["openai", "openai=", "openai=0", "openai=-1", "openai=nan", "openai=inf", "opnai=3", "openai=1,openai=2"]
 )
-def test_a_rate_that_cannot_be_kept_is_refused(text: str) -> None:
+def test_an_invalid_rate_limit_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="WORKBENCH_RATE_LIMITS"):
         parse_rates(text)
 
 
-def test_processes_share_their_turns_at_a_kind_of_model(tmp_path: Path) -> None:
+def test_processes_share_the_rate_limit_of_a_provider(tmp_path: Path) -> None:
     one, other = (SqliteStore(tmp_path / "runs.sqlite") for _ in range(2))
     limits = parse_rates("openai=60")
     limiters = [RateLimiter(limits, lambda: one), RateLimiter(limits, lambda: other)]
@@ -200,7 +200,7 @@ def test_processes_share_their_turns_at_a_kind_of_model(tmp_path: Path) -> None:
     assert RateLimiter(limits, lambda: one)("anthropic:a") == 0.0
 
 
-def test_a_request_waits_for_its_turn_says_so_once_and_can_be_stopped(bench: Workbench) -> None:
+def test_a_rate_limited_run_warns_once_and_can_be_stopped(bench: Workbench) -> None:
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url
         bench.settings.rate_limits = "openai=1"
@@ -209,8 +209,8 @@ def test_a_request_waits_for_its_turn_says_so_once_and_can_be_stopped(bench: Wor
         bench.engine.stop(run_id)
         assert bench.engine.wait(run_id, 30)
         assert len(server.requests) == 1
-    told = bench.store.events(run_id)
-    assert [event.text for event in told if isinstance(event, Warned)] == [
+    events = bench.store.events(run_id)
+    assert [event.text for event in events if isinstance(event, Warned)] == [
         "Requests to openai are limited here: each waits for its turn."
     ]
     assert bench.store.run(run_id).status == "stopped"

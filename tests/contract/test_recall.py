@@ -1,4 +1,4 @@
-"""What a run remembers: it is told so, it cites the source, and nothing that was remembered misleads it."""
+"""A run that recalls earlier findings says so, cites their sources and is not misled by them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def encoder() -> Embedder:
 
 @pytest.fixture
 def make(place: Path, encoder: Embedder, tmp_path: Path) -> Iterator[Make]:
-    """Opens a home with a memory of its own, and with the library and the encoder of all these tests."""
+    """Returns a function that opens a home with its own memory, and the library and encoder that all tests share."""
     shared = Workbench(load(home=place))
     made: list[Workbench] = []
 
@@ -68,7 +68,7 @@ def make(place: Path, encoder: Embedder, tmp_path: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def desk(make: Make) -> Workbench:
+def bench(make: Make) -> Workbench:
     return make()
 
 
@@ -80,8 +80,8 @@ def searches(view: RunView) -> int:
     return sum(call.call.name == "search" for each in view.rounds for call in each.calls)
 
 
-def told(view: RunView) -> str:
-    """What is answered, without the evidence and without the numbers of sources."""
+def essence(view: RunView) -> str:
+    """Return the outcome and the answer, without the evidence and the source numbers."""
     head = re.split(r"\n\n###|\n\n(?:The sources remembered|来源取自以往)", view.answer)[0]
     return f"{view.outcome}: " + re.sub(r"\[\d+\]", "[n]", head)
 
@@ -107,15 +107,15 @@ def told(view: RunView) -> str:
         ),
     ],
 )
-def test_the_second_run_says_that_it_remembers_cites_the_source_and_searches_less(
-    desk: Workbench, first: str, second: str, figure: str
+def test_a_second_run_says_that_it_remembers_cites_the_source_and_searches_less(
+    bench: Workbench, first: str, second: str, figure: str
 ) -> None:
-    ask(desk, first, remember="findings")
-    plain = ask(desk, second)
-    view = ask(desk, second, recall=5)
+    ask(bench, first, remember="findings")
+    plain = ask(bench, second)
+    view = ask(bench, second, recall=5)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert figure in view.answer
-    assert told(view) == told(plain)
+    assert essence(view) == essence(plain)
     assert searches(view) < searches(plain)
     assert view.recalled is not None
     assert view.recalled.private
@@ -135,49 +135,49 @@ def test_the_second_run_says_that_it_remembers_cites_the_source_and_searches_les
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        # The remembered year of a series is not the last one.
+        # The remembered year is not the last one of its series.
         ("What was Brazil's inflation rate in 2022?", "What is Brazil's inflation rate?"),
         ("What was Brazil's unemployment rate in 2022?", "unemployment brazil vs chile"),
         ("By what percentage did Guyana's real GDP rise from 2022 to 2023?", "How fast does Guyana's real GDP grow?"),
         ("By what percentage did Guyana's real GDP rise from 2022 to 2023?", "How much did Guyana's GDP grow since 2022?"),
-        # A name that is like another one, or a part of it.
+        # The name resembles another one or contains it.
         ("What is the population of Nigeria?", "What is the population of Niger?"),
         ("What is the population of Nigeria?", "Which of Chad's neighbours has the smallest population?"),
         ("What is the population of Guinea-Bissau?", "What is the population of Guinea?"),
         ("What is the population of South Korea?", "What is the population of North Korea?"),
         ("What is the capital of the Democratic Republic of the Congo?", "What is the capital of the Republic of the Congo?"),
         ("What is the population of Samoa?", "What is the population of American Samoa?"),
-        # Another measure of the same thing.
+        # Another measure of the same subject.
         ("What is the life expectancy at birth in Japan?", "What is the male life expectancy in Japan?"),
         ("What is the population growth rate of Kenya?", "What is the birth rate of Kenya?"),
-        # What no source says.
+        # No source contains the answer.
         ("What is the population of Japan?", "Population forecast for Japan in the year 2050?"),
         ("What is the capital of Kenya?", "Who is the mayor of Nairobi?"),
         ("法国2022年的实际国内生产总值是多少？", "法国的实际国内生产总值是多少？"),
     ],
 )  # fmt: skip
-def test_what_is_remembered_does_not_mislead(desk: Workbench, first: str, second: str) -> None:
-    assert ask(desk, first, remember="findings").remembered
-    assert desk.memory.count()
-    view = ask(desk, second, recall=5)
-    assert told(view) == told(ask(desk, second))
+def test_a_similar_finding_in_memory_does_not_change_the_answer(bench: Workbench, first: str, second: str) -> None:
+    assert ask(bench, first, remember="findings").remembered
+    assert bench.memory.count()
+    view = ask(bench, second, recall=5)
+    assert essence(view) == essence(ask(bench, second))
     assert {each.status for each in view.citations} <= {"supported"}
 
 
-def test_under_an_evolving_report_the_remembered_year_is_not_taken_for_the_last(desk: Workbench) -> None:
-    """The report of a round holds what was remembered, and says so to the next round."""
-    ask(desk, "What was Portugal's GDP per capita in 2022 and in 2024?", remember="findings")
+def test_a_remembered_year_in_an_evolving_report_is_not_taken_for_the_latest(bench: Workbench) -> None:
+    """The report of a round contains the recalled findings and tells the next round that they were recalled."""
+    ask(bench, "What was Portugal's GDP per capita in 2022 and in 2024?", remember="findings")
     question = "Who has the higher GDP per capita, Slovenia or Portugal?"
-    plain = ask(desk, question, framework="iter_research")
+    plain = ask(bench, question, framework="iter_research")
     for more in ({"recall": 5}, {"tools": (*TOOLS, "recall")}):
-        assert told(ask(desk, question, framework="iter_research", **more)) == told(plain)
+        assert essence(ask(bench, question, framework="iter_research", **more)) == essence(plain)
 
 
 # -- every framework and strategy ---------------------------------------------------------------------------------------
 
 
-def kept(bench: Workbench) -> str:
-    """A finding about the question that players ask; returns its address."""
+def add_finding(bench: Workbench) -> str:
+    """Add a finding about the player's question to the memory; return its URL."""
     url = "library://factbook/japan/people-and-society"
     quote = "Population, total: 123,201,945 (2024 est.)"
     bench.memory.add(
@@ -187,13 +187,13 @@ def kept(bench: Workbench) -> str:
 
 
 @pytest.mark.parametrize(("framework", "context"), CELLS)
-def test_what_was_recalled_stands_once_in_every_prompt(make: Make, framework: str, context: str) -> None:
+def test_recalled_findings_appear_once_in_every_prompt(make: Make, framework: str, context: str) -> None:
     protocol = "native" if CELLS.index((framework, context)) % 2 else "tagged"
     player = Player(protocol, laps=4)  # type: ignore[arg-type]
     options: dict[str, Any] = {"resum": {"context.max_tokens": 2_500}, "window": {"context.k": 1}}.get(context, {})
     with FakeOpenAI(player) as server:
         bench = make(openai_base_url=server.base_url)
-        url = kept(bench)
+        url = add_finding(bench)
         view = ask(
             bench, QUESTION, model="openai:fake", framework=framework, context=context, protocol=protocol,
             options=options, recall=3,
@@ -209,18 +209,18 @@ def test_what_was_recalled_stands_once_in_every_prompt(make: Make, framework: st
             blocks.setdefault(each.purpose, set()).add(sent.count("<recalled>"))
             assert sent.count("</recalled>") == sent.count("<recalled>")
     without = {purpose for purpose, counts in blocks.items() if counts == {0}}
-    assert without <= {"evaluate"}, "only a judge is not told"
+    assert without <= {"evaluate"}, "a prompt other than the judge's lacks the findings"
     assert all(counts <= {0, 1} if purpose in without else counts == {1} for purpose, counts in blocks.items())
 
 
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
-def test_the_offline_model_uses_it_in_every_framework(desk: Workbench, framework: str) -> None:
-    ask(desk, QUESTION, remember="findings")
-    view = ask(desk, QUESTION, framework=framework, recall=5)
+def test_the_offline_model_uses_recalled_findings_in_every_framework(bench: Workbench, framework: str) -> None:
+    ask(bench, QUESTION, remember="findings")
+    view = ask(bench, QUESTION, framework=framework, recall=5)
     assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
     assert "123,201,945" in view.answer
     assert {each.status for each in view.citations} == {"supported"}
-    if framework != "rewoo":  # its plan is made before anything is looked at
+    if framework != "rewoo":  # it plans before it sees any evidence
         assert searches(view) == 0
         assert "The sources remembered from earlier runs" in view.answer
 
@@ -228,17 +228,17 @@ def test_the_offline_model_uses_it_in_every_framework(desk: Workbench, framework
 @pytest.mark.parametrize(
     ("framework", "context"), [("react", "full"), ("iter_research", "evolving"), ("react", "evolving")]
 )
-def test_the_tool_is_asked_once_before_anything_is_searched(desk: Workbench, framework: str, context: str) -> None:
-    ask(desk, QUESTION, remember="findings")
+def test_the_recall_tool_is_called_once_and_before_any_search(bench: Workbench, framework: str, context: str) -> None:
+    ask(bench, QUESTION, remember="findings")
     for question, found in ((QUESTION, True), ("What is the capital of Namibia?", False)):
-        view = ask(desk, question, framework=framework, context=context, tools=(*TOOLS, "recall"))
+        view = ask(bench, question, framework=framework, context=context, tools=(*TOOLS, "recall"))
         names = [call.call.name for each in view.rounds for call in each.calls]
         assert (view.outcome, view.error, names[0], names.count("recall")) == ("answered", "", "recall", 1)
         assert ("search" not in names, "remembered from earlier runs" in view.answer) == (found, found)
 
 
-def test_a_small_window_holds_whole_sources(make: Make) -> None:
-    """Of twenty long entries as many as there is room for, each with its number and its address."""
+def test_recalled_sources_are_shown_whole_in_a_small_context(make: Make) -> None:
+    """Of twenty long entries as many as fit, each with its number and its URL."""
     player = Player("tagged", laps=3)
     with FakeOpenAI(player) as server:
         bench = make(openai_base_url=server.base_url)
@@ -263,11 +263,11 @@ def test_a_small_window_holds_whole_sources(make: Make) -> None:
         assert len(numbered) == len(re.findall(r"^\[", block[1], re.M)) >= 2
 
 
-# -- the same again -----------------------------------------------------------------------------------------------------
+# -- resumed, forked and followed-up runs -------------------------------------------------------------------------------
 
 
 def drive(bench: Workbench, question: str, events: Sequence[Event]) -> list[Event]:
-    """Go on from these events in another process, as it were."""
+    """Resume from these events, as another process would."""
     recipe = next(event.recipe for event in events if isinstance(event, e.RunStarted))
     shared = bench.context_for(recipe, Journal(events), threading.Event())
     made: list[Event] = list(events)
@@ -281,8 +281,8 @@ def one(events: Sequence[Event], kind: type[Event]) -> Any:
     return found
 
 
-def test_a_run_that_goes_on_sees_what_it_saw_and_keeps_nothing_twice(make: Make) -> None:
-    """Cut at every event; meanwhile everything that was remembered is forgotten, and something else is there."""
+def test_a_resumed_run_recalls_the_same_findings_and_remembers_nothing_twice(make: Make) -> None:
+    """Cut at every event; meanwhile all entries are forgotten and others are added."""
     bench = make()
     ask(bench, QUESTION, remember="findings")
     question = "Does Kenya have more inhabitants than Japan?"
@@ -296,7 +296,7 @@ def test_a_run_that_goes_on_sees_what_it_saw_and_keeps_nothing_twice(make: Make)
     for cut in (n for n in range(2, len(events)) if not isinstance(events[n - 1], e.Streamed)):
         other.memory.forget([entry.id for entry in other.memory.entries()])
         other.memory.add([Entry("Japan has 3 inhabitants.", "note"), Entry("Kenya has 4 inhabitants.", "note")])
-        # What was on record as kept was kept, and stays forgotten where it was forgotten.
+        # An entry that the log already records as added is not added again, even if it was forgotten since.
         left = 2 + (len(first.added) if cut < len(events) - 1 else 0)
         for _ in range(2 if cut % 2 else 1):
             whole = drive(other, question, events[:cut])
@@ -309,15 +309,19 @@ def test_a_run_that_goes_on_sees_what_it_saw_and_keeps_nothing_twice(make: Make)
             assert other.memory.count() == left
 
 
-def test_a_fork_has_what_was_recalled_and_keeps_its_own(desk: Workbench) -> None:
-    ask(desk, QUESTION, remember="findings")
-    recipe = desk.recipe(recall=5, remember="findings")
+def test_a_fork_inherits_the_recalled_findings_and_remembers_its_own(bench: Workbench) -> None:
+    ask(bench, QUESTION, remember="findings")
+    recipe = bench.recipe(recall=5, remember="findings")
     question = "Does Kenya have more inhabitants than Japan?"
-    run = desk.engine.start(question, recipe, here=True)
+    run = bench.engine.start(question, recipe, here=True)
     events = list(run.events())
-    desk.memory.forget([entry.id for entry in desk.memory.entries()])
-    for other in (recipe, desk.recipe(recall=5, remember="findings", context="window"), desk.recipe(context="window")):
-        made = list(desk.engine.fork(run.run_id, fold(events).forkable, recipe=other, here=True).events())
+    bench.memory.forget([entry.id for entry in bench.memory.entries()])
+    for other in (
+        recipe,
+        bench.recipe(recall=5, remember="findings", context="window"),
+        bench.recipe(context="window"),
+    ):
+        made = list(bench.engine.fork(run.run_id, fold(events).forkable, recipe=other, here=True).events())
         view = fold(made)
         assert one(made, e.Recalled).observation == one(events, e.Recalled).observation
         assert (view.outcome, view.error) == ("answered", "")
@@ -325,30 +329,30 @@ def test_a_fork_has_what_was_recalled_and_keeps_its_own(desk: Workbench) -> None
         assert view.sources[1] == fold(events).sources[1]
         if other.remember == "findings":
             assert one(made, e.Remembered).added
-            assert {entry.run for entry in desk.memory.entries()} == {view.run}
-            desk.memory.forget([entry.id for entry in desk.memory.entries()])
+            assert {entry.run for entry in bench.memory.entries()} == {view.run}
+            bench.memory.forget([entry.id for entry in bench.memory.entries()])
         else:
             assert view.remembered is None
-            assert desk.memory.count() == 0
+            assert bench.memory.count() == 0
 
 
-def test_a_fork_of_the_last_round_does_not_take_over_what_was_kept(desk: Workbench) -> None:
-    """Where money or time was spent there is no last request, and all that follows the round belongs to the first run."""
-    run = desk.engine.start(QUESTION, desk.recipe(remember="findings"), here=True)
+def test_a_fork_at_the_last_round_does_not_inherit_the_remembered_entries(bench: Workbench) -> None:
+    """A run that spent its budget makes no last request, so everything after the round belongs to the origin."""
+    run = bench.engine.start(QUESTION, bench.recipe(remember="findings"), here=True)
     events = list(run.events())
     last = max(n for n, event in enumerate(events) if isinstance(event, e.Asked))
     spent = [*events[:last], one(events, e.Remembered), events[-1]]
-    row = desk.store.run(run.run_id)
+    row = bench.store.run(run.run_id)
     made = fork_of(row, spent, fold(spent).forkable, row.recipe, row.question)
     assert [type(event) for event in made[last:]] == [e.Resumed]
 
 
-def test_a_follow_up_asks_again_and_sources_keep_their_numbers(desk: Workbench) -> None:
-    ask(desk, QUESTION, remember="findings")
-    recipe = desk.recipe(recall=5)
-    first = desk.engine.start(QUESTION, recipe, here=True)
+def test_a_follow_up_recalls_again_and_sources_keep_their_numbers(bench: Workbench) -> None:
+    ask(bench, QUESTION, remember="findings")
+    recipe = bench.recipe(recall=5)
+    first = bench.engine.start(QUESTION, recipe, here=True)
     before = fold(first.events())
-    events = list(desk.engine.follow_up(first.run_id, "And Kenya?", here=True).events())
+    events = list(bench.engine.follow_up(first.run_id, "And Kenya?", here=True).events())
     view = fold(events)
     assert one(events, e.Recalled).query == "And Kenya?"
     assert "55,751,717" in view.answer
@@ -357,15 +361,15 @@ def test_a_follow_up_asks_again_and_sources_keep_their_numbers(desk: Workbench) 
     assert {n: passages[0].url for n, passages in before.sources.items()}.items() <= {
         n: passages[0].url for n, passages in view.sources.items()
     }.items()
-    again = desk.engine.rerun(first.run_id, desk.recipe(recall=2)).run_id
-    assert desk.engine.wait(again, 60)
-    assert one(desk.store.events(again), e.Recalled).query == QUESTION
+    again = bench.engine.rerun(first.run_id, bench.recipe(recall=2)).run_id
+    assert bench.engine.wait(again, 60)
+    assert one(bench.store.events(again), e.Recalled).query == QUESTION
 
 
-# -- what is kept -------------------------------------------------------------------------------------------------------
+# -- what is remembered -------------------------------------------------------------------------------------------------
 
 
-def test_each_policy_keeps_what_it_says(make: Make) -> None:
+def test_each_memory_policy_saves_the_entries_that_it_names(make: Make) -> None:
     nothing, some, all_ = (make(policy) for policy in ("off", "findings", "everything"))
     assert ask(nothing, QUESTION, remember="off").remembered is None
     assert not (nothing.settings.home / "memory.sqlite").exists()
@@ -385,11 +389,11 @@ def test_each_policy_keeps_what_it_says(make: Make) -> None:
         ask(nothing, QUESTION, recall=RECALL_MOST + 1)
 
 
-def test_what_is_not_supported_is_not_kept(make: Make) -> None:
+def test_an_unsupported_claim_is_not_remembered(make: Make) -> None:
     with FakeOpenAI(Player("native", laps=1)) as server:
         bench = make(openai_base_url=server.base_url)
         bench.memory.add([Entry("Japan had 7 people.", "note")])
-        # The player cites [1], which here is a note that says something else.
+        # The player cites [1], which is a note with another statement.
         view = ask(bench, QUESTION, model="openai:fake", recall=5, remember="findings")
     assert view.sources[1][0].url.startswith(MEMORY)
     assert {each.status for each in view.citations} == {"unsupported"}
@@ -397,23 +401,23 @@ def test_what_is_not_supported_is_not_kept(make: Make) -> None:
     assert (view.remembered.added, bench.memory.count()) == ((), 1)
 
 
-def test_the_memory_does_not_feed_on_itself(desk: Workbench) -> None:
-    """The same question again and again: what was only remembered is not learned again."""
+def test_a_run_does_not_remember_again_what_it_only_recalled(bench: Workbench) -> None:
+    """The same question is asked repeatedly, also by a model that rewords its answers."""
     url = "https://long.example/"
     long = "How many people live in Japan? " + "Many, and more than that. " * 100
-    desk.memory.add([Entry(long, "passage", url=url, title="Japan", quote=long, provenance="page", pinned=True)])
+    bench.memory.add([Entry(long, "passage", url=url, title="Japan", quote=long, provenance="page", pinned=True)])
     counts = []
     for _ in range(4):
-        view = ask(desk, QUESTION, recall=5, remember="everything")
+        view = ask(bench, QUESTION, recall=5, remember="everything")
         assert view.outcome == "answered"
-        counts.append(desk.memory.count())
+        counts.append(bench.memory.count())
     assert counts[1:] == [counts[1]] * 3
-    assert counts[1] - counts[0] <= 1, "the report of a run that remembers reads a little differently"
-    assert [entry.text for entry in desk.memory.entries(limit=1_000) if entry.url == url] == [long.strip()]
-    said = {entry.text for entry in desk.memory.entries(limit=1_000)}
+    assert counts[1] - counts[0] <= 1, "expected at most one new entry: the report, which mentions the memory"
+    assert [entry.text for entry in bench.memory.entries(limit=1_000) if entry.url == url] == [long.strip()]
+    said = {entry.text for entry in bench.memory.entries(limit=1_000)}
 
     class Rewords:
-        """Says what it remembers in other words each time."""
+        """A model that states a recalled finding in new words."""
 
         native, name = False, "rewords"
 
@@ -422,18 +426,18 @@ def test_the_memory_does_not_feed_on_itself(desk: Workbench) -> None:
             assert found is not None
             yield Completion(f"<answer>The population of Japan is 123,201,945 [{found[1]}].</answer>")
 
-    recipe = desk.recipe(recall=5, remember="findings")
-    shared = desk.context_for(recipe, Journal(), threading.Event())
+    recipe = bench.recipe(recall=5, remember="findings")
+    shared = bench.context_for(recipe, Journal(), threading.Event())
     shared.models = lambda name: Rewords()
     made: list[Event] = []
     for event in execute(Run(QUESTION, recipe, shared), "again", lambda: made):
         made.append(event)
     assert {each.status for each in fold(made).citations} == {"supported"}
     assert one(made, e.Remembered) == made[-2]
-    assert {entry.text for entry in desk.memory.entries(limit=1_000)} == said
+    assert {entry.text for entry in bench.memory.entries(limit=1_000)} == said
 
 
-def test_a_run_that_was_stopped_or_failed_leaves_nothing(make: Make) -> None:
+def test_a_stopped_or_failed_run_remembers_nothing(make: Make) -> None:
     bench = make()
     events = bench.engine.start(QUESTION, bench.recipe(remember="everything"), here=True)
     for event in events.events():
@@ -448,22 +452,22 @@ def test_a_run_that_was_stopped_or_failed_leaves_nothing(make: Make) -> None:
     assert not (bench.settings.home / "memory.sqlite").exists()
 
 
-def test_two_homes_in_one_process_know_nothing_of_each_other(make: Make) -> None:
+def test_two_homes_in_one_process_do_not_share_their_memories(make: Make) -> None:
     anna, bert = make("anna"), make("bert")
     anna.memory.add([Entry("Anna's door code for Japan is 4711.", "note")])
     ask(anna, QUESTION, remember="everything")
     for more in ({"recall": 20}, {"tools": (*TOOLS, "recall")}):
         events = list(research.stream(QUESTION, workbench=bert, **more))
-        told = b"\n".join(map(e.encode, events)).decode()
-        assert "4711" not in told
+        log = b"\n".join(map(e.encode, events)).decode()
+        assert "4711" not in log
         assert events[0].run not in {entry.run for entry in anna.memory.entries(limit=1_000)}
-        assert "Nothing is remembered" in told
+        assert "Nothing is remembered" in log
         assert "4711" in b"\n".join(map(e.encode, research.stream(QUESTION, workbench=anna, **more))).decode()
     assert bert.memory.count() == 0
     assert isinstance(bert.memory, Memory)
 
 
-def test_what_the_library_does_not_say_is_not_recalled_from_it(make: Make) -> None:
+def test_an_entry_that_misquotes_the_library_is_not_recalled(make: Make) -> None:
     bench = make("forged", embedder="universal")
     url = "library://factbook/france/people-and-society"
     true = next(line for line in bench.library.open(url).text.splitlines() if line.startswith("Population"))

@@ -1,4 +1,4 @@
-"""A run is the same run whichever service the model is reached by."""
+"""A run has the same transcript with any provider."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def eventful(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
-    """Parallel calls, one that fails, one that cannot run, words beside calls, and a reply that cannot be read."""
+    """Play parallel calls, a failing one, an unknown one, text beside calls, and an unreadable reply."""
     lap = lap_of(body) + 1
     good, lost = ("search", {"query": query(lap)}), ("visit", {"url": "library://nowhere", "goal": "Größe"})
     match number:
@@ -61,7 +61,7 @@ def events(server: FakeOpenAI, place: Path, provider: str, framework: str, conte
 
 
 def transcript(happened: list[e.Event]) -> Iterator[tuple[Any, ...]]:
-    """What was asked, said, done, seen and concluded; neither how long it took nor what it cost."""
+    """Yield the requests, replies, results and conclusion, without times and costs."""
     for event in happened:
         match event:
             case e.Asked():
@@ -78,27 +78,27 @@ def transcript(happened: list[e.Event]) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("framework", "context"), [("react", "full"), ("tool_rounds", "full"), ("react", "window")])
-def test_two_services_give_one_transcript(place: Path, framework: str, context: str) -> None:
+def test_two_providers_give_the_same_transcript(place: Path, framework: str, context: str) -> None:
     players = [Player("native", laps=5, thinking=context == "full", misbehave=eventful) for _ in range(2)]
     with FakeOpenAI(players[0]) as server:
         one = events(server, place, "openai", framework, context)
     with FakeAnthropic(players[1]) as server:
         other = events(server, place, "anthropic", framework, context)
     assert players[0].refused == players[1].refused == []
-    told = list(transcript(one))
-    assert told == list(transcript(other))
+    expected = list(transcript(one))
+    assert expected == list(transcript(other))
     view = fold(one)
     assert view.outcome == "answered"
     calls = [call.observation for current in view.rounds for call in current.calls]
     assert {seen.ok for seen in calls if seen} == {True, False}
-    assert [kind for kind, *_ in told].count("rejected") == 1
+    assert [kind for kind, *_ in expected].count("rejected") == 1
     assert [event.reply.blocks for event in other if isinstance(event, e.Replied)] != [()] * len(view.rounds)
 
 
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 @pytest.mark.parametrize("bound", [False, True])
-def test_a_strict_service_never_refuses_a_history_for_good(place: Path, framework: str, bound: bool) -> None:
-    """Under every framework and its usual context; `bound` as the service binds thinking to what stood before it."""
+def test_a_strict_provider_never_finally_refuses_a_history(place: Path, framework: str, bound: bool) -> None:
+    """With every framework and its default context; `bound`: the server ties thinking to the messages before it."""
     player = Player("native", laps=6, misbehave=eventful if framework in ("react", "tool_rounds") else None)
     with FakeAnthropic(player, bound=bound) as server:
         view = fold(events(server, place, "anthropic", framework, plugins.framework.get(framework).default_context))
@@ -106,7 +106,7 @@ def test_a_strict_service_never_refuses_a_history_for_good(place: Path, framewor
     assert (view.error, view.outcome) == ("", "answered")
 
 
-def test_thinking_with_a_budget_through_a_whole_run(place: Path) -> None:
+def test_a_whole_run_works_with_budgeted_thinking(place: Path) -> None:
     player = Player("native", laps=4, thinking=True, misbehave=eventful)
     with FakeAnthropic(player, modes=["enabled"]) as server:
         bench = Workbench(load(home=place, anthropic_base_url=server.base_url))
