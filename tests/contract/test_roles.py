@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import research
+from research import plugins
 from research.errors import ConfigError
 from research.events.recipe import Recipe, roles_by_purpose
+from research.events.view import step_purposes
 from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2] / "research"
@@ -29,6 +31,20 @@ def test_every_purpose_in_the_code_belongs_to_a_role() -> None:
     }
     assert {"conclude", "plan", "summarise", "introduce"} <= asked
     assert asked <= roles_by_purpose().keys()
+
+
+def test_purposes_of_a_framework_that_is_registered_later_are_known() -> None:
+    def digging(run: object) -> None:
+        """Dig."""
+
+    assert "dig" not in roles_by_purpose()
+    plugins.register("framework", digging, "Digging", prompt="react", purposes={"dig": "planner"}, steps=("dig",))
+    try:
+        assert roles_by_purpose()["dig"] == "planner"
+        assert "dig" in step_purposes()
+    finally:
+        plugins.framework.remove("digging")
+    assert "dig" not in step_purposes()
 
 
 def test_the_writer_model_writes_the_report(bench: Workbench, script: Callable[..., str]) -> None:
