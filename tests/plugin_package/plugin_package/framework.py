@@ -11,7 +11,7 @@ from research.types import Answer
 
 
 @framework("Echo twice", when="A test needs a framework of another package.", prompt="echo")
-def echo_twice(run: Run, *, rounds: Annotated[int, Range(1, 9), "Rounds before the answer."] = 2) -> Steps[Answer]:
+def echo_twice(run: Run, *, rounds: Annotated[int, Range(1, 100), "Rounds before the answer."] = 30) -> Steps[Answer]:
     """Ask the model, use the tools it calls, and answer with its last words."""
     while run.transcript.length < rounds:
         reply = yield from run.ask()
