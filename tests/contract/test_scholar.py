@@ -1,4 +1,4 @@
-"""Scholarly services over real HTTP on loopback: what is sent, what is understood, and papers found by several."""
+"""Scholarly services over real HTTP on loopback: their requests, their replies, and papers that several of them find."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Open = Callable[..., Service]
 
 
 @pytest.mark.parametrize("name", SPEAK)
-def test_papers_become_passages_with_what_is_cited(name: str, open_service: Open) -> None:
+def test_papers_become_passages_with_their_bibliographic_data(name: str, open_service: Open) -> None:
     with FakeSearch([SPEAK[name]([ATTENTION])]) as server:
         (paper,) = open_service(name, server.url).search("attention")
     assert paper.title == ATTENTION.title and paper.quote == ATTENTION.abstract
@@ -67,7 +67,7 @@ def test_papers_become_passages_with_what_is_cited(name: str, open_service: Open
 
 
 @pytest.mark.parametrize("name", SPEAK)
-def test_a_paper_of_which_little_is_known(name: str, open_service: Open) -> None:
+def test_a_paper_without_abstract_and_authors_is_returned(name: str, open_service: Open) -> None:
     bare = Paper("Untitled work", (), 1999, "", "", "hep-th/9711200", 0)
     with FakeSearch([SPEAK[name]([bare])]) as server:
         (paper,) = open_service(name, server.url).search("work")
@@ -76,7 +76,7 @@ def test_a_paper_of_which_little_is_known(name: str, open_service: Open) -> None
     assert output.passages[0].quote in ("1999", "1999 · 0 citations")
 
 
-def test_keys_and_queries_go_where_the_services_want_them(open_service: Open) -> None:
+def test_each_service_gets_its_key_and_query_in_its_own_form(open_service: Open) -> None:
     sent = {}
     keys = {"semantic_scholar_api_key": "s2-secret", "openalex_api_key": "oa-secret"}
     for name in SPEAK:
@@ -114,7 +114,7 @@ def test_keys_and_queries_go_where_the_services_want_them(open_service: Open) ->
         ((None, None), (None, None, None)),
     ],
 )
-def test_years_may_be_open_at_either_end(
+def test_a_range_of_years_may_be_open_at_either_end(
     years: tuple[int | None, int | None], sent: tuple[str | None, ...], open_service: Open
 ) -> None:
     papers = [
@@ -134,7 +134,7 @@ def test_years_may_be_open_at_either_end(
     assert all(years_found == list(range(low, high + 1)) for years_found in found.values())
 
 
-def test_years_that_cannot_be_are_said(open_service: Open) -> None:
+def test_impossible_years_are_refused(open_service: Open) -> None:
     tool = ScholarTool([_Has()])
     with pytest.raises(ToolError, match="the first year 2020 is after the last year 2010; swap them"):
         tool("tigers", 2020, 2010)
@@ -142,7 +142,7 @@ def test_years_that_cannot_be_are_said(open_service: Open) -> None:
         tool("tigers", year_to=99_999)
 
 
-def test_abstracts_are_put_together_again() -> None:
+def test_inverted_abstracts_are_reassembled() -> None:
     assert abstract({"the": [0, 3], "cat": [1], "sees": [2], "dog": [4]}) == "the cat sees the dog"
     assert abstract({}) == ""
     assert len(abstract({"a": list(range(1_000_000))}).split()) == 5_000
@@ -158,7 +158,7 @@ def failure(service: Service) -> str:
     return str(caught.value)
 
 
-def test_the_shared_pool_is_empty(open_service: Open) -> None:
+def test_a_shared_rate_limit_is_retried_and_reported_with_the_key_to_set(open_service: Open) -> None:
     body = {"message": "Too Many Requests. Please wait and try again or apply for a key.", "code": "429"}
     clock = FakeClock()
     with FakeSearch([Reply(body, 429)]) as server:
@@ -169,7 +169,7 @@ def test_the_shared_pool_is_empty(open_service: Open) -> None:
         assert len(open_service("semantic_scholar", server.url).search("attention")) == 1
 
 
-def test_openalex_without_a_key_runs_dry(open_service: Open) -> None:
+def test_a_spent_budget_without_a_key_is_reported_with_the_key_to_set(open_service: Open) -> None:
     body = {"error": "Rate limit exceeded", "message": "Insufficient budget. This request costs $0.001."}
     with FakeSearch([Reply(body, 429, headers={"Retry-After": "40000"})]) as server:
         said = failure(open_service("openalex", server.url))
@@ -177,7 +177,7 @@ def test_openalex_without_a_key_runs_dry(open_service: Open) -> None:
     assert "a free key in OPENALEX_API_KEY allows far more" in said and "retry in 600 s" in said
 
 
-def test_arxiv_says_in_a_feed_what_is_wrong(open_service: Open) -> None:
+def test_an_error_in_an_arxiv_feed_is_reported(open_service: Open) -> None:
     with FakeSearch([fake.arxiv_error("incorrect id format for 1234")]) as server:
         assert "arxiv rejected the query" in failure(open_service("arxiv", server.url))
 
@@ -199,7 +199,7 @@ BOMB = (
         "<feed", "", "plain words", "<html><body>maintenance</body></html>", "<a>" * 100_000,
     ],
 )  # fmt: skip
-def test_a_feed_that_is_none_or_a_bomb_is_said(feed: str, open_service: Open) -> None:
+def test_an_invalid_or_malicious_feed_is_an_error(feed: str, open_service: Open) -> None:
     with FakeSearch([Reply(feed, kind="application/atom+xml")]) as server:
         said = failure(open_service("arxiv", server.url))
     assert "arxiv sent an unreadable response" in said and "root:" not in said and len(said) < 600
@@ -216,7 +216,7 @@ class _Has:
         return list(self._papers)
 
 
-def test_a_paper_that_all_three_have_stands_there_once(open_service: Open) -> None:
+def test_a_paper_found_by_several_services_is_listed_once(open_service: Open) -> None:
     preprint = Paper(ATTENTION.title, ATTENTION.authors, 2017, ATTENTION.abstract, "", ATTENTION.arxiv)
     other = Paper(
         "Deep residual learning", ("Kaiming He",), 2016, "Deeper networks.", "10.1109/cvpr.2016.90", "1512.03385", 7
@@ -239,13 +239,13 @@ def test_a_paper_that_all_three_have_stands_there_once(open_service: Open) -> No
         "Ashish Vaswani, Noam Shazeer, Niki Parmar, et al. · 2017 · 100,000 citations\n" + ATTENTION.abstract
     )
     assert second.quote == "Kaiming He · 2016 · 7 citations\nDeeper networks."
-    # The reviewed version is what is cited, and the number on arXiv is not lost.
+    # The reviewed version is cited, and keeps the arXiv number.
     assert first.csl["type"] == "article-journal" and first.csl["container-title"] == ATTENTION.venue
     assert first.csl["DOI"] == ATTENTION.doi and first.csl["number"] == "arXiv:1706.03762"
     assert output.text == "" and not output.private
 
 
-def test_one_that_fails_is_named_and_the_others_answer(open_service: Open) -> None:
+def test_a_failing_service_is_named_and_the_others_answer(open_service: Open) -> None:
     with (
         FakeSearch([Reply({"message": "Too Many Requests"}, 429)]) as s2,
         FakeSearch([fake.openalex([ATTENTION])]) as oa,
@@ -258,7 +258,7 @@ def test_one_that_fails_is_named_and_the_others_answer(open_service: Open) -> No
     assert "arxiv failed: arxiv failed with status 503" in output.text
 
 
-def test_the_model_sees_the_age_and_a_long_abstract_is_cut(open_service: Open) -> None:
+def test_the_age_of_cached_results_is_shown_and_long_abstracts_are_cut(open_service: Open) -> None:
     long = Paper("Tigers", abstract="word " * 500)
     with FakeSearch([fake.openalex([long])]) as server:
         tool = ScholarTool([open_service("openalex", server.url, keep=60)])
@@ -268,7 +268,7 @@ def test_the_model_sees_the_age_and_a_long_abstract_is_cut(open_service: Open) -
     assert len(again.passages[0].quote.split("\n")[1]) <= 200
 
 
-def test_no_papers_is_said(open_service: Open) -> None:
+def test_finding_no_papers_is_reported_with_advice(open_service: Open) -> None:
     with FakeSearch([fake.arxiv([])]) as server:
         output = ScholarTool([open_service("arxiv", server.url)])("tigers", year_to=2000)
     assert output.text == "No papers for 'tigers'. Try other or fewer words, or other years." and output.passages == ()
@@ -306,7 +306,7 @@ def _paper(title: str, **fields: object) -> Passage:
         (_paper("Maß", author=[csl.name("José Núñez")]), _paper("Maß", author=[csl.name("Jose Nunez")]), True),
     ],
 )  # fmt: skip
-def test_which_papers_are_the_same(a: Passage, b: Passage, same: bool) -> None:
+def test_records_of_the_same_paper_are_recognized(a: Passage, b: Passage, same: bool) -> None:
     assert same_paper(a, b) is same_paper(b, a) is same
 
 
@@ -323,7 +323,7 @@ def test_which_papers_are_the_same(a: Passage, b: Passage, same: bool) -> None:
         ("Jean-Luc  de la Rue", {"family": "de la Rue", "given": "Jean-Luc"}),
     ],
 )
-def test_names_in_parts(text: str, name: dict[str, str]) -> None:
+def test_author_names_are_split_into_parts(text: str, name: dict[str, str]) -> None:
     assert csl.name(text) == name
 
 
@@ -336,11 +336,11 @@ def test_names_in_parts(text: str, name: dict[str, str]) -> None:
         ("20240305", None), ("yesterday", None),
     ],
 )  # fmt: skip
-def test_dates_as_services_write_them(text: str | None, parts: list[int] | None) -> None:
+def test_dates_are_parsed_in_the_formats_of_the_services(text: str | None, parts: list[int] | None) -> None:
     assert csl.date(text) == (parts and {"date-parts": [parts]})
 
 
-def test_each_service_keeps_its_distance(tmp_path: Path) -> None:
+def test_each_service_has_its_minimum_interval(tmp_path: Path) -> None:
     settings = load(home=tmp_path)
     intervals = {s.name: s.remote.rate_limit.interval_s for s in web.services(web.scholars(settings), settings)}  # type: ignore[attr-defined]
     assert intervals["semantic_scholar"] >= 1 and intervals["arxiv"] >= 3

@@ -28,7 +28,7 @@ def script(folder: Path, *lines: str) -> Path:
     return path
 
 
-def test_plays_text_reasoning_and_calls_of_a_file(tmp_path: Path) -> None:
+def test_a_script_file_plays_text_reasoning_and_calls(tmp_path: Path) -> None:
     line = {
         "text": "Ich suche in der Bibliothek. 找一下。",
         "reasoning": "The library knows best.",
@@ -71,7 +71,9 @@ def test_call_ids_differ_between_and_within_lines() -> None:
         ([ScriptLine("a")], True, True),
     ],
 )
-def test_native_when_any_line_has_calls(lines: list[ScriptLine], native: bool | None, expected: bool) -> None:
+def test_a_scripted_model_is_native_if_any_line_has_calls(
+    lines: list[ScriptLine], native: bool | None, expected: bool
+) -> None:
     assert ScriptedModel(lines, native=native).native is expected
 
 
@@ -92,7 +94,7 @@ def test_lines_are_selected_by_purpose_and_agent_in_order() -> None:
     assert play(model, request("act"))[1].text == "second act"
 
 
-def test_a_script_without_a_line_for_the_asker_says_so() -> None:
+def test_a_script_without_a_line_for_the_request_is_an_error() -> None:
     model = ScriptedModel([ScriptLine("a", purpose="plan")])
     with pytest.raises(ProviderError, match="no line left for purpose 'act', agent 'main'") as caught:
         play(model)
@@ -109,7 +111,7 @@ def test_an_error_comes_before_any_delta_and_the_retry_gets_the_next_line(error:
     assert play(model)[1].text == "good"
 
 
-def test_a_truncated_line_streams_a_part_and_breaks_off() -> None:
+def test_a_truncated_line_streams_a_part_then_fails() -> None:
     model = ScriptedModel([ScriptLine("a long sentence that never reaches its end", error="truncated")])
     seen: list[Delta | Completion] = []
     with pytest.raises(ProviderError) as caught:
@@ -119,7 +121,7 @@ def test_a_truncated_line_streams_a_part_and_breaks_off() -> None:
     assert all(isinstance(item, Delta) for item in seen)
 
 
-def test_usage_is_estimated_and_free() -> None:
+def test_usage_is_estimated_and_costs_nothing() -> None:
     model = ScriptedModel([ScriptLine("x" * 40)])
     usage = play(model, request(content="y" * 400))[1].usage
     assert usage == Usage(100, 10, estimated=True, cost_usd=0.0)
@@ -141,7 +143,7 @@ def test_threads_share_a_script_without_playing_a_line_twice() -> None:
     assert sorted(played, key=int) == [str(n) for n in range(200)]
 
 
-def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
+def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     path = tmp_path / "script.jsonl"
     path.write_bytes('\ufeff{"text": "a", "delay_s": 0.001}\r\n\r\n{"text": "b\u2028c"}\r\n'.encode())
     model = ScriptedModel.from_file(path)
@@ -161,7 +163,7 @@ def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: 
         '{"calls": [{"arguments": {}}]}',
     ],
 )
-def test_a_bad_line_is_named_with_what_is_accepted(tmp_path: Path, bad: str) -> None:
+def test_an_invalid_line_is_named_with_what_is_accepted(tmp_path: Path, bad: str) -> None:
     path = script(tmp_path, '{"text": "fine"}', "", bad)
     with pytest.raises(ConfigError) as caught:
         ScriptedModel.from_file(path)

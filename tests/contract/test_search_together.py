@@ -24,11 +24,8 @@ from tests.fake_search import HITS, FakeSearch, Hit, Reply
 Open = Callable[..., Service]
 
 
-# Several at once, through the tool
-
-
 class Shelf:
-    """A searcher that cannot filter, as the library is."""
+    """A search service that cannot filter, like the library."""
 
     def __init__(self, *passages: Passage) -> None:
         self.queries: list[str] = []
@@ -39,7 +36,7 @@ class Shelf:
         return list(self._passages)
 
 
-def test_results_of_several_are_one_list(open_service: Open) -> None:
+def test_results_of_several_services_are_merged_into_one_list(open_service: Open) -> None:
     one = [
         Hit("https://only-tavily.example/"),
         Hit("http://www.both.example/page/?utm_source=x#part", "Both", "Tavily's."),
@@ -55,7 +52,7 @@ def test_results_of_several_are_one_list(open_service: Open) -> None:
     assert output.text == "" and not output.private
 
 
-def test_one_that_fails_does_not_fail_the_others(open_service: Open) -> None:
+def test_a_failing_service_does_not_fail_the_others(open_service: Open) -> None:
     with FakeSearch([fake.duckduckgo_captcha()]) as bad, FakeSearch([fake.tavily(HITS)]) as good:
         tool = SearchTool([open_service("duckduckgo", bad.url), open_service("tavily", good.url)])
         output = tool("cats")
@@ -63,7 +60,7 @@ def test_one_that_fails_does_not_fail_the_others(open_service: Open) -> None:
     assert output.text.startswith("duckduckgo failed: duckduckgo takes this machine for a robot")
 
 
-def test_when_all_fail_each_says_why(open_service: Open) -> None:
+def test_if_all_services_fail_each_reason_is_given(open_service: Open) -> None:
     with FakeSearch([Reply("", 403)]) as first, FakeSearch([Reply({}, 401)]) as second:
         tool = SearchTool([open_service("duckduckgo", first.url), open_service("tavily", second.url)])
         with pytest.raises(ToolError, match="duckduckgo: .*robot.*; tavily: tavily refused the key"):
@@ -71,7 +68,7 @@ def test_when_all_fail_each_says_why(open_service: Open) -> None:
 
 
 def test_services_are_asked_at_the_same_time(open_service: Open) -> None:
-    both = threading.Barrier(2, timeout=60)  # breaks unless two wait in it
+    both = threading.Barrier(2, timeout=60)  # raises unless two threads wait at once
 
     def reply(hits: Reply) -> Callable[[Any], Reply]:
         def wait(asked: Any) -> Reply:
@@ -85,7 +82,7 @@ def test_services_are_asked_at_the_same_time(open_service: Open) -> None:
         assert tool("cats").text == ""
 
 
-def test_the_model_sees_how_old_kept_results_are(open_service: Open, tmp_path: Path) -> None:
+def test_the_model_sees_the_age_of_cached_results(open_service: Open, tmp_path: Path) -> None:
     with FakeSearch([fake.tavily(HITS)]) as server:
         service = open_service("tavily", server.url, keep=86_400)
         tool = SearchTool([service])
@@ -94,14 +91,14 @@ def test_the_model_sees_how_old_kept_results_are(open_service: Open, tmp_path: P
         assert tool("cats").text == "tavily: from the cache, 3 h old."
 
 
-def test_the_library_gets_the_year_as_a_word_and_its_urls_are_filtered() -> None:
+def test_a_service_without_filters_gets_the_year_as_a_word_and_its_urls_are_filtered() -> None:
     shelf = Shelf(Passage("library://factbook/france/economy", "France", "q"), Passage("library://x-1/a.txt", "A", "q"))
     output = SearchTool([shelf])("GDP", filter_year=2023, site="factbook")
     assert shelf.queries == ["GDP 2023"]
     assert [p.url for p in output.passages] == ["library://factbook/france/economy"]
 
 
-def test_results_of_own_folders_are_private() -> None:
+def test_results_from_the_users_folders_are_private() -> None:
     public = Passage("library://factbook/france/economy", "France", "q")
     own = Passage("library://notes-1a2b3c4d/plan.txt", "Plan", "q")
     lookalike = Passage("library://factbook-1a2b3c4d/plan.txt", "Plan", "q")
@@ -110,7 +107,7 @@ def test_results_of_own_folders_are_private() -> None:
     assert SearchTool([Shelf(lookalike)])("plan").private
 
 
-def test_at_most_ten_results_with_short_quotes(open_service: Open) -> None:
+def test_at_most_ten_results_with_short_quotes_are_returned(open_service: Open) -> None:
     hits = [Hit(f"https://{n}.example/", f"T{n}", f"{n} " + "long text " * 100) for n in range(15)]
     with FakeSearch([fake.searxng(hits)]) as server:
         output = SearchTool([open_service("searxng", server.url)])("cats")
@@ -118,7 +115,7 @@ def test_at_most_ten_results_with_short_quotes(open_service: Open) -> None:
     assert max(len(p.quote) for p in output.passages) <= 200
 
 
-def test_copies_on_other_sites_are_folded_and_other_facts_are_not(open_service: Open) -> None:
+def test_copies_of_a_text_are_merged_but_other_facts_are_not(open_service: Open) -> None:
     story = "The council of the old town has decided after a long debate that the bridge will be closed for repairs in 2024."
     hits = [
         Hit("https://agency.example/1", "Bridge will be closed for repairs, council decides", story),
@@ -139,7 +136,7 @@ def test_copies_on_other_sites_are_folded_and_other_facts_are_not(open_service: 
     assert [p.url[-1] for p in output.passages] == ["1", "3", "4"]
 
 
-def test_nothing_found_names_the_filters(open_service: Open) -> None:
+def test_finding_nothing_is_reported_with_the_filters(open_service: Open) -> None:
     with FakeSearch([fake.tavily([])]) as server:
         tool = SearchTool([open_service("tavily", server.url)])
         assert tool("cats", filter_year=2020, site="a.example").text == (
@@ -163,7 +160,7 @@ def test_nothing_found_names_the_filters(open_service: Open) -> None:
         ("https://bücher.example/", "https://xn--bcher-kva.example"),
     ],
 )
-def test_urls_of_one_page_are_the_same(same: tuple[str, str]) -> None:
+def test_urls_of_one_page_have_the_same_canonical_form(same: tuple[str, str]) -> None:
     assert canonical(same[0]) == canonical(same[1])
 
 
@@ -183,11 +180,11 @@ def test_urls_of_one_page_are_the_same(same: tuple[str, str]) -> None:
         ("http://10.0.0.1/", "http://0.0.1/"),
     ],
 )
-def test_urls_of_other_pages_are_not(different: tuple[str, str]) -> None:
+def test_urls_of_different_pages_have_different_canonical_forms(different: tuple[str, str]) -> None:
     assert canonical(different[0]) != canonical(different[1])
 
 
-def test_a_call_that_nobody_waits_for_leaves_its_turn(open_service: Open) -> None:
+def test_a_stopped_call_does_not_retry(open_service: Open) -> None:
     given_up = threading.Event()
     asked = []
 
@@ -204,7 +201,7 @@ def test_a_call_that_nobody_waits_for_leaves_its_turn(open_service: Open) -> Non
     assert len(asked) == 1
 
 
-def test_a_call_that_nobody_waits_for_reads_no_further(open_service: Open) -> None:
+def test_a_stopped_call_reads_no_further(open_service: Open) -> None:
     given_up = threading.Event()
 
     def slowly() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""A run that is shared by its link: the same over SQLite files and over a real Postgres with a schema for each user."""
+"""Sharing a run by link, over SQLite files and over a real Postgres with a schema for each user."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from research.workbench.workbench import Workbench
 ALICE, BOB = (users.key_of("https://login.example.org", name) for name in ("alice", "bob"))
 SHARED = "261121-120000-aaaa"
 OTHER = "261121-120000-aaaab"
-"""Begins like the one that is shared."""
+"""Starts with the id of the shared run."""
 
 
 class House:
-    """A server as one of its users sees it.  Each visit opens everything anew, as another process would."""
+    """A server with two users; each call opens every store again, as another process would."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -38,13 +38,13 @@ class House:
         shares.stop(self.store(""), self.store(ALICE), run)
 
     def opened(self, token: str) -> shares.SharedRun | None:
-        """What anybody who is logged in gets to see by that link."""
+        """Return what any signed-in user sees by that link."""
         return shares.open_share(self.store(""), self.store, token)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def house(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    """Alice has three runs; one of Bob's is called as hers that is shared."""
+    """A server where Alice has three runs, and Bob has a run with the id of her shared one."""
     if request.param == "postgres":
         monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database_url"))
     made = House(tmp_path / "home")
@@ -64,43 +64,43 @@ def noted(run: str, seq: int, report: str = "Alice's") -> Event:
     return ReportUpdated(run=run, seq=seq, time=float(seq), report=f"{report} {run}")
 
 
-def test_a_link_opens_that_run_and_nothing_else(house: House) -> None:
+def test_a_link_opens_the_shared_run_and_nothing_else(house: House) -> None:
     found = house.opened(house.share(SHARED))
     assert found is not None
     assert (found.run, found.row().question) == (SHARED, f"of Alice: {SHARED}")
     assert found.events() == [noted(SHARED, 0)]
     house.store(ALICE).append([noted(SHARED, 1)])
-    assert found.events(after=0) == [noted(SHARED, 1)], "a run at work is followed"
+    assert found.events(after=0) == [noted(SHARED, 1)], "new events of the shared run are missing"
     assert shares.share_of(house.store(ALICE), OTHER) is None
     for user in ("", BOB):
-        assert shares.share_of(house.store(user), SHARED) is None, "nobody else shares it"
+        assert shares.share_of(house.store(user), SHARED) is None, "another user shares it"
         with pytest.raises(ConfigError):
             house.store(user).run(OTHER)
 
 
-def test_what_ties_it_to_others_is_not_shown(house: House) -> None:
+def test_a_shared_run_does_not_show_its_origin_and_tags(house: House) -> None:
     found = house.opened(house.share("261121-130000-bbbb"))
     assert found is not None
     assert (found.row().origin, found.row().tags) == (None, ())
 
 
-def test_taken_back_it_is_closed_for_everybody(house: House) -> None:
+def test_a_revoked_link_no_longer_opens_but_other_links_do(house: House) -> None:
     token, other = house.share(SHARED), house.share(OTHER)
     house.stop(SHARED)
     assert house.opened(token) is None
     assert shares.share_of(house.store(ALICE), SHARED) is None
-    assert house.opened(other) is not None, "of two that begin alike"
-    house.stop(SHARED)  # once more does no harm
+    assert house.opened(other) is not None, "the link of the run with a similar id was revoked too"
+    house.stop(SHARED)  # a second time does nothing
     again = house.share(SHARED)
     assert house.opened(token) is None and house.opened(again) is not None
 
 
-def test_a_new_link_ends_the_old_one(house: House) -> None:
+def test_a_new_link_replaces_the_old_one(house: House) -> None:
     old, new = house.share(SHARED), house.share(SHARED)
     assert house.opened(old) is None and house.opened(new) is not None
 
 
-def test_what_is_guessed_opens_nothing(house: House) -> None:
+def test_a_guessed_link_opens_nothing(house: House) -> None:
     token = house.share(SHARED)
     share = shares.share_of(house.store(ALICE), SHARED)
     assert share is not None
@@ -110,8 +110,8 @@ def test_what_is_guessed_opens_nothing(house: House) -> None:
         assert house.opened(guess) is None, guess
 
 
-def test_the_owner_alone_says_what_is_shared(house: House) -> None:
-    """A process that was killed between its two writes, or an entry that somebody made in common."""
+def test_a_link_opens_only_if_the_owners_store_confirms_it(house: House) -> None:
+    """A process may be killed between its two writes, or someone may forge an entry in the common store."""
     import msgspec
 
     token = house.share(SHARED)
@@ -119,14 +119,14 @@ def test_the_owner_alone_says_what_is_shared(house: House) -> None:
     assert share is not None
     of_bob = msgspec.structs.replace(share, owner=BOB)
     house.store("").put("share", share.digest, msgspec.json.encode(of_bob))
-    assert house.opened(token) is None, "Bob shares nothing"
+    assert house.opened(token) is None, "a link opened a run that Bob does not share"
     house.store("").put("share", share.digest, msgspec.json.encode(share))
     assert house.opened(token) is not None
     house.store(ALICE).remove("share", SHARED)
     assert house.opened(token) is None
 
 
-def test_a_deleted_run_is_not_to_be_read_and_no_other_stands_in_for_it(house: House) -> None:
+def test_a_deleted_shared_run_cannot_be_read_until_it_is_restored(house: House) -> None:
     found = house.opened(house.share(SHARED))
     assert found is not None
     house.store(ALICE).delete([SHARED])

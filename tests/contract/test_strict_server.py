@@ -1,4 +1,4 @@
-"""A server that refuses histories for what real ones refuse them for never has to refuse ours."""
+"""A server that is as strict as real ones never refuses our message histories."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def play(place: Path, player: Player, framework: str, context: str, **recipe: ob
 
 
 def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
-    """Everything that can go wrong, one after the other, and then over again."""
+    """Play one fault after the other, then start again."""
     lap = lap_of(body) + 1
     good = ("search", {"query": query(lap)})
     bad = ("search", '{"query": ')
@@ -84,7 +84,7 @@ def test_no_history_is_refused_after_any_fault(
     assert "trying again" in notes
     assert "Reply refused" in notes
     failed = [call.observation for current in view.rounds for call in current.calls if not call.observation.ok]  # type: ignore[union-attr]
-    assert bool(failed) is (framework != "rewoo"), "a call that failed beside one that did not"
+    assert bool(failed) is (framework != "rewoo"), "expected a failed call beside a successful one"
 
 
 @pytest.mark.parametrize("framework", [f for f in defaults.FRAMEWORKS if f != "rewoo"])
@@ -110,7 +110,7 @@ def test_no_history_is_refused_after_the_window_overflowed(place: Path, context:
     assert view.outcome == "answered"
 
 
-def test_a_server_that_needs_the_reasoning_back_refuses_when_it_is_not_sent(place: Path) -> None:
+def test_a_server_that_needs_the_reasoning_refuses_a_history_without_it(place: Path) -> None:
     player = Player("native", laps=2, thinking=True)
     with FakeOpenAI(player, strict=False) as server:
         bench = Workbench(load(home=place, openai_base_url=server.base_url))

@@ -1,4 +1,4 @@
-"""Two who want the same run at the same moment: one drives it, and what was asked of it last counts."""
+"""When two engines claim a run at the same moment, one drives it, and the last request to it counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.player import QUESTION, Player
 
 
 class Interrupted(SqliteStore):
-    """Somebody else comes between what is read: after the n-th time."""
+    """A store that calls `other` after its n-th read, like another process that acts in between."""
 
     def __init__(self, path: Path, turn: int, other: Callable[[], object]) -> None:
         super().__init__(path)
@@ -49,7 +49,7 @@ class Interrupted(SqliteStore):
 
 @pytest.mark.parametrize("how", ["resume", "stop"])
 @pytest.mark.parametrize("turn", [1, 2, 3])
-def test_a_run_is_taken_up_by_one(bench: Workbench, turn: int, how: str) -> None:
+def test_only_one_of_two_engines_resumes_a_run(bench: Workbench, turn: int, how: str) -> None:
     player, gate = Player("native", laps=3), threading.Event()
 
     def held(body: Body) -> FakeReply:
@@ -70,23 +70,23 @@ def test_a_run_is_taken_up_by_one(bench: Workbench, turn: int, how: str) -> None
         late.engine = ThreadEngine(store, late.context_for)
         try:
             late.engine.stop(run_id) if how == "stop" else late.engine.resume(run_id, here=True)
-            assert how == "stop", "the run is at work"
+            assert how == "stop", "the run was resumed although it is running"
         except ConfigError as error:
             assert "running" in str(error)
         gate.set()
         assert bench.engine.wait(run_id, 60)
         assert late.engine.wait(run_id, 60)
-    told = bench.store.events(run_id)
-    assert sum(isinstance(event, e.Resumed) for event in told) == 1
-    assert isinstance(told[-1], e.RunFinished)
+    events = bench.store.events(run_id)
+    assert sum(isinstance(event, e.Resumed) for event in events) == 1
+    assert isinstance(events[-1], e.RunFinished)
     assert bench.store.run(run_id).status in ("completed", "stopped")
 
 
 class Branches(Run):
-    """Its first branch comes to rest; before the second does, the run is to stop."""
+    """A run with two branches: the first pauses, then a stop is requested before the second pauses."""
 
     def work(self) -> Steps[Answer]:
-        def rests() -> Steps[None]:
+        def pauses() -> Steps[None]:
             self.context.check_pause()
             yield from ()
 
@@ -95,11 +95,11 @@ class Branches(Run):
             self.context.check_pause()
             yield from ()
 
-        yield from self.together([rests(), stops()], limit=1)
-        raise AssertionError("both have ended it")
+        yield from self.together([pauses(), stops()], limit=1)
+        raise AssertionError("the run went on")
 
 
-def test_a_stop_counts_more_than_a_rest_that_began_before_it(bench: Workbench) -> None:
+def test_a_stop_overrides_a_pause_that_began_before_it(bench: Workbench) -> None:
     recipe = bench.recipe()
     run = Branches(QUESTION, recipe, bench.context_for(recipe, Journal(), threading.Event()))
     run.context.pause.set()
@@ -108,7 +108,7 @@ def test_a_stop_counts_more_than_a_rest_that_began_before_it(bench: Workbench) -
     assert last.status == "stopped"
 
 
-def test_what_was_asked_before_a_rest_is_done_with(bench: Workbench) -> None:
+def test_resuming_a_run_clears_earlier_requests(bench: Workbench) -> None:
     bench.store.create("one", QUESTION, bench.recipe())
     bench.store.request("one", "pause")
     bench.store.append([e.Resumed(run="one", seq=0, time=1.0)])
@@ -116,7 +116,7 @@ def test_what_was_asked_before_a_rest_is_done_with(bench: Workbench) -> None:
 
 
 class Slow(SqliteStore):
-    """Takes its time to say that runs are at work, and knows which of them had ended by then."""
+    """A store with slow heartbeats that notes those sent for finished runs."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -131,7 +131,7 @@ class Slow(SqliteStore):
     over: frozenset[str] = frozenset()
 
 
-def test_a_run_that_has_ended_is_not_said_to_be_at_work(bench: Workbench) -> None:
+def test_no_heartbeat_is_sent_for_a_finished_run(bench: Workbench) -> None:
     store = Slow(bench.store.path)
     bench.engine = ThreadEngine(store, bench.context_for)
     for _ in range(3):
