@@ -1,7 +1,8 @@
 """Metrics over many runs: rounds, tool failures, latency, tokens and cost.
 
 Includes the four metrics of the sequential-tools design: average rounds per query, share of queries with two or more
-rounds, tool failure rate and latency.  They are also grouped by tool, by day, and by framework with context strategy.
+rounds of tool calls, tool failure rate and latency.  They are also grouped by tool, by day, and by framework with
+context strategy.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Metrics(Struct, frozen=True):
     runs: int
     average_rounds: float
     multi_round_share: float
+    """Share of the runs that called tools in two or more rounds."""
     tool_calls: int
     tool_failure_rate: float
     seconds_p50: float
@@ -68,7 +70,9 @@ class Figures(Struct, frozen=True):
     """The figures of one ended run."""
 
     rounds: int
-    """Rounds with a tool call."""
+    """As in `RunView.round_count`."""
+    tool_rounds: int
+    """Rounds that called a tool."""
     calls: int
     failed: int
     """Tool calls that failed."""
@@ -102,7 +106,8 @@ def figures(view: RunView, before: RunView | None = None) -> Figures | None:
     if before and cost is not None:
         cost = None if before.cost_usd is None else cost - before.cost_usd
     return Figures(
-        rounds=sum(bool(each.calls) for each in view.rounds),
+        rounds=view.round_count(),
+        tool_rounds=sum(bool(each.calls) for each in view.rounds),
         calls=sum(each.calls for each in tools.values()),
         failed=sum(each.failed for each in tools.values()),
         seconds=view.seconds,
@@ -144,7 +149,7 @@ def combined(ended: Sequence[Figures]) -> Metrics | None:
     return Metrics(
         runs=len(ended),
         average_rounds=mean(each.rounds for each in ended),
-        multi_round_share=sum(each.rounds >= 2 for each in ended) / len(ended),
+        multi_round_share=sum(each.tool_rounds >= 2 for each in ended) / len(ended),
         tool_calls=calls,
         tool_failure_rate=sum(each.failed for each in ended) / calls if calls else 0.0,
         seconds_p50=runs.p50,

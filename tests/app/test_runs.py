@@ -152,7 +152,7 @@ def test_related_runs_are_shown_as_a_tree(visit: Visit, two: Path) -> None:
 
 def test_the_list_shows_figures_for_its_runs(visit: Visit, two: Path) -> None:
     drawn = texts(visit(two, "runs"))
-    assert "2 runs · 1.5 rounds on average · 0.0% of tool calls failed" in drawn
+    assert "2 runs · 2.0 rounds on average · 0.0% of tool calls failed" in drawn
 
 
 def test_an_imported_run_is_escaped_and_loses_its_folders_and_mcp_servers(visit: Visit, home: Path) -> None:

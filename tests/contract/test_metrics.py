@@ -34,7 +34,7 @@ ANSWER = "<answer>123,201,945 [1]</answer>"
 
 def of(**changes: object) -> Figures:
     plain = Figures(
-        rounds=1, calls=0, failed=0, seconds=1.0, run="r", started=0.0, framework="react", context="full", model="m",
+        rounds=1, tool_rounds=1, calls=0, failed=0, seconds=1.0, run="r", started=0.0, framework="react", context="full", model="m",
         outcome="answered", replies=(), tools={}, prompt_tokens=0, completion_tokens=0, cost_usd=0.0,
     )  # fmt: skip
     return msgspec.structs.replace(plain, **changes)
@@ -45,11 +45,26 @@ def test_metrics_contain_rounds_failures_and_times(bench: Workbench, script: Cal
     twice = research.run("Q", workbench=bench, model=script(LOOK, MISS, ANSWER))
     found = measure([once, twice])
     assert found is not None
-    assert (found.runs, found.average_rounds, found.multi_round_share) == (2, 1.5, 0.5)
+    assert (found.runs, found.average_rounds, found.multi_round_share) == (2, 2.5, 0.5)
     assert found.tool_failure_rate == pytest.approx(1 / 3)
     assert 0 < found.seconds_p50 <= found.seconds_p90 <= found.seconds_p95 <= found.seconds_p99
     assert found.model_calls == 5
     assert found.prompt_tokens == once.prompt_tokens + twice.prompt_tokens > 0
+
+
+def test_a_round_is_counted_as_on_the_page_of_the_run(bench: Workbench, script: Callable[..., str]) -> None:
+    views = [
+        research.run("Q", workbench=bench, model=script(ANSWER)),
+        research.run("Q", workbench=bench, model=script(LOOK, ANSWER)),
+        research.run("Q", workbench=bench, model="extractive", framework="rewoo"),
+    ]
+    for view in views:
+        found = figures(view)
+        assert found is not None
+        assert found.rounds == view.round_count()
+    found = measure(views[:2])
+    assert found is not None
+    assert (found.average_rounds, found.multi_round_share) == (1.5, 0.0)
 
 
 def test_metrics_of_no_runs_are_empty() -> None:
@@ -128,7 +143,7 @@ def test_a_ledger_reads_each_finished_run_once(bench: Workbench, script: Callabl
     assert ledger.catch_up(store, rows, 60) == 0  # type: ignore[arg-type]
     assert ledger.catch_up(store, rows, 60) == 0  # type: ignore[arg-type]
     assert store.read == [first, second]
-    assert [(each.run, each.rounds) for each in ledger.of(rows)] == [(second, 2), (first, 1)]
+    assert [(each.run, each.rounds) for each in ledger.of(rows)] == [(second, 3), (first, 2)]
     assert [each.run for each in ledger.of(rows[1:])] == [first]
 
 
@@ -155,7 +170,7 @@ def test_the_rounds_a_fork_inherits_are_not_counted_twice(bench: Workbench, scri
     rows, ledger = bench.store.runs(), Ledger()
     ledger.catch_up(bench.store, rows, 60)
     found = {each.run: each for each in ledger.of(rows)}
-    assert [found[run].rounds for run in (origin, deeper, deepest)] == [2, 2, 2]
+    assert [found[run].rounds for run in (origin, deeper, deepest)] == [3, 3, 3]
     assert [found[run].calls for run in (origin, deeper, deepest)] == [2, 1, 0]
     assert [len(found[run].replies) for run in (origin, deeper, deepest)] == [3, 2, 1]
     tokens = [found[run].prompt_tokens for run in (origin, deeper, deepest)]

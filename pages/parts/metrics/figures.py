@@ -42,8 +42,12 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
             f"{all_.runs:,}",
             t("Runs that are active, paused or waiting for a reply are not included."),
         ),
-        (t("Average rounds"), f"{all_.average_rounds:.1f}", t("Counts rounds that called a tool.")),
-        (t("Two or more rounds"), f"{all_.multi_round_share:.0%}", t("Share of runs with at least two such rounds.")),
+        (t("Average rounds"), f"{all_.average_rounds:.1f}", t("Counted as on the page of a run.")),
+        (
+            t("Several tool rounds"),
+            f"{all_.multi_round_share:.0%}",
+            t("Share of runs that called tools in two or more rounds."),
+        ),
         (
             t("Tool calls failed"),
             f"{all_.tool_failure_rate:.1%}",
