@@ -1,4 +1,4 @@
-"""What every store promises: the same over a SQLite file and over a real Postgres."""
+"""The contract of every store, over a SQLite file and over a real Postgres."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RECIPE = Recipe(framework="react", context="window", context_options={"k": 3})
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where one store is: the path of a file, or the url of an empty database."""
+    """The place of one store: the path of a file, or the URL of an empty database."""
     if request.param == "sqlite":
         yield str(tmp_path / "runs.sqlite")
     else:
@@ -62,12 +62,12 @@ AT = (
     "place = sys.argv[1]\n"
     "store = PostgresStore(place, 'workbench') if '://' in place else SqliteStore(Path(place))\n"
 )
-"""How another process opens the same store."""
+"""Code with which another process opens the same store."""
 
 
 @pytest.fixture
 def open_store(place: str) -> Iterator[Callable[[], Store]]:
-    """Opens the same place each time."""
+    """Returns a function that opens the same place again."""
     opened: list[Store] = []
 
     def another() -> Store:
@@ -92,7 +92,7 @@ def streamed(run: str, seq: int) -> Event:
     return Streamed(run=run, seq=seq, time=float(seq), ask=1, text=f"piece {seq}")
 
 
-def test_events_come_back_equal_and_in_order(store: Store) -> None:
+def test_events_are_read_back_equal_and_in_order(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     events: list[Event] = [RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE), noted("a", 1)]
     store.append(events)
@@ -101,7 +101,7 @@ def test_events_come_back_equal_and_in_order(store: Store) -> None:
     assert store.events("a") == [*events, noted("a", 2), noted("a", 3)]
 
 
-def test_after_gives_only_what_is_new(store: Store) -> None:
+def test_events_after_a_position_are_only_the_later_ones(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "How?", RECIPE)
     store.append([noted("a", seq) for seq in range(5)])
@@ -111,19 +111,19 @@ def test_after_gives_only_what_is_new(store: Store) -> None:
     assert store.events("nothing") == []
 
 
-def test_the_same_place_is_never_written_twice(store: Store) -> None:
+def test_an_event_cannot_be_written_at_a_position_that_is_taken(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.append([noted("a", 0)])
     with pytest.raises(ConfigError, match="running elsewhere"):
         store.append([noted("a", 1), noted("a", 0)])
-    assert [event.seq for event in store.events("a")] == [0], "all or nothing"
+    assert [event.seq for event in store.events("a")] == [0], "only a part of the batch was saved"
 
 
-def test_a_run_is_found_by_a_unique_beginning(store: Store) -> None:
+def test_a_run_is_found_by_a_unique_prefix_of_its_id(store: Store) -> None:
     for run in ("260101-aa", "260101-ab", "260102-aa", "260102-aa-long"):
         store.create(run, f"Question of {run}", RECIPE)
     assert store.run("260101-ab").id == "260101-ab"
-    assert store.run("260102-aa").id == "260102-aa", "a whole id wins over longer ones"
+    assert store.run("260102-aa").id == "260102-aa", "a longer id was found instead of the exact one"
     assert store.run("260102-aa-").id == "260102-aa-long"
     with pytest.raises(ConfigError, match="260101-aa and 260101-ab|260101-ab and 260101-aa"):
         store.run("260101")
@@ -132,7 +132,7 @@ def test_a_run_is_found_by_a_unique_beginning(store: Store) -> None:
             store.run(unknown)
 
 
-def test_a_row_follows_the_events_of_its_run(store: Store) -> None:
+def test_a_runs_row_follows_its_events(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     row = store.run("a")
     assert (row.question, row.recipe, row.status, row.outcome) == ("Why?", RECIPE, "running", None)
@@ -165,7 +165,7 @@ def test_a_request_to_stop_reaches_another_connection(open_store: Callable[[], S
     assert working.requests(["b"]) == {}
 
 
-def test_a_beat_is_seen_by_another_connection(open_store: Callable[[], Store]) -> None:
+def test_a_heartbeat_is_seen_by_another_connection(open_store: Callable[[], Store]) -> None:
     working, watching = open_store(), open_store()
     working.create("a", "Why?", RECIPE)
     before = watching.run("a").heartbeat
@@ -173,7 +173,7 @@ def test_a_beat_is_seen_by_another_connection(open_store: Callable[[], Store]) -
     assert watching.run("a").heartbeat >= before
 
 
-def test_threads_with_stores_of_their_own_lose_nothing(open_store: Callable[[], Store]) -> None:
+def test_threads_with_their_own_stores_lose_no_events(open_store: Callable[[], Store]) -> None:
     stores = [open_store(), open_store()]
     shared = stores[0]
 
@@ -192,20 +192,20 @@ def test_threads_with_stores_of_their_own_lose_nothing(open_store: Callable[[], 
         assert [event.seq for event in shared.events(f"run-{number}")] == list(range(25))
 
 
-def test_characters_of_a_reply_are_seen_before_what_follows_them(open_store: Callable[[], Store]) -> None:
+def test_streamed_text_is_visible_before_the_event_that_follows_it(open_store: Callable[[], Store]) -> None:
     ours, theirs = open_store(), open_store()
     ours.create("a", "Why?", RECIPE)
     ours.append([streamed("a", 0)])
-    assert ours.events("a") == [streamed("a", 0)], "by who asks here"
+    assert ours.events("a") == [streamed("a", 0)], "the writer does not see its own event"
     ours.append([streamed("a", 1)])
     ours.heartbeat(["a"])
-    assert theirs.events("a", after=0) == [streamed("a", 1)], "by others when its engine says that it works"
+    assert theirs.events("a", after=0) == [streamed("a", 1)], "others do not see it after a heartbeat"
     ours.append([streamed("a", 2)])
     ours.append([noted("a", 3)])
     assert [event.seq for event in theirs.events("a")] == [0, 1, 2, 3]
 
 
-def test_after_characters_that_could_not_be_kept_nothing_is_kept(open_store: Callable[[], Store]) -> None:
+def test_after_streamed_text_that_could_not_be_saved_no_later_event_is_saved(open_store: Callable[[], Store]) -> None:
     ours, zombie = open_store(), open_store()
     ours.create("a", "Why?", RECIPE)
     ours.create("b", "How?", RECIPE)
@@ -218,10 +218,10 @@ def test_after_characters_that_could_not_be_kept_nothing_is_kept(open_store: Cal
         with pytest.raises(ConfigError, match="run a is running elsewhere"):
             zombie.append([noted("a", 1)])
     assert ours.events("a") == [noted("a", 0)]
-    assert [event.seq for event in ours.events("b")] == [0, 1], "another run is not to blame"
+    assert [event.seq for event in ours.events("b")] == [0, 1], "another run lost events"
 
 
-def test_many_who_write_at_once_each_learn_of_their_own_failure(store: Store) -> None:
+def test_each_of_many_concurrent_writers_learns_of_its_own_failure_only(store: Store) -> None:
     gate, failed = threading.Barrier(8), list[int]()
     for number in range(8):
         store.create(f"run-{number}", "Why?", RECIPE)
@@ -245,12 +245,12 @@ def test_many_who_write_at_once_each_learn_of_their_own_failure(store: Store) ->
     assert kept == {number: list(range(6 if number == 3 else 10)) for number in range(8)}
 
 
-def test_another_process_may_write_at_the_same_time(open_store: Callable[[], Store], place: str) -> None:
+def test_two_processes_can_write_at_the_same_time(open_store: Callable[[], Store], place: str) -> None:
     code = AT + (
         "store.create('theirs', 'Why?', Recipe())\n"
         "for seq in range(50): store.append([ReportUpdated(run='theirs', seq=seq, report='x')])\n"
     )
-    # Started before this process opens the store: both may find it without tables.
+    # Started before this process opens the store, so that both may find it without tables.
     process = subprocess.Popen([sys.executable, "-c", code, place], cwd=ROOT)
     store = open_store()
     store.create("ours", "Why?", RECIPE)
@@ -260,7 +260,7 @@ def test_another_process_may_write_at_the_same_time(open_store: Callable[[], Sto
     assert len(store.events("ours")) == len(store.events("theirs")) == 50
 
 
-def test_processes_that_make_it_at_once_agree(place: str) -> None:
+def test_several_processes_can_create_the_store_at_once(place: str) -> None:
     command = [sys.executable, "-c", AT, place]
     started = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for process in started:
@@ -268,7 +268,7 @@ def test_processes_that_make_it_at_once_agree(place: str) -> None:
         assert process.returncode == 0, err
 
 
-def test_of_processes_that_race_for_each_place_one_gets_it(open_store: Callable[[], Store], place: str) -> None:
+def test_only_one_of_several_racing_processes_writes_each_position(open_store: Callable[[], Store], place: str) -> None:
     store = open_store()
     store.create("a", "Why?", RECIPE)
     code = AT + (
@@ -289,11 +289,11 @@ def test_of_processes_that_race_for_each_place_one_gets_it(open_store: Callable[
         process.stdin.write("go\n")
         process.stdin.flush()
     won = [seq for process in started for seq in literal_eval(process.communicate(timeout=60)[0])]
-    assert sorted(won) == list(range(40)), "each place was kept, and told to be kept, once"
+    assert sorted(won) == list(range(40)), "a position was acknowledged never or twice"
     assert [event.seq for event in store.events("a")] == list(range(80))
 
 
-def test_what_was_acknowledged_is_there_after_opening_again(open_store: Callable[[], Store]) -> None:
+def test_acknowledged_events_are_there_after_reopening(open_store: Callable[[], Store]) -> None:
     first = open_store()
     first.create("a", "Why?", RECIPE)
     first.append([noted("a", 0)])
@@ -301,7 +301,7 @@ def test_what_was_acknowledged_is_there_after_opening_again(open_store: Callable
     assert open_store().events("a") == [noted("a", 0)]
 
 
-def test_filters_narrow_a_list_and_go_together(store: Store) -> None:
+def test_filters_can_be_combined(store: Store) -> None:
     store.create("a", "Why?", Recipe(), created=10.0)
     store.create("b", "How?", RECIPE, created=20.0)
     store.create("c", "How much?", Recipe(model="openai:x"), created=30.0)
@@ -319,7 +319,7 @@ def test_filters_narrow_a_list_and_go_together(store: Store) -> None:
     assert found("How", models=("openai:x",)) == ["c"]
 
 
-def test_tags_are_set_listed_and_filtered_by(store: Store) -> None:
+def test_tags_can_be_set_listed_and_filtered_by(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "How?", RECIPE)
     store.tag("a", ["to read", " to  read ", "", "经济"])
@@ -346,7 +346,7 @@ def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
     assert store.events("a") == [noted("a", 0)]
 
 
-def test_purge_removes_for_good_only_what_was_deleted_before(store: Store) -> None:
+def test_purge_removes_only_runs_deleted_before_the_given_time(store: Store) -> None:
     for run in ("a", "b"):
         store.create(run, "Why?", RECIPE)
         store.append([noted(run, 0)])
@@ -359,7 +359,7 @@ def test_purge_removes_for_good_only_what_was_deleted_before(store: Store) -> No
     assert store.events("b") == [noted("b", 0)]
 
 
-def test_a_run_knows_where_it_comes_from(store: Store) -> None:
+def test_a_run_knows_its_origin(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "Why?", RECIPE, origin=Origin("a", "fork", 2))
     assert store.run("a").origin is None
@@ -367,7 +367,7 @@ def test_a_run_knows_where_it_comes_from(store: Store) -> None:
     assert [row.id for row in store.runs(filters=Filters(origin="a"))] == ["b"]
 
 
-def test_the_desk_keeps_presets_comparisons_and_opinions(open_store: Callable[[], Store]) -> None:
+def test_presets_comparisons_and_opinions_are_saved(open_store: Callable[[], Store]) -> None:
     saved = SavedValues(open_store())
     saved.save_preset(Preset(" My  way ", {"framework": "react", "tools": ["search"]}))
     saved.save_preset(Preset("A", {}))
@@ -388,7 +388,7 @@ def test_the_desk_keeps_presets_comparisons_and_opinions(open_store: Callable[[]
         saved.save_preset(Preset("  ", {}))
 
 
-def test_any_text_comes_back_as_it_was(open_store: Callable[[], Store]) -> None:
+def test_any_text_is_read_back_unchanged(open_store: Callable[[], Store]) -> None:
     store, numbers = open_store(), iter(range(1_000))
     special = st.sampled_from(
         ["\0", "\ufdd0", "\ufdd00", "\ufdd01", "\\", "%", "_", "'", '"', "{", "}", ",", "NULL", "\u2028"]
@@ -420,7 +420,7 @@ def test_any_text_comes_back_as_it_was(open_store: Callable[[], Store]) -> None:
     kept()
 
 
-def test_what_is_kept_is_found_by_how_its_key_begins(store: Store) -> None:
+def test_values_are_found_by_a_prefix_of_their_key(store: Store) -> None:
     keys = ["", "a", "a/", "a/1", "a/\0", "a/\U0010ffff", "a/\U0010ffff\U0010ffff1", "a0", "b", "A/1"]
     for key in keys:
         store.put("preset", key, json.dumps(key).encode())
@@ -430,7 +430,7 @@ def test_what_is_kept_is_found_by_how_its_key_begins(store: Store) -> None:
         assert sorted(found) == sorted(key for key in keys if key.startswith(prefix))
 
 
-def test_an_id_that_cannot_be_is_unknown(store: Store) -> None:
+def test_an_impossible_id_is_unknown(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     for odd in ("\0", "a\0", "\ufdd0", "a'", "a" * 100_000):
         with pytest.raises(ConfigError, match="unknown run"):
@@ -438,7 +438,7 @@ def test_an_id_that_cannot_be_is_unknown(store: Store) -> None:
         assert store.events(odd) == []
 
 
-def test_words_are_sought_as_they_are_written(store: Store) -> None:
+def test_search_words_are_taken_literally(store: Store) -> None:
     for number, question in enumerate(("100 % of it", "100 parts of it", "a_b", "axb", "back\\slash")):
         store.create(f"run-{number}", question, RECIPE)
     found = {words: [row.question for row in store.runs(words)] for words in ("100 %", "A_B", "k\\s", "%", "")}
@@ -448,7 +448,7 @@ def test_words_are_sought_as_they_are_written(store: Store) -> None:
     assert len(found[""]) == 5
 
 
-def test_a_run_is_made_with_its_first_events_or_not_at_all(store: Store) -> None:
+def test_a_run_is_created_with_its_first_events_or_not_at_all(store: Store) -> None:
     started = RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE)
     end = RunFinished(run="a", seq=1, status="completed", outcome="answered", answer="So.", report="So.")
     store.create("a", "Why?", RECIPE, events=[started, end])
@@ -460,11 +460,11 @@ def test_a_run_is_made_with_its_first_events_or_not_at_all(store: Store) -> None
     assert store.run("a").question == "Why?"
 
 
-def test_a_queued_run_runs_when_somebody_works_on_it(store: Store) -> None:
+def test_a_queued_run_becomes_running_with_its_first_heartbeat(store: Store) -> None:
     resumed = Resumed(run="a", seq=1)
     store.create("a", "Why?", RECIPE, queued=True, events=[noted("a", 0), resumed])
     store.create("b", "How?", RECIPE)
-    assert store.run("a").status == "queued", "whatever its first events say"
+    assert store.run("a").status == "queued", "the status came from its first events"
     store.heartbeat(["a", "b"])
     assert [store.run(run).status for run in "ab"] == ["running", "running"]
     store.set_queued("a")
@@ -472,10 +472,10 @@ def test_a_queued_run_runs_when_somebody_works_on_it(store: Store) -> None:
     store.append([RunFinished(run="b", seq=0, status="completed", outcome="answered", answer="So.", report="")])
     store.set_queued("b")
     store.heartbeat(["b"])
-    assert store.run("b").status == "completed", "what has ended waits for nobody"
+    assert store.run("b").status == "completed", "a finished run was queued again"
 
 
-def test_waiting_is_what_nobody_works_on_and_somebody_should(store: Store) -> None:
+def test_stale_runs_are_unfinished_runs_without_a_recent_heartbeat(store: Store) -> None:
     for run, born in (("c", 30.0), ("a", 10.0), ("b", 20.0), ("d", 10.0), ("e", 10.0), ("f", 10.0)):
         store.create(run, "Why?", RECIPE, created=born, queued=run == "a")
     store.append([Paused(run="d", seq=0)])
@@ -485,19 +485,19 @@ def test_waiting_is_what_nobody_works_on_and_somebody_should(store: Store) -> No
     assert [row.id for row in store.stale(20.0)] == ["a"]
 
 
-def test_taking_a_run_up_forgets_what_was_asked_of_it(store: Store) -> None:
+def test_resuming_a_run_clears_the_requests_to_it(store: Store) -> None:
     store.create("a", "Why?", RECIPE)
     store.create("b", "Why?", RECIPE)
     for run in "ab":
         store.request(run, "stop")
         store.request(run, "pause")
-    assert store.requests(["a", "b"]) == {"a": "pause", "b": "pause"}, "the last request wins"
+    assert store.requests(["a", "b"]) == {"a": "pause", "b": "pause"}, "an earlier request won"
     store.append([Resumed(run="a", seq=0), noted("a", 1)])
     store.clear_requests("b")
     assert store.requests(["a", "b"]) == {}
 
 
-def test_turns_are_evenly_spaced_for_all_together(open_store: Callable[[], Store]) -> None:
+def test_rate_limit_turns_are_evenly_spaced_across_all_stores(open_store: Callable[[], Store]) -> None:
     ours, theirs = open_store(), open_store()
     begun = time.time()
     waits = [store.take_turn("openai", 6.0) for store in (ours, theirs, ours, theirs)]
@@ -505,15 +505,15 @@ def test_turns_are_evenly_spaced_for_all_together(open_store: Callable[[], Store
     assert waits[0] == 0.0
     for number, wait in enumerate(waits):
         assert number * 10.0 - took <= wait <= number * 10.0 or number == 0
-    assert ours.take_turn("anthropic", 6.0) == 0.0, "each has its own"
+    assert ours.take_turn("anthropic", 6.0) == 0.0, "two providers share their turns"
 
 
-def test_who_comes_late_does_not_wait(store: Store) -> None:
-    # Turns a microsecond apart have passed before the next one is asked for.
+def test_a_turn_that_has_already_come_does_not_wait(store: Store) -> None:
+    # Turns a microsecond apart have come before the next one is requested.
     assert [store.take_turn("openai", 60_000_000.0) for _ in range(20)] == [0.0] * 20
 
 
-def test_threads_that_take_turns_get_one_each(store: Store) -> None:
+def test_concurrent_threads_get_different_turns(store: Store) -> None:
     waits, begun = list[float](), time.time()
 
     def take() -> None:
@@ -530,7 +530,7 @@ def test_threads_that_take_turns_get_one_each(store: Store) -> None:
     assert turns == list(range(40))
 
 
-def test_what_nobody_waited_for_is_kept_when_the_store_is_closed(open_store: Callable[[], Store]) -> None:
+def test_closing_the_store_saves_buffered_events(open_store: Callable[[], Store]) -> None:
     first = open_store()
     first.create("a", "Why?", RECIPE)
     first.append([streamed("a", 0)])
@@ -538,14 +538,14 @@ def test_what_nobody_waited_for_is_kept_when_the_store_is_closed(open_store: Cal
     assert open_store().events("a") == [streamed("a", 0)]
 
 
-def test_an_append_of_nothing_is_nothing(store: Store) -> None:
+def test_appending_nothing_changes_nothing(store: Store) -> None:
     store.append([])
     store.create("a", "Why?", RECIPE)
     store.append([noted("a", 0)])
     assert store.events("a") == [noted("a", 0)]
 
 
-def test_many_runs_share_a_commit_and_each_row_is_its_own(store: Store) -> None:
+def test_runs_that_share_a_commit_each_update_their_own_row(store: Store) -> None:
     gate = threading.Barrier(12)
     for number in range(12):
         store.create(f"run-{number}", "Why?", RECIPE)
@@ -569,7 +569,7 @@ def test_many_runs_share_a_commit_and_each_row_is_its_own(store: Store) -> None:
     assert all([event.seq for event in store.events(f"run-{number}")] == [0, 1, 2, 3] for number in range(12))
 
 
-def test_nobody_is_told_that_a_broken_off_commit_was_done() -> None:
+def test_an_interrupted_commit_is_an_error_for_every_writer_in_it() -> None:
     began, goes_on, seen = threading.Event(), threading.Event(), list[type[BaseException]]()
     kept: list[Batch] = []
 
@@ -605,4 +605,4 @@ def test_nobody_is_told_that_a_broken_off_commit_was_done() -> None:
         thread.join(30)
     assert sorted(error.__name__ for error in seen) == ["KeyboardInterrupt", "StoreUnavailable", "StoreUnavailable"]
     commits.flush()
-    assert "run-9" in [batch.run for batch in kept[1:]], "what nobody waited for is tried again"
+    assert "run-9" in [batch.run for batch in kept[1:]], "a buffered event was not retried"

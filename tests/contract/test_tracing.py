@@ -1,4 +1,4 @@
-"""Runs as OpenTelemetry spans: what is in them, what is not, and that a run is one trace wherever it was worked on."""
+"""Runs as OpenTelemetry spans: what they contain and omit; a run is one trace even if several processes worked on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USED, SAID = Usage(10, 2), Reply("x")
 
 
 def stamped(*events: e.Event) -> list[e.Event]:
-    """As an engine numbers them, a second apart unless they have a time."""
+    """Return the events numbered as by an engine, one second apart unless they have a time."""
     return [
         msgspec.structs.replace(event, run="r", seq=seq, time=event.time or 100.0 + seq)
         for seq, event in enumerate(events)
@@ -58,7 +58,7 @@ def saved(bench: Workbench, script: Callable[..., str]) -> list[e.Event]:
     return bench.store.events(view.run)
 
 
-def test_a_run_is_one_tree(saved: list[e.Event]) -> None:
+def test_the_spans_of_a_run_form_one_tree(saved: list[e.Event]) -> None:
     found = list(spans(saved))
     (root,) = [each for each in found if each.parent is None]
     assert root.name == "invoke_agent react"
@@ -79,15 +79,15 @@ def test_a_run_is_one_tree(saved: list[e.Event]) -> None:
     assert all(root.start <= each.start <= each.end <= root.end for each in found)
 
 
-def test_nothing_that_was_said_leaves_unless_it_is_asked_for(saved: list[e.Event]) -> None:
+def test_spans_contain_prompts_and_replies_only_on_request(saved: list[e.Event]) -> None:
     words = ("A question of mine", "secretly", "123,201,945", "Japan", "library://", "script.jsonl")
-    told = msgspec.json.encode(list(spans(saved))).decode()
-    assert not [each for each in words if each in told]
-    told = msgspec.json.encode(list(spans(saved, content=True))).decode()
-    assert all(each in told for each in words[:-1])
+    exported = msgspec.json.encode(list(spans(saved))).decode()
+    assert not [each for each in words if each in exported]
+    exported = msgspec.json.encode(list(spans(saved, content=True))).decode()
+    assert all(each in exported for each in words[:-1])
 
 
-def test_content_is_the_conversation_as_it_was_sent() -> None:
+def test_span_content_is_the_conversation_as_it_was_sent() -> None:
     call = ToolCall("c1", "search", {"query": "x"})
     run = stamped(
         started(), asked(messages=(Message("system", "S"), Message("user", "Q"))), replied(reply=Reply("", calls=(call,))),
@@ -102,7 +102,7 @@ def test_content_is_the_conversation_as_it_was_sent() -> None:
     assert json.loads(str(chats[0].attributes["gen_ai.output.messages"]))[0]["finish_reason"] == "tool_call"
 
 
-def test_wherever_a_run_is_taken_over_its_spans_are_the_same(saved: list[e.Event]) -> None:
+def test_spans_are_the_same_wherever_another_process_continues_the_run(saved: list[e.Event]) -> None:
     whole = list(spans(saved))
     for cut in range(len(saved) + 1):
         first, second = Spans(), Spans()
@@ -112,17 +112,17 @@ def test_wherever_a_run_is_taken_over_its_spans_are_the_same(saved: list[e.Event
         assert before + after == whole
 
 
-def test_a_client_asks_a_server_and_a_model_of_this_machine_names_no_file() -> None:
-    for model, kind, told in (
+def test_a_local_models_span_is_internal_and_does_not_contain_its_path() -> None:
+    for model, kind, names in (
         ("openai:gpt-5-mini", "client", ("openai", "gpt-5-mini")), ("gguf:/home/me/x.gguf", "internal", ("gguf", "gguf")),
     ):  # fmt: skip
         chat = next(each for each in spans(stamped(started(model=model), asked(model=model), replied(), finished())))
         assert chat.kind == kind
-        assert (chat.attributes["gen_ai.provider.name"], chat.attributes["gen_ai.request.model"]) == told
-        assert chat.name == f"chat {told[1]}"
+        assert (chat.attributes["gen_ai.provider.name"], chat.attributes["gen_ai.request.model"]) == names
+        assert chat.name == f"chat {names[1]}"
 
 
-def test_each_try_of_a_request_is_a_span() -> None:
+def test_each_attempt_of_a_request_is_a_span() -> None:
     run = stamped(
         started(), asked(), e.Withdrawn(ask=1, error="503 from http://secret", wait_s=0.5),
         e.Rejected(ask=1, text="", problem="words", usage=Usage(5, 1)), asked(), replied(), finished(),
@@ -134,11 +134,11 @@ def test_each_try_of_a_request_is_a_span() -> None:
     assert "secret" not in msgspec.json.encode(found).decode()
 
 
-def test_sub_agents_stand_below_who_called_them() -> None:
+def test_a_sub_agents_spans_are_below_its_own_span() -> None:
     deep = "main/a/b"
     run = stamped(
         started(), e.ChildStarted(question="Q", recipe="", agent="main/a"), asked(agent="main/a"), replied(agent="main/a"),
-        asked(agent=deep), replied(agent=deep),  # one that began without saying so
+        asked(agent=deep), replied(agent=deep),  # without a `ChildStarted`
         e.ChildFinished(outcome="answered", answer="", agent="main/a"), finished(),
     )  # fmt: skip
     chat, below, child, root = spans(run)
@@ -146,7 +146,7 @@ def test_sub_agents_stand_below_who_called_them() -> None:
     assert chat.parent == below.parent == child.id
 
 
-def test_a_failure_names_its_kind_and_rests_are_marked() -> None:
+def test_a_failed_runs_span_has_the_error_type_and_marks_pauses() -> None:
     run = stamped(
         started(), e.Paused(reason="down"), e.Resumed(), e.RunFailed(error="KeyError: 'words'", traceback="T"),
         finished("failed"),
@@ -156,7 +156,7 @@ def test_a_failure_names_its_kind_and_rests_are_marked() -> None:
     assert root.marks == (("rests", run[1].time), ("goes on", run[2].time))
 
 
-def test_nothing_ends_before_it_began_and_odd_events_harm_nothing() -> None:
+def test_odd_events_are_ignored_and_no_span_ends_before_it_starts() -> None:
     call = ToolFinishedOf("nobody")
     run = stamped(replied(), call, started(), asked(), msgspec.structs.replace(replied(), time=1.0), call, finished())
     found = list(spans(run))
@@ -164,11 +164,11 @@ def test_nothing_ends_before_it_began_and_odd_events_harm_nothing() -> None:
     assert [each.name for each in found] == ["chat gpt-5-mini", "invoke_agent react"]
 
 
-def ToolFinishedOf(call_id: str) -> e.ToolFinished:  # noqa: N802 - reads like the event
+def ToolFinishedOf(call_id: str) -> e.ToolFinished:  # noqa: N802 - named like the event
     return e.ToolFinished(observation=Observation(call_id, "search", "t"))
 
 
-def test_the_exporter_gets_live_what_it_gets_of_the_saved_run(saved: list[e.Event]) -> None:
+def test_a_live_run_exports_the_same_spans_as_the_saved_run(saved: list[e.Event]) -> None:
     live, later = InMemorySpanExporter(), InMemorySpanExporter()
     tracing = Tracing(live)
     hear = tracing.observe(saved[:3])
@@ -179,7 +179,7 @@ def test_the_exporter_gets_live_what_it_gets_of_the_saved_run(saved: list[e.Even
     again.export(saved)
     again.flush()
 
-    def told(exporter: InMemorySpanExporter) -> dict[int, object]:
+    def exported(exporter: InMemorySpanExporter) -> dict[int, object]:
         done = exporter.get_finished_spans()
         return {
             each.context.span_id: (
@@ -193,11 +193,11 @@ def test_the_exporter_gets_live_what_it_gets_of_the_saved_run(saved: list[e.Even
         }
 
     missing = {span.id for span in spans(saved[:3])}
-    assert told(live) == {id_: each for id_, each in told(later).items() if id_ not in missing}
+    assert exported(live) == {id_: each for id_, each in exported(later).items() if id_ not in missing}
     assert live.get_finished_spans()[-1].resource.attributes["service.name"] == "research-workbench"
 
 
-def test_without_its_variable_nothing_of_opentelemetry_is_imported() -> None:
+def test_opentelemetry_is_not_imported_without_its_variable() -> None:
     code = (
         "import sys, research.ops.tracing as t\n"
         "assert t.from_environment({}) is None\n"
@@ -209,7 +209,7 @@ def test_without_its_variable_nothing_of_opentelemetry_is_imported() -> None:
 
 
 def test_a_missing_exporter_and_an_unknown_protocol_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [])  # where installed packages are looked for
+    monkeypatch.setattr(sys, "path", [])  # so that no installed package is found
     where = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
     with pytest.raises(ConfigError, match="pip install opentelemetry-exporter-otlp-proto-http"):
         from_environment(where)
@@ -242,6 +242,6 @@ def test_an_installed_exporter_is_used(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(made.get_finished_spans()) == len(list(spans(saved)))
 
 
-def test_span_ids_fit_the_wire() -> None:
+def test_span_ids_fit_into_the_protocols_integers() -> None:
     found: list[Span] = list(spans(stamped(started(), asked(), replied(), finished())))
     assert all(0 < each.id < 2**64 and 0 < each.trace < 2**128 for each in found)

@@ -1,4 +1,4 @@
-"""A run's report is compared with what was seen: invented addresses, altered figures and numbers of no source are told."""
+"""A report is checked against its sources: invented URLs, altered figures and unknown source numbers are flagged."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ QUESTION = "What is the population of France?"
 
 
 @pytest.fixture
-def told(bench: Workbench, script: Script) -> Callable[..., RunView]:
-    def tell(answer: str, *more: dict[str, Any], **options: Any) -> RunView:
+def answer_with(bench: Workbench, script: Script) -> Callable[..., RunView]:
+    def run(answer: str, *more: dict[str, Any], **options: Any) -> RunView:
         lines = [LOOK, {"text": f"<think>done</think>\n<answer>{answer}</answer>"}, *more]
         return research.run(QUESTION, workbench=bench, model=script(*lines), **options)
 
-    return tell
+    return run
 
 
 def population(view: RunView) -> tuple[int, str]:
-    """Number and figure of the page that tells how many people live in France."""
+    """Return the source number and the figure of the page with the population of France."""
     for n, seen in view.sources.items():
         for source in seen:
             if "france" in source.url and "total: " in source.quote:
@@ -39,19 +39,21 @@ def population(view: RunView) -> tuple[int, str]:
     raise AssertionError("the search did not find France")
 
 
-def test_what_stands_in_the_source_is_supported_in_page_json_and_export(told: Callable[..., RunView]) -> None:
-    n, figure = population(told("x [1]"))
-    view = told(f"France has a total population of {figure} [{n}].")
+def test_a_claim_that_its_source_contains_is_supported_in_every_export(answer_with: Callable[..., RunView]) -> None:
+    n, figure = population(answer_with("x [1]"))
+    view = answer_with(f"France has a total population of {figure} [{n}].")
     assert [(each.n, each.status) for each in view.citations] == [(n, "supported")]
     assert as_dict(view)["citations"][0]["status"] == "supported"
     assert figure in view.citations[0].quote
     assert "supported" in markdown(view)
 
 
-def test_planted_lies_are_told_in_every_place(told: Callable[..., RunView]) -> None:
-    n, figure = population(told("x [1]"))
+def test_false_claims_are_flagged_and_invented_urls_removed_in_every_export(
+    answer_with: Callable[..., RunView],
+) -> None:
+    n, figure = population(answer_with("x [1]"))
     altered = figure.replace(figure[0], str(int(figure[0]) % 9 + 1), 1)
-    view = told(
+    view = answer_with(
         f"France has a total population of {altered} [{n}].\n\n"
         f"Portugal has a total population of {figure} [{n}].\n\n"
         "The census office counted them in May [77].\n\n"
@@ -70,41 +72,45 @@ def test_planted_lies_are_told_in_every_place(told: Callable[..., RunView]) -> N
     assert "dead" in exported or "no source" in exported
 
 
-def test_a_fact_that_cites_nothing_is_counted(told: Callable[..., RunView]) -> None:
-    n, figure = population(told("x [1]"))
-    view = told(f"France has {figure} people [{n}]. Its capital Paris hosted the Games of 1924 with 3,089 athletes.")
+def test_a_fact_without_a_citation_is_listed(answer_with: Callable[..., RunView]) -> None:
+    n, figure = population(answer_with("x [1]"))
+    view = answer_with(
+        f"France has {figure} people [{n}]. Its capital Paris hosted the Games of 1924 with 3,089 athletes."
+    )
     assert len(view.uncited) == 1
     assert "3,089" in view.uncited[0]
     assert as_dict(view)["uncited"] == list(view.uncited)
 
 
-def test_a_judge_is_asked_about_doubtful_claims_only_where_the_recipe_names_one(
-    told: Callable[..., RunView], script: Script, tmp_path: Path
+def test_a_judge_checks_doubtful_claims_only_if_the_recipe_names_one(
+    answer_with: Callable[..., RunView], script: Script, tmp_path: Path
 ) -> None:
-    n, figure = population(told("x [1]"))
+    n, figure = population(answer_with("x [1]"))
     claim = f"Inhabitants of the Republic, who number {figure}, enjoy a mild climate and good bread [{n}]."
-    unjudged = told(claim)
+    unjudged = answer_with(claim)
     assert unjudged.citations[0].status != "supported"
     verdict = {"verdicts": [{"claim": 1, "verdict": "unsupported", "reason": "bread is not mentioned"}]}
     path = tmp_path / "judge.jsonl"
     path.write_text(json.dumps({"purpose": "verify", "text": json.dumps(verdict)}), encoding="utf-8")
-    judged = told(claim, roles={"judge": f"scripted:{path}"})
+    judged = answer_with(claim, roles={"judge": f"scripted:{path}"})
     assert [each.purpose for each in judged.rounds][-1] == "verify"
     assert judged.citations[0].status == "unsupported"
     assert "bread" in judged.citations[0].reason
 
 
-def test_a_judge_that_fails_changes_nothing(told: Callable[..., RunView], tmp_path: Path) -> None:
-    n, figure = population(told("x [1]"))
+def test_a_failing_judge_changes_no_verdict(answer_with: Callable[..., RunView], tmp_path: Path) -> None:
+    n, figure = population(answer_with("x [1]"))
     path = tmp_path / "judge.jsonl"
     path.write_text(json.dumps({"purpose": "verify", "text": "I would rather not say."}), encoding="utf-8")
     claim = f"Inhabitants, who number {figure}, enjoy good bread [{n}]."
-    plain, judged = told(claim), told(claim, roles={"judge": f"scripted:{path}"})
+    plain, judged = answer_with(claim), answer_with(claim, roles={"judge": f"scripted:{path}"})
     assert (judged.status, judged.outcome) == ("completed", plain.outcome)
     assert judged.citations == plain.citations
 
 
-def test_a_check_that_breaks_loses_no_word(bench: Workbench, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_citation_check_fails_the_run_but_keeps_the_report(
+    bench: Workbench, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Broken:
         id, dimension = "broken", 2
 
@@ -119,7 +125,7 @@ def test_a_check_that_breaks_loses_no_word(bench: Workbench, script: Script, mon
     assert answer in view.report
 
 
-def test_what_was_calculated_from_two_sources_is_supported(bench: Workbench) -> None:
+def test_a_figure_calculated_from_two_sources_is_supported(bench: Workbench) -> None:
     view = research.run("What is the difference in area between Spain and Portugal?", workbench=bench)
     assert {each.status for each in view.citations} == {"supported"}
     assert view.uncited == ()

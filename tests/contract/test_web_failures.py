@@ -1,4 +1,4 @@
-"""Search services that fail, over real HTTP on loopback: what each failure says, and what it never says."""
+"""Failing search services over real HTTP on loopback: what an error contains, and what it must not contain."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ from tests.fake_search import ALL, HITS, KEY, KEYED, OVER_JSON, SPEAK, FakeClock
 Open = Callable[..., Service]
 
 
-# Failures
-
-
 @pytest.mark.parametrize("name", ALL)
-def test_a_missing_key_or_url_is_named_with_its_place(name: str, tmp_path: Path) -> None:
+def test_a_missing_key_or_url_is_named_with_where_to_set_it(name: str, tmp_path: Path) -> None:
     settings = load(home=tmp_path)
     if name in ("searxng", "tavily", "brave", "serper"):
         with pytest.raises(
@@ -38,7 +35,7 @@ def test_a_missing_key_or_url_is_named_with_its_place(name: str, tmp_path: Path)
         assert plugins.searcher.get(name).function(settings).name == name
 
 
-def test_a_key_or_url_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+def test_an_invalid_key_or_url_is_named(tmp_path: Path) -> None:
     for wrong in ("not a url", "ftp://a.example", "http://user:pass-word@a.example", "http://a.example/?key=hidden"):
         with pytest.raises(ConfigError, match="SEARXNG_URL") as caught:
             plugins.searcher.get("searxng").function(load(home=tmp_path, searxng_url=wrong))
@@ -49,14 +46,14 @@ def test_a_key_or_url_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_names_its_setting_and_is_not_tried_again(name: str, status: int, open_service: Open) -> None:
+def test_a_refused_key_is_reported_with_its_setting_and_not_retried(name: str, status: int, open_service: Open) -> None:
     with FakeSearch([Reply({"message": "Unauthorized."}, status)]) as server:
         said = failure(open_service(name, server.url))
         assert len(server.asked) == 1
     assert f"{name} refused the key ({status}): set {name.upper()}_API_KEY" in said and "Unauthorized." in said
 
 
-def test_brave_refuses_a_key_with_422(open_service: Open) -> None:
+def test_a_422_of_brave_is_recognized_as_a_refused_key(open_service: Open) -> None:
     body = {
         "type": "ErrorResponse",
         "error": {"id": "1", "status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID",
@@ -68,7 +65,7 @@ def test_brave_refuses_a_key_with_422(open_service: Open) -> None:
 
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
-def test_no_answer_shows_the_key(name: str, status: int, open_service: Open) -> None:
+def test_no_error_contains_the_key(name: str, status: int, open_service: Open) -> None:
     echoes = [KEY, quote(KEY, safe=""), base64.b64encode(f"user:{KEY}".encode()).decode(), f"x{KEY}y", KEY.upper()]
     for echo in echoes:
         with FakeSearch([Reply({"error": {"message": f"Bad request: {echo} " * 20}}, status)]) as server:
@@ -78,14 +75,14 @@ def test_no_answer_shows_the_key(name: str, status: int, open_service: Open) -> 
             assert secret.lower() not in said.lower()
 
 
-def test_no_cut_leaves_half_a_key(open_service: Open) -> None:
+def test_a_truncated_error_does_not_contain_half_a_key(open_service: Open) -> None:
     for before in range(150, 200, 7):
         with FakeSearch([Reply({"error": "." * before + KEY}, 400)]) as server:
             assert KEY[:4] not in failure(open_service("tavily", server.url))
 
 
 @pytest.mark.parametrize("name", ["tavily", "brave", "serper"])
-def test_no_result_shows_the_key(name: str, open_service: Open, tmp_path: Path) -> None:
+def test_no_search_result_contains_the_key(name: str, open_service: Open, tmp_path: Path) -> None:
     hit = Hit(f"https://a.example/?k={quote(KEY, safe='')}", f"Title {KEY}", f"Text {KEY}")
     with FakeSearch([SPEAK[name]([hit])]) as server:
         (passage,) = open_service(name, server.url, keep=60).search("cats")
@@ -94,18 +91,18 @@ def test_no_result_shows_the_key(name: str, open_service: Open, tmp_path: Path) 
     assert b"a.example" in kept and KEY.encode() not in kept and quote(KEY, safe="").encode() not in kept
 
 
-def test_searxng_without_json_says_how_to_switch_it_on(open_service: Open) -> None:
+def test_searxng_without_json_is_reported_with_how_to_enable_it(open_service: Open) -> None:
     with FakeSearch([Reply("<h1>403 Forbidden</h1>", 403, "text/html")]) as server:
         said = failure(open_service("searxng", server.url))
     assert "add `json` to `search: formats:`" in said
 
 
-def test_searxng_whose_engines_all_fail_says_which(open_service: Open) -> None:
+def test_searxng_engines_that_all_fail_are_named(open_service: Open) -> None:
     with FakeSearch([fake.searxng([], [("google", "CAPTCHA"), ("bing", "timeout")])]) as server:
         assert "google CAPTCHA, bing timeout" in failure(open_service("searxng", server.url))
 
 
-def test_spent_credits_are_said_and_the_service_left_alone(open_service: Open) -> None:
+def test_after_spent_credits_a_service_is_not_asked_for_a_while(open_service: Open) -> None:
     spent = {
         "tavily": Reply({"detail": {"error": "This request exceeds your plan's set usage limit."}}, 432),
         "serper": Reply({"message": "Not enough credits", "statusCode": 400}, 400),
@@ -123,14 +120,14 @@ def test_spent_credits_are_said_and_the_service_left_alone(open_service: Open) -
     "body",
     ["", "{", "null", "[]", '{"results": 5, "data": 5, "organic": 5, "web": 5}', "[" * 100_000, b"\xff\xfe\x00"],
 )
-def test_broken_json_is_said(name: str, body: str | bytes, open_service: Open) -> None:
+def test_broken_json_is_an_error_without_retry(name: str, body: str | bytes, open_service: Open) -> None:
     with FakeSearch([Reply(body)]) as server:
         assert f"{name} sent an unreadable response" in failure(open_service(name, server.url))
         assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
-def test_another_type_of_answer_is_said_with_the_setting(name: str, open_service: Open) -> None:
+def test_another_content_type_is_reported_with_the_setting_to_check(name: str, open_service: Open) -> None:
     with FakeSearch([Reply("<script>evil()</script><h1>Welcome to nginx</h1>", kind="text/html")]) as server:
         said = failure(open_service(name, server.url))
     assert (
@@ -140,7 +137,7 @@ def test_another_type_of_answer_is_said_with_the_setting(name: str, open_service
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_huge_answer_is_not_read_to_its_end(name: str, open_service: Open) -> None:
+def test_a_huge_reply_is_not_read_to_its_end(name: str, open_service: Open) -> None:
     sent = []
 
     def endless() -> Iterator[bytes]:
@@ -155,13 +152,13 @@ def test_a_huge_answer_is_not_read_to_its_end(name: str, open_service: Open) -> 
 
 
 @cache
-def packed_bomb() -> bytes:
+def compressed_bomb() -> bytes:
     return gzip.compress(b" " * 100_000_000)
 
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
-def test_a_packed_bomb_is_not_unpacked(name: str, open_service: Open) -> None:
-    bomb = packed_bomb()
+def test_a_compression_bomb_is_not_decompressed(name: str, open_service: Open) -> None:
+    bomb = compressed_bomb()
     kind = "application/atom+xml" if name == "arxiv" else "application/json"
     with FakeSearch([Reply(bomb, kind=kind, headers={"Content-Encoding": "gzip"})]) as server:
         assert "larger than 4 MB" in failure(open_service(name, server.url))
@@ -169,7 +166,7 @@ def test_a_packed_bomb_is_not_unpacked(name: str, open_service: Open) -> None:
         assert "encoding is 'br'; only gzip was requested" in failure(open_service(name, server.url))
 
 
-def test_packed_answers_are_read(open_service: Open) -> None:
+def test_compressed_replies_are_read(open_service: Open) -> None:
     plain = next(iter(fake._pieces(fake.tavily(HITS).body)))
     with FakeSearch([Reply(gzip.compress(plain), headers={"Content-Encoding": "gzip"})]) as server:
         assert len(open_service("tavily", server.url).search("cats")) == 2
@@ -177,7 +174,7 @@ def test_packed_answers_are_read(open_service: Open) -> None:
 
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
-def test_a_trickle_is_given_up(name: str, open_service: Open) -> None:
+def test_a_reply_that_arrives_too_slowly_is_abandoned(name: str, open_service: Open) -> None:
     clock = FakeClock()
 
     def trickle() -> Iterator[bytes]:
@@ -190,7 +187,7 @@ def test_a_trickle_is_given_up(name: str, open_service: Open) -> None:
         assert f"{name} responds too slowly" in failure(open_service(name, server.url, clock))
 
 
-def test_duckduckgo_gives_up_a_page_that_does_not_end(open_service: Open) -> None:
+def test_duckduckgo_times_out_on_a_page_that_does_not_end(open_service: Open) -> None:
     gate = threading.Event()
 
     def stuck() -> Iterator[bytes]:
@@ -204,7 +201,7 @@ def test_duckduckgo_gives_up_a_page_that_does_not_end(open_service: Open) -> Non
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_connection_that_breaks_is_tried_again(name: str, open_service: Open) -> None:
+def test_a_broken_connection_is_retried(name: str, open_service: Open) -> None:
     clock = FakeClock()
     good = SPEAK[name]([])
     with FakeSearch([Reply("{" * 60, cut=True, kind=good.kind), good]) as server:
@@ -214,7 +211,7 @@ def test_a_connection_that_breaks_is_tried_again(name: str, open_service: Open) 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_service_that_is_not_there_is_said(name: str, open_service: Open) -> None:
+def test_an_unreachable_service_is_reported(name: str, open_service: Open) -> None:
     with FakeSearch([Reply()]) as server:
         gone = server.url
     said = failure(open_service(name, gone))
@@ -222,7 +219,7 @@ def test_a_service_that_is_not_there_is_said(name: str, open_service: Open) -> N
 
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
-def test_redirects_are_not_followed_with_a_key(name: str, open_service: Open) -> None:
+def test_redirects_are_not_followed(name: str, open_service: Open) -> None:
     with FakeSearch([Reply("{}")]) as thief, FakeSearch([Reply("", 302, headers={"Location": thief.url})]) as server:
         assert f"check {name.upper()}_URL" in failure(open_service(name, server.url))
         assert thief.asked == []

@@ -1,4 +1,4 @@
-"""How often search services are asked, over real HTTP on loopback, and what is kept of their answers."""
+"""Rate limits and cached results of search services, over real HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Open = Callable[..., Service]
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])
 @pytest.mark.parametrize("status", [429, 503, 202])
-def test_a_limit_is_waited_for_as_told(name: str, status: int, open_service: Open) -> None:
+def test_a_rate_limited_request_is_retried_after_the_given_time(name: str, status: int, open_service: Open) -> None:
     clock = FakeClock()
-    # Brave tells it in headers of its own, once for each window.
+    # Brave has its own headers, with one value for each window.
     headers = {"Retry-After": "4", "X-RateLimit-Remaining": "0, 900", "X-RateLimit-Reset": "4, 1419704"}
     with FakeSearch([Reply({"error": "slow down"}, status, headers=headers), SPEAK[name]([])]) as server:
         assert list(open_service(name, server.url, clock).search("cats")) == []
@@ -50,7 +50,7 @@ def test_a_limit_is_waited_for_as_told(name: str, status: int, open_service: Ope
         ("Wed, 21 Oct 9999 07:28:00 GMT", 600), ("Wed, 21 Oct 2015 07:28:00 GMT", None),
     ],
 )  # fmt: skip
-def test_a_long_or_senseless_wait_is_not_waited_for(value: str, pause: float | None, open_service: Open) -> None:
+def test_a_long_or_invalid_retry_after_is_not_waited_for(value: str, pause: float | None, open_service: Open) -> None:
     clock = FakeClock()
     with FakeSearch([Reply({"error": "slow down"}, 429, headers={"Retry-After": value})]) as server:
         service = open_service("tavily", server.url, clock)
@@ -58,14 +58,14 @@ def test_a_long_or_senseless_wait_is_not_waited_for(value: str, pause: float | N
         again = failure(service)
         tries = len(server.asked)
     assert sum(clock.naps) <= 10
-    if pause is None:  # as if it had said nothing
+    if pause is None:  # like no header at all
         assert tries == 3 and "retry in 15 s" in said
     else:
         assert tries == 1 and f"retry in {pause} s" in said
     assert "tavily is rate limited; retry in" in again and "use other sources" in again
 
 
-def test_a_date_is_read_by_the_servers_own_clock(open_service: Open) -> None:
+def test_a_retry_after_date_is_relative_to_the_servers_own_clock(open_service: Open) -> None:
     clock = FakeClock()
     headers = {"Retry-After": "Wed, 21 Oct 2015 07:28:05 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}
 
@@ -74,7 +74,7 @@ def test_a_date_is_read_by_the_servers_own_clock(open_service: Open) -> None:
     assert sum(clock.naps) == pytest.approx(5)
 
 
-def test_a_service_that_keeps_failing_is_left_alone_longer_each_time(open_service: Open) -> None:
+def test_a_service_that_keeps_failing_is_avoided_longer_each_time(open_service: Open) -> None:
     clock = FakeClock()
     with FakeSearch([Reply({}, 500)]) as server:
         service = open_service("tavily", server.url, clock)
@@ -97,7 +97,7 @@ def test_a_service_that_keeps_failing_is_left_alone_longer_each_time(open_servic
         Reply("", 429),
     ],
 )
-def test_duckduckgo_that_sees_a_robot_is_left_alone_at_once(reply: Reply, open_service: Open) -> None:
+def test_duckduckgo_is_not_asked_again_after_it_suspects_a_robot(reply: Reply, open_service: Open) -> None:
     clock = FakeClock()
     with FakeSearch([reply, fake.duckduckgo(HITS)]) as server:
         service = open_service("duckduckgo", server.url, clock)
@@ -111,12 +111,12 @@ def test_duckduckgo_that_sees_a_robot_is_left_alone_at_once(reply: Reply, open_s
 @pytest.mark.parametrize(
     "page", ["", "<html></html>", "<div class='body'", "\x00\x01", "<html><body>New layout</body></html>"]
 )
-def test_a_duckduckgo_page_that_says_nothing_is_no_empty_result(page: str, open_service: Open) -> None:
+def test_an_unreadable_duckduckgo_page_is_an_error_and_not_an_empty_result(page: str, open_service: Open) -> None:
     with FakeSearch([Reply(page, kind="text/html")]) as server:
         assert "duckduckgo sent a page" in failure(open_service("duckduckgo", server.url))
 
 
-def test_threads_take_turns(open_service: Open) -> None:
+def test_concurrent_requests_keep_the_minimum_interval(open_service: Open) -> None:
     clock = FakeClock()
     times: list[float] = []
 
@@ -133,26 +133,26 @@ def test_threads_take_turns(open_service: Open) -> None:
         for thread in threads:
             thread.join()
         assert len(server.asked) == 4
-    # Whoever came second waited a second, and so on: together at least one interval for each but the first.
+    # Every thread but the first waits for at least one interval.
     assert sum(clock.naps) >= 3 * 1.0 - 0.001
     assert limit.clock is clock
 
 
-def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
+def test_a_request_that_waits_for_its_turn_fails_if_the_service_asks_for_a_pause() -> None:
     asleep, wake = threading.Event(), threading.Event()
 
-    class Bed(FakeClock):
+    class Sleeping(FakeClock):
         def sleep(self, seconds: float) -> None:
             asleep.set()
             wake.wait(60)
             super().sleep(seconds)
 
-    limit = RateLimit("tavily", 5.0, Bed())
+    limit = RateLimit("tavily", 5.0, Sleeping())
     heard: list[str] = []
 
     def second() -> None:
         try:
-            limit.run(lambda seconds: heard.append("asked all the same"))
+            limit.run(lambda seconds: heard.append("the service was asked"))
         except ToolError as error:
             heard.append(str(error))
 
@@ -170,7 +170,7 @@ def test_who_waits_for_a_turn_hears_that_the_service_wants_a_pause() -> None:
     assert heard == ["tavily is rate limited; retry in 295 s, or use other sources"]
 
 
-def test_the_log_of_requests_hides_a_key_in_a_url(open_service: Open, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_request_log_redacts_a_key_in_a_url(open_service: Open, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with FakeSearch([fake.openalex([])]) as server:
         open_service("openalex", server.url).search("cats")
@@ -179,7 +179,7 @@ def test_the_log_of_requests_hides_a_key_in_a_url(open_service: Open, caplog: py
     assert KEY not in caplog.text and quote(KEY, safe="") not in caplog.text
 
 
-def test_services_at_one_address_share_their_pace_in_the_process(tmp_path: Path) -> None:
+def test_services_with_the_same_url_share_a_rate_limit_in_the_process(tmp_path: Path) -> None:
     settings = load(home=tmp_path, tavily_api_key=KEY)
     make = plugins.searcher.get("tavily").function
     assert make(settings).remote.rate_limit is make(settings).remote.rate_limit
@@ -187,7 +187,7 @@ def test_services_at_one_address_share_their_pace_in_the_process(tmp_path: Path)
     assert make(settings).remote.rate_limit is not make(other).remote.rate_limit
 
 
-def test_a_crowd_is_sent_elsewhere(open_service: Open) -> None:
+def test_a_request_whose_turn_is_far_away_fails_at_once(open_service: Open) -> None:
     clock = FakeClock()
     limit = RateLimit("slow", 60.0, clock)
     assert limit.run(lambda seconds: 1) == 1
@@ -199,7 +199,7 @@ def test_a_crowd_is_sent_elsewhere(open_service: Open) -> None:
 
 
 @pytest.mark.parametrize("name", WEB)
-def test_results_are_kept_with_their_age(name: str, open_service: Open, tmp_path: Path) -> None:
+def test_results_are_cached_with_their_age(name: str, open_service: Open, tmp_path: Path) -> None:
     now = [1_700_000_000.0]
     with FakeSearch([SPEAK[name](HITS)]) as server:
         service = open_service(name, server.url, keep=86_400)
@@ -221,14 +221,14 @@ def test_results_are_kept_with_their_age(name: str, open_service: Open, tmp_path
         assert service.find(web.search_request("large cats")).age_s is None
 
 
-def test_errors_are_not_kept(open_service: Open) -> None:
+def test_errors_are_not_cached(open_service: Open) -> None:
     with FakeSearch([Reply({}, 400), fake.tavily(HITS)]) as server:
         service = open_service("tavily", server.url, keep=60)
         failure(service, "cats")
         assert len(service.search("cats")) == 2
 
 
-def test_nothing_is_kept_when_the_user_says_so(open_service: Open, tmp_path: Path) -> None:
+def test_nothing_is_cached_if_the_user_turns_it_off(open_service: Open, tmp_path: Path) -> None:
     with FakeSearch([fake.tavily(HITS)]) as server:
         service = open_service("tavily", server.url, keep=0)
         service.search("cats"), service.search("cats")
@@ -236,7 +236,7 @@ def test_nothing_is_kept_when_the_user_says_so(open_service: Open, tmp_path: Pat
     assert not (tmp_path / "search-cache.sqlite").exists()
 
 
-def test_a_damaged_file_of_kept_results_is_begun_anew(open_service: Open, tmp_path: Path) -> None:
+def test_a_damaged_cache_file_is_replaced(open_service: Open, tmp_path: Path) -> None:
     (tmp_path / "search-cache.sqlite").write_bytes(b"no database " * 1_000)
     with FakeSearch([fake.tavily(HITS)]) as server:
         service = open_service("tavily", server.url, keep=60)
@@ -244,14 +244,14 @@ def test_a_damaged_file_of_kept_results_is_begun_anew(open_service: Open, tmp_pa
         assert service.find(web.search_request("cats")).age_s is not None
 
 
-def test_results_that_cannot_be_kept_are_still_results(open_service: Open, tmp_path: Path) -> None:
+def test_results_that_cannot_be_cached_are_still_returned(open_service: Open, tmp_path: Path) -> None:
     (tmp_path / "search-cache.sqlite").mkdir()
     with FakeSearch([fake.tavily(HITS)]) as server:
         found = open_service("tavily", server.url, keep=60).find(web.search_request("cats"))
     assert len(found.passages) == 2 and "cannot be cached" in found.note
 
 
-def test_many_threads_and_files_share_the_kept_results(tmp_path: Path) -> None:
+def test_many_threads_and_connections_share_the_cache(tmp_path: Path) -> None:
     passages = (Passage("https://a.example/", "A", "text"),)
 
     def work(n: int) -> None:

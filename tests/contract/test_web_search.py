@@ -1,4 +1,4 @@
-"""Web search services over real HTTP on loopback: what is sent, and what is understood."""
+"""Web search services over real HTTP on loopback: their requests and their replies."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from tests.fake_search import ALL, HITS, KEY, SPEAK, WEB, FakeSearch, Hit
 Open = Callable[..., Service]
 
 
-# What is sent and understood
+# Requests and replies
 
 
 @pytest.mark.parametrize("name", WEB)
-def test_results_become_passages(name: str, open_service: Open) -> None:
+def test_search_results_become_passages(name: str, open_service: Open) -> None:
     with FakeSearch([SPEAK[name](HITS)]) as server:
         first, second = open_service(name, server.url).search("large cats")
     assert (first.url, first.title, first.quote) == (HITS[0].url, "First & best", "Tigers are large cats.")
-    assert second.url == "https://b.example/AT%26T?q=a%26b"  # escapes stand as they were
+    assert second.url == "https://b.example/AT%26T?q=a%26b"  # escapes are unchanged
     assert first.csl["type"] == "webpage" and first.csl["URL"] == first.url
     assert first.csl["issued"] == {"date-parts": [[2024, 3, 5]]}
     assert "issued" not in second.csl
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_found_is_no_error(name: str, open_service: Open) -> None:
+def test_finding_nothing_is_not_an_error(name: str, open_service: Open) -> None:
     with FakeSearch([SPEAK[name]([])]) as server:
         assert list(open_service(name, server.url).search("nothing at all")) == []
 
 
-def test_each_service_gets_its_own_filters(open_service: Open) -> None:
+def test_each_service_gets_the_filters_in_its_own_form(open_service: Open) -> None:
     ask = web.search_request("large cats", year_from=2020, year_to=2021, site="https://www.Nature.com/")
     asked = {}
     for name in WEB:
@@ -61,7 +61,7 @@ def test_each_service_gets_its_own_filters(open_service: Open) -> None:
 
 
 @pytest.mark.parametrize("name", WEB)
-def test_results_outside_the_filters_are_left_out(name: str, open_service: Open) -> None:
+def test_results_outside_the_filters_are_dropped(name: str, open_service: Open) -> None:
     hits = [
         Hit("https://news.nature.com/a", date="2020-05-01"), Hit("https://nature.com/undated"),
         Hit("https://www.nature.com/old", date="2019-12-31"), Hit("https://nature.com.evil.example/"),
@@ -75,7 +75,7 @@ def test_results_outside_the_filters_are_left_out(name: str, open_service: Open)
 
 
 @pytest.mark.parametrize("name", WEB)
-def test_urls_that_could_do_harm_are_left_out(name: str, open_service: Open) -> None:
+def test_results_with_dangerous_urls_are_dropped(name: str, open_service: Open) -> None:
     bad = [
         "javascript:alert(1)",
         "file:///etc/passwd",
@@ -88,12 +88,12 @@ def test_urls_that_could_do_harm_are_left_out(name: str, open_service: Open) -> 
         assert [passage.url for passage in open_service(name, server.url).search("cats")] == ["https://good.example/"]
 
 
-def test_duckduckgo_links_lead_behind_its_redirect(open_service: Open) -> None:
+def test_duckduckgo_redirect_links_are_resolved_to_their_targets(open_service: Open) -> None:
     with FakeSearch([fake.duckduckgo(HITS, redirects=True)]) as server:
         assert [p.url for p in open_service("duckduckgo", server.url).search("cats")] == [hit.url for hit in HITS]
 
 
-def test_searxng_cannot_filter_so_the_year_becomes_a_word(open_service: Open) -> None:
+def test_searxng_gets_the_year_as_a_word_because_it_cannot_filter(open_service: Open) -> None:
     with FakeSearch([fake.searxng([])]) as server:
         open_service("searxng", server.url).find(
             web.search_request("cats", year_from=2020, year_to=2020, site="a.example")
@@ -101,7 +101,7 @@ def test_searxng_cannot_filter_so_the_year_becomes_a_word(open_service: Open) ->
         assert server.asked[0].params["q"] == "cats 2020 site:a.example"
 
 
-def test_long_queries_are_cut_to_what_services_take(open_service: Open) -> None:
+def test_long_queries_are_cut_to_each_services_limit(open_service: Open) -> None:
     query = "word " * 300
     for name, longest in (("brave", 400), ("duckduckgo", 499), ("tavily", 400)):
         with FakeSearch([SPEAK[name]([])]) as server:
@@ -112,10 +112,10 @@ def test_long_queries_are_cut_to_what_services_take(open_service: Open) -> None:
         assert len(words.split()) <= 50 or name != "brave"
 
 
-# Which there are
+# Configured services
 
 
-def test_web_means_what_is_set_up_or_else_duckduckgo(tmp_path: Path) -> None:
+def test_web_uses_the_configured_services_or_else_duckduckgo(tmp_path: Path) -> None:
     assert web.configured(load(home=tmp_path)) == ["duckduckgo"]
     assert web.configured(load(home=tmp_path, tavily_api_key="")) == ["duckduckgo"]
     both = load(home=tmp_path, tavily_api_key=KEY, searxng_url="http://127.0.0.1:8888")
@@ -126,7 +126,7 @@ def test_web_means_what_is_set_up_or_else_duckduckgo(tmp_path: Path) -> None:
         web.services(["bing"], both)
 
 
-def test_an_ask_reads_what_models_write() -> None:
+def test_a_search_request_understands_what_models_write() -> None:
     assert web.search_request("a  b", site="site:https://www.Nature.com/articles/").site == "nature.com/articles"
     assert web.search_request("a", site="nature.com/articles").host == "nature.com"
     assert web.search_request("a", site="nature").host == ""

@@ -1,4 +1,4 @@
-"""The child of the Python tool as it would be on a machine where sealing does nothing and says nothing."""
+"""The Python tool's child process on a machine where the sandbox silently does nothing."""
 
 from __future__ import annotations
 
