@@ -180,13 +180,14 @@ class _Reader:
         inline = node.children[0] if node.children else None
         if inline is None or inline.token is None:
             return ()
-        found: dict[int, Verdict] = {}
+        found: dict[int, list[Verdict | None]] = {}  # the verdicts of each number's marks, in order
         for statement in statements(inline.content) if "[" in inline.content else ():
             claim = without_marks(statement.text)
-            found |= {n: self._verdicts[n, claim] for n in statement.numbers if (n, claim) in self._verdicts}
+            for n in _numbers(statement.text):
+                found.setdefault(n, []).append(self._verdicts.get((n, claim)))
         return tuple(_merged(self._spans(inline.token.children or (), found)))
 
-    def _spans(self, tokens: Sequence[Token], found: dict[int, Verdict]) -> Iterable[Span]:
+    def _spans(self, tokens: Sequence[Token], found: dict[int, list[Verdict | None]]) -> Iterable[Span]:
         look = Span("")
         for token in tokens:
             match token.type:
@@ -212,16 +213,22 @@ class _Reader:
                 case _:
                     yield from self._marked(_BREAK.sub("\n", token.content), look, found)
 
-    def _marked(self, text: str, look: Span, found: dict[int, Verdict]) -> Iterable[Span]:
+    def _marked(self, text: str, look: Span, found: dict[int, list[Verdict | None]]) -> Iterable[Span]:
         """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
         for mark in () if look.href else MARK.finditer(text):
             yield replace(look, text=text[place : mark.start()])
             for n in map(int, re.findall(r"\d+", mark[1])):
-                status = found.get(n) or self._only.get(n) or ""
+                own = found[n].pop(0) if found.get(n) else None
+                status = own or self._only.get(n) or ""
                 yield replace(look, text=f"[{n}]", cites=n, status=status)
             place = mark.end()
         yield replace(look, text=text[place:])
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the numbers of all marks in a text, in order, repeated ones too."""
+    return [int(n) for mark in MARK.finditer(text) for n in re.findall(r"\d+", mark[1])]
 
 
 def _merged(spans: Iterable[Span]) -> Iterable[Span]:

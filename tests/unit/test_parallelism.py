@@ -193,7 +193,10 @@ def test_a_shared_budget_is_exceeded_only_by_the_calls_in_flight(
     # The final call without tools, and its retries after unreadable replies, are exempt from the budget.
     forced = sum(isinstance(ev, e.Asked) and ev.purpose == "conclude" and ev.agent == "main" for ev in events)
     assert model.tokens - 100 * forced < cap + 100 * flight
-    assert outcome(events) == ("no_evidence" if cap == 100 else "tokens"), "the first call leaves no tokens for a tool"
+    # The replies of all branches may spend the budget before any of their tools runs.
+    looked = any(isinstance(event, e.ToolFinished) and event.observation.sources for event in events)
+    assert outcome(events) == ("tokens" if looked else "no_evidence")
+    assert looked if cap >= 1000 else not looked or cap > 100
 
 
 @pytest.mark.parametrize("room", [0, 1, 2])
