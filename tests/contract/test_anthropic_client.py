@@ -1,3 +1,5 @@
+"""The Anthropic client against a fake server: replies, requests, caching, thinking, errors, models and prices."""
+
 from __future__ import annotations
 
 import base64
@@ -41,7 +43,7 @@ def complete(*replies: FakeReply, request: Request = ASK, **options: Any) -> Com
 
 
 def failure(script: Script, request: Request = ASK, **options: Any) -> ProviderError:
-    """The error of one request; deltas may come before it, a completion must not."""
+    """Return the error of one request, which may follow deltas but not a completion."""
     seen: list[Delta | Completion] = []
     with FakeAnthropic(script) as server, pytest.raises(ProviderError) as caught:
         seen.extend(model_of(server, **options).stream(request))
@@ -50,7 +52,7 @@ def failure(script: Script, request: Request = ASK, **options: Any) -> ProviderE
 
 
 def turn(completion: Completion, *results: str) -> tuple[Message, ...]:
-    """A round as the native protocol writes it: the reply, then its results."""
+    """Return the messages of a round in the native protocol: the reply, then its results."""
     said = Message("assistant", completion.text, completion.calls, None, completion.reasoning, completion.blocks)
     return said, *(Message("tool", text, call_id=call.id) for call, text in zip(completion.calls, results, strict=True))
 
@@ -60,7 +62,7 @@ def after(request: Request, *messages: Message, **changes: Any) -> Request:
 
 
 def marked(body: dict[str, Any]) -> int:
-    """How many breakpoints of the cache are set."""
+    """Return the number of cache breakpoints."""
     return json.dumps(body).count("cache_control")
 
 
@@ -73,7 +75,7 @@ def without_marks(value: Any) -> Any:
 
 
 class TestReplies:
-    def test_text_and_thinking_arrive_as_deltas_and_then_whole_with_usage(self) -> None:
+    def test_text_and_thinking_are_streamed_then_completed_with_usage(self) -> None:
         with FakeAnthropic([FakeReply("Paris, of course.", reasoning="France is a country.", cached=(2, 1))]) as server:
             model = model_of(server)
             deltas, completion = play(model)
@@ -86,7 +88,7 @@ class TestReplies:
         assert completion.finish_reason == "stop"
         assert completion.usage == Usage(7, 3, cache_read_tokens=2, cache_write_tokens=1)
 
-    def test_parallel_calls(self) -> None:
+    def test_parallel_calls_are_read(self) -> None:
         completion = complete(FakeReply("I look.", calls=[("search", {"query": "Größe"}), ("list_files", {})]))
         assert completion.finish_reason == "tool_calls"
         assert completion.calls == (
@@ -96,11 +98,11 @@ class TestReplies:
         assert completion.raw_calls[0] == RawCall("toolu_fake_0", "search", '{"query": "Größe"}')
 
     @pytest.mark.parametrize("split", [1, 2, 3, 7])
-    def test_characters_cut_between_chunks(self, split: int) -> None:
+    def test_characters_split_between_chunks_are_decoded(self, split: int) -> None:
         text = "Größe 首都是巴黎。🗼"
         assert complete(FakeReply(text, split=split)).text == text
 
-    def test_a_delta_is_given_on_before_the_next_is_written(self) -> None:
+    def test_a_delta_is_yielded_before_the_next_one_arrives(self) -> None:
         gate = threading.Event()
         # Before the gate: message_start, ping, the start of the block, its first delta.
         with FakeAnthropic([FakeReply("first second", gate=gate, gate_after=4)]) as server:
@@ -109,7 +111,7 @@ class TestReplies:
             gate.set()
             assert next(stream) == Delta("t se")
 
-    def test_closing_the_stream_hangs_up(self) -> None:
+    def test_closing_the_stream_closes_the_connection(self) -> None:
         gate = threading.Event()
         with FakeAnthropic([FakeReply("many words " * 2_000, gate=gate, gate_after=4)]) as server:
             stream = model_of(server).stream(ASK)
@@ -123,19 +125,19 @@ class TestReplies:
         [("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "content_filter"),
          ("pause_turn", "length"), ("tool_use", "tool_calls"), ("something_new", "something_new")],
     )  # fmt: skip
-    def test_why_a_reply_ends(self, reason: str, ours: str) -> None:
+    def test_stop_reasons_are_translated(self, reason: str, ours: str) -> None:
         assert complete(FakeReply("I", finish_reason=reason)).finish_reason == ours
 
     def test_an_empty_reply_is_a_completion(self) -> None:
         assert complete(FakeReply("")) == Completion("", (), "", "stop", Usage(7, 3))
 
-    def test_usage_that_is_not_reported_is_none(self) -> None:
+    def test_missing_usage_is_none(self) -> None:
         assert complete(FakeReply("Paris", usage=None)).usage is None
 
-    def test_a_missing_message_stop_after_the_reason_is_no_loss(self) -> None:
+    def test_a_reply_without_message_stop_is_complete_after_its_stop_reason(self) -> None:
         assert complete(FakeReply("Paris", done=False)).text == "Paris"
 
-    def test_events_blocks_and_deltas_of_unknown_kinds_are_passed_by(self) -> None:
+    def test_unknown_kinds_of_events_blocks_and_deltas_are_ignored(self) -> None:
         odd = [
             {"type": "billing_note", "index": 3, "text": "?"},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "hologram", "data": "?"}},
@@ -153,20 +155,20 @@ class TestReplies:
     @pytest.mark.parametrize(
         "arguments", ['{"query": "q', '["q"]', "Paris", '{"query":"a"}{"query":"b"}', "[" * 90_000]
     )
-    def test_arguments_that_are_no_json_object_are_reported_and_not_run(self, arguments: str) -> None:
+    def test_arguments_that_are_not_a_json_object_are_reported_and_not_run(self, arguments: str) -> None:
         completion = complete(FakeReply("t", calls=[("search", arguments), ("visit", {"url": "u"})]))
         assert [call.name for call in completion.calls] == ["visit"]
         assert completion.finish_reason.startswith("bad_tool_call:search: the arguments are not ")
         assert completion.raw_calls[0].arguments == arguments
 
     @pytest.mark.parametrize("arguments", ['{"query": "q', ""])
-    def test_a_call_cut_by_the_length_limit_is_dropped(self, arguments: str) -> None:
+    def test_a_call_truncated_by_the_length_limit_is_dropped(self, arguments: str) -> None:
         calls = [("visit", {"url": "u"}), ("search", arguments)]
         completion = complete(FakeReply("t", calls=calls, finish_reason="max_tokens"))
         assert [call.name for call in completion.calls] == ["visit"]
         assert completion.finish_reason == "length"
 
-    def test_threads_share_a_model(self) -> None:
+    def test_threads_can_share_a_model(self) -> None:
         def echo(body: dict[str, Any]) -> FakeReply:
             return FakeReply(body["messages"][-1]["content"] * 20)
 
@@ -178,7 +180,7 @@ class TestReplies:
 
 
 class TestRequests:
-    def test_what_is_sent(self) -> None:
+    def test_a_full_request_is_sent_in_the_providers_format(self) -> None:
         calls = (ToolCall("c1", "search", {"query": "Größe"}), ToolCall("c2", "search", {"query": "n"}))
         request = Request(
             (
@@ -225,7 +227,7 @@ class TestRequests:
             "stream": True,
         }
 
-    def test_what_is_not_asked_for_is_not_sent(self) -> None:
+    def test_parameters_that_are_not_set_are_not_sent(self) -> None:
         with FakeAnthropic([FakeReply("a")]) as server:
             play(model_of(server))
         assert server.bodies[0] == {
@@ -233,7 +235,7 @@ class TestRequests:
             "messages": [{"role": "user", "content": [{"type": "text", "text": ASK.messages[0].content}]}],
         }  # fmt: skip
 
-    def test_messages_of_one_role_are_one_and_empty_ones_none(self) -> None:
+    def test_messages_of_one_role_are_merged_and_empty_ones_dropped(self) -> None:
         messages = (
             Message("user", "a"), Message("user", "b"), Message("assistant", " \n"), Message("user", "c"),
             Message("assistant", "d"), Message("assistant", "e"), Message("user", "f"), Message("system", "late"),
@@ -247,7 +249,7 @@ class TestRequests:
         ]  # fmt: skip
         assert without_marks(body["system"]) == [{"type": "text", "text": "late"}]
 
-    def test_results_stand_before_words_whatever_their_order(self) -> None:
+    def test_tool_results_are_sent_before_text(self) -> None:
         call = ToolCall("c1", "search", {})
         messages = (Message("user", "a"), Message("assistant", "", (call,)), Message("user", "hint"),
                     Message("tool", "r", call_id="c1"))  # fmt: skip
@@ -255,7 +257,7 @@ class TestRequests:
             play(model_of(server), Request(messages, tools=(SEARCH,)))
         assert [block["type"] for block in server.bodies[0]["messages"][-1]["content"]] == ["tool_result", "text"]
 
-    def test_a_conversation_with_calls_defines_their_tools_where_none_is_offered(self) -> None:
+    def test_tools_of_earlier_calls_are_defined_even_if_none_is_offered(self) -> None:
         with FakeAnthropic([FakeReply(calls=[("search", {})]), FakeReply("done")]) as server:
             model = model_of(server)
             first = play(model, LOOP)[1]
@@ -264,19 +266,19 @@ class TestRequests:
         assert server.bodies[1]["tool_choice"] == {"type": "none"}
 
     @pytest.mark.parametrize(("key", "sent"), [("sk-123", "sk-123"), ("", None)])
-    def test_the_key_is_sent_if_there_is_one(self, key: str, sent: str | None) -> None:
+    def test_the_key_is_sent_only_if_it_is_set(self, key: str, sent: str | None) -> None:
         with FakeAnthropic([FakeReply("a")]) as server:
             play(model_of(server, key))
         assert server.authorizations == [sent]
 
-    def test_the_version_is_the_newest_that_knows_the_request(self) -> None:
+    def test_the_api_version_is_the_newest_that_supports_the_request(self) -> None:
         with FakeAnthropic([FakeReply("a"), FakeReply("b")]) as server:
             play(model_of(server))
             play(model_of(server), msgspec.structs.replace(ASK, temperature=0.5))
         assert server.versions == ["2026-10-21", "2023-06-01"]
         assert server.bodies[1]["temperature"] == 0.5
 
-    def test_a_schema_and_a_forced_call(self) -> None:
+    def test_a_schema_and_a_forced_call_are_sent(self) -> None:
         schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}}
         with FakeAnthropic([FakeReply("{}"), FakeReply(calls=[("search", {})])]) as server:
             play(model_of(server), msgspec.structs.replace(ASK, schema=schema))
@@ -294,21 +296,21 @@ class TestRequests:
     @pytest.mark.parametrize(
         "url", ["", "localhost:1", "ftp://host", "http://user:hunter2@host", "http://host?key=hunter2"]
     )
-    def test_a_base_url_that_cannot_be_used_is_named(self, url: str) -> None:
+    def test_an_invalid_base_url_is_refused_with_its_setting(self, url: str) -> None:
         with pytest.raises(ConfigError, match="ANTHROPIC_BASE_URL") as caught:
             AnthropicModel("fake", base_url=url, api_key="")
         assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
     @pytest.mark.parametrize("key", ["sk-secret123\n", "sk-sécret123", "sk-secret123 x"])
-    def test_a_key_that_cannot_be_sent_is_refused_unseen(self, key: str) -> None:
+    def test_an_invalid_key_is_refused_without_being_shown(self, key: str) -> None:
         with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY") as caught:
             AnthropicModel("fake", base_url=None, api_key=key)
         assert "cret123" not in "".join(traceback.format_exception(caught.value))
 
 
 class TestCache:
-    def test_each_round_reads_what_the_round_before_has_written(self) -> None:
-        """Also when a round made more calls than the service looks back over (20 blocks)."""
+    def test_each_round_reads_the_cache_that_the_previous_round_wrote(self) -> None:
+        """Even if a round made more calls than the service looks back over (20 blocks)."""
         calls = [("search", {"query": f"{n}"}) for n in range(25)]
         usages = []
         with FakeAnthropic([FakeReply(calls=calls, reasoning="hm") for _ in range(4)], caching=True) as server:
@@ -324,14 +326,14 @@ class TestCache:
             assert now.cache_read_tokens == before.cache_read_tokens + before.cache_write_tokens
         assert max(map(marked, server.bodies)) == 3
 
-    def test_a_single_question_is_not_written(self) -> None:
+    def test_a_single_question_is_not_cached(self) -> None:
         with FakeAnthropic([FakeReply("a")]) as server:
             play(model_of(server), Request((Message("system", "s"), Message("user", "long text"))))
         assert marked(server.bodies[0]) == 1
 
 
 def _renamed(request: Request) -> Request:
-    """With call ids that are unique within the run, as the run gives them."""
+    """Return the request with call ids that are unique within the run, as a run assigns them."""
     names: dict[str, str] = {}
     messages = []
     for n, message in enumerate(request.messages):
@@ -346,7 +348,7 @@ def _renamed(request: Request) -> Request:
 
 
 class TestThinking:
-    def test_it_goes_back_unchanged_before_what_it_led_to(self) -> None:
+    def test_thinking_is_sent_back_unchanged_before_its_text_and_calls(self) -> None:
         thought = FakeReply("I look.", reasoning="Where? Größe", calls=[("search", {})])
         with FakeAnthropic([thought, FakeReply("done")], bound=True) as server:
             model = model_of(server)
@@ -358,7 +360,7 @@ class TestThinking:
             "type": "thinking", "thinking": "Where? Größe", "signature": first.blocks[0]["signature"],
         }  # fmt: skip
 
-    def test_redacted_thinking_and_text_between_thoughts_keep_their_places(self) -> None:
+    def test_redacted_thinking_and_text_between_thinking_keep_their_order(self) -> None:
         def stream(body: dict[str, Any]) -> FakeReply:
             if len(server.bodies) > 1:
                 return FakeReply("done")
@@ -385,20 +387,20 @@ class TestThinking:
             "redacted_thinking", "First. ", "thinking", "Second.", "tool_use",
         ]  # fmt: skip
 
-    def test_it_is_never_sent_to_another_provider(self) -> None:
+    def test_thinking_is_never_sent_to_another_provider(self) -> None:
         blocks = ({"type": "thinking", "thinking": "hm", "signature": "sealed"},)
         with FakeOpenAI([FakeReply("a")]) as server:
             model = OpenAIModel("fake", base_url=server.base_url, api_key="", send_reasoning=True)
             play(model, Request((Message("assistant", "b", blocks=blocks), Message("user", "c"))))
         assert b"sealed" not in server.sent[0]
 
-    def test_blocks_of_other_kinds_are_not_taken(self) -> None:
+    def test_blocks_of_other_providers_are_not_sent(self) -> None:
         blocks = ({"type": "encrypted_reasoning", "id": "rs_1"}, {"kind": "gemini", "thought_signature": "x"})
         with FakeAnthropic([FakeReply("a")]) as server:
             play(model_of(server), after(ASK, Message("assistant", "b", blocks=blocks), Message("user", "c")))
         assert server.bodies[0]["messages"][1]["content"] == [{"type": "text", "text": "b"}]
 
-    def test_what_another_model_thought_is_left_out_after_it_was_refused_and_not_tried_again(self) -> None:
+    def test_refused_thinking_of_another_model_is_omitted_from_then_on(self) -> None:
         blocks = ({"type": "thinking", "thinking": "hm", "signature": "of another model"},)
         past = Message("assistant", "b", (ToolCall("c", "search", {}),), blocks=blocks)
         request = after(LOOP, past, Message("tool", "r", call_id="c"))
@@ -408,10 +410,10 @@ class TestThinking:
             first = play(model, request)[1]
             assert play(model, after(request, *turn(first, "r")))[1].text == "done"
         kinds = [[b["type"] for t in body["messages"] for b in t["content"]] for body in server.bodies]
-        assert [each.count("thinking") for each in kinds] == [1, 0, 1], "its own thinking is kept"
+        assert [each.count("thinking") for each in kinds] == [1, 0, 1], "its own thinking was dropped"
         assert len(server.requests) == 2
 
-    def test_a_history_that_has_changed_costs_one_request_more(self) -> None:
+    def test_a_changed_history_costs_one_more_request(self) -> None:
         replies = [FakeReply(calls=[("search", {})], reasoning="hm"), FakeReply("done")]
         with FakeAnthropic(replies, bound=True) as server:
             model = model_of(server)
@@ -420,13 +422,13 @@ class TestThinking:
             assert play(model, changed)[1].text == "done"
         assert len(server.bodies) == 3
 
-    def test_a_word_of_signatures_where_no_thinking_was_sent_ends_the_matter(self) -> None:
+    def test_a_signature_error_is_not_retried_if_no_thinking_was_sent(self) -> None:
         with FakeAnthropic([FakeReply(status=400, body=error_body(400, "Invalid `signature`"))] * 3) as server:
             with pytest.raises(ProviderError, match="signature"):
                 play(model_of(server))
             assert len(server.bodies) == 1
 
-    def test_it_is_asked_for_by_the_models_name(self) -> None:
+    def test_a_model_name_that_ends_in_thinking_requests_it(self) -> None:
         request = msgspec.structs.replace(LOOP, temperature=0.3, must_call=True)
         with FakeAnthropic([FakeReply("a")]) as server:
             model = model_of(server, name="fake:thinking")
@@ -438,13 +440,13 @@ class TestThinking:
         assert body["tool_choice"] == {"type": "any"}
         assert "temperature" not in body
 
-    def test_a_model_that_knows_only_budgets_gets_one_and_is_not_forced(self) -> None:
+    def test_a_model_that_only_supports_budgets_gets_one_and_no_forced_call(self) -> None:
         replies = [FakeReply(calls=[("search", {})], reasoning="hm"), FakeReply("b"), FakeReply("c")]
         with FakeAnthropic(replies, modes=["enabled"]) as server:
             model = model_of(server, name="fake:thinking")
             first = play(model, msgspec.structs.replace(LOOP, must_call=True))[1]
             play(model, after(LOOP, *turn(first, "r")))
-            # A tool turn whose thinking is lost: nothing may be thought until it is over.
+            # The thinking of a tool turn is lost, so thinking stays off until the turn is over.
             play(model, after(LOOP, *turn(msgspec.structs.replace(first, blocks=()), "r")))
         assert [body.get("thinking", {}).get("type") for body in server.bodies] == [
             "adaptive",
@@ -455,15 +457,15 @@ class TestThinking:
         assert server.bodies[1]["thinking"]["budget_tokens"] == 8192 < server.bodies[1]["max_tokens"]
         assert "tool_choice" not in server.bodies[1]
 
-    def test_a_model_that_does_not_think_just_answers(self) -> None:
+    def test_a_model_without_thinking_answers_without_it(self) -> None:
         with FakeAnthropic([FakeReply("a")], modes=[]) as server:
             assert play(model_of(server, name="fake:thinking"))[1].text == "a"
         assert [body.get("thinking", {}).get("type") for body in server.bodies] == ["adaptive", "enabled", None]
 
 
-class TestWhatAModelDoesNotTake:
+class TestUnsupportedParameters:
     @pytest.mark.parametrize("name", ["temperature", "stop_sequences", "output_config", "tool_choice"])
-    def test_one_parameter_is_left_out_and_remembered(self, name: str) -> None:
+    def test_a_refused_parameter_is_omitted_from_then_on(self, name: str) -> None:
         request = msgspec.structs.replace(
             LOOP, temperature=0.5, stop=("END",), schema={"type": "object"}, must_call=True
         )
@@ -474,7 +476,7 @@ class TestWhatAModelDoesNotTake:
         assert [name in body for body in server.bodies] == [True, False, False]
         assert set(server.bodies[0]) - set(server.bodies[1]) == {name}
 
-    def test_a_gateway_without_a_cache(self) -> None:
+    def test_cache_control_is_omitted_if_a_gateway_refuses_it(self) -> None:
         said = "system.0.cache_control: Extra inputs are not permitted"
         with FakeAnthropic(
             [FakeReply(status=400, body=error_body(400, said)), FakeReply("a"), FakeReply("b")]
@@ -484,7 +486,7 @@ class TestWhatAModelDoesNotTake:
             play(model, LOOP)
         assert list(map(marked, server.bodies)) == [2, 0, 0]
 
-    def test_several_are_left_out_one_after_the_other(self) -> None:
+    def test_several_refused_parameters_are_omitted_one_by_one(self) -> None:
         request = msgspec.structs.replace(LOOP, temperature=0.5, stop=("END",))
         with FakeAnthropic([FakeReply("a")], refuses=["stop_sequences", "temperature"]) as server:
             assert play(model_of(server), request)[1].text == "a"
@@ -498,7 +500,7 @@ class TestWhatAModelDoesNotTake:
             "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.",
         ],
     )
-    def test_the_services_own_words(self, said: str) -> None:
+    def test_refusals_are_recognized_in_the_services_own_words(self, said: str) -> None:
         replies = [FakeReply(status=400, body=error_body(400, said)), FakeReply("a")]
         with FakeAnthropic(replies) as server:
             assert play(model_of(server), msgspec.structs.replace(ASK, temperature=0.5))[1].text == "a"
@@ -513,7 +515,7 @@ class TestWhatAModelDoesNotTake:
             "tool_choice is not supported",  # was not sent
         ],
     )
-    def test_a_mistake_is_not_hidden(self, said: str) -> None:
+    def test_an_invalid_value_is_reported_and_not_omitted(self, said: str) -> None:
         error = failure(
             [FakeReply(status=400, body=error_body(400, said)), FakeReply("never")],
             msgspec.structs.replace(ASK, temperature=0.5),
@@ -521,20 +523,20 @@ class TestWhatAModelDoesNotTake:
         assert said in str(error)
         assert not error.retryable
 
-    def test_a_schema_that_cannot_be_enforced_is_left_to_whoever_judges_the_reply(self) -> None:
+    def test_a_schema_that_the_service_cannot_enforce_is_omitted(self) -> None:
         said = "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
         replies = [FakeReply(status=400, body=error_body(400, said)), FakeReply("{}")]
         with FakeAnthropic(replies) as server:
             assert play(model_of(server), msgspec.structs.replace(ASK, schema={"type": "object"}))[1].text == "{}"
 
-    def test_a_model_that_writes_less_is_asked_for_less(self) -> None:
+    def test_a_refused_max_tokens_is_lowered_to_the_models_limit(self) -> None:
         with FakeAnthropic([FakeReply("a"), FakeReply("b")], most_tokens=4096) as server:
             model = model_of(server)
             play(model)
             play(model)
         assert [body["max_tokens"] for body in server.bodies] == [16384, 4096, 4096]
 
-    def test_nothing_is_sent_again_once_something_was_shown(self) -> None:
+    def test_nothing_is_sent_again_once_text_was_streamed(self) -> None:
         inside = error_body(400, "`temperature` is not supported on this model.")
         with FakeAnthropic([FakeReply("Par", error_inside=inside), FakeReply("b")]) as server:
             with pytest.raises(ProviderError):
@@ -559,10 +561,10 @@ class TestFaults:
             ),
         ],
     )
-    def test_never_a_completion_and_worth_another_try(self, reply: FakeReply) -> None:
+    def test_a_broken_reply_is_a_retryable_error_and_not_a_completion(self, reply: FakeReply) -> None:
         assert failure([reply]).retryable
 
-    def test_a_silent_server_is_given_up(self) -> None:
+    def test_a_silent_server_times_out(self) -> None:
         gate = threading.Event()
         error = failure([FakeReply("Paris", gate=gate)], timeout_s=0.2)
         gate.set()
@@ -573,7 +575,7 @@ class TestFaults:
         ("status", "retryable"),
         [(400, False), (402, False), (413, False), (429, True), (500, True), (503, True), (504, True), (529, True)],
     )
-    def test_which_statuses_are_worth_another_try(self, status: int, retryable: bool) -> None:
+    def test_each_status_is_classified_as_retryable_or_not(self, status: int, retryable: bool) -> None:
         error = failure([FakeReply(status=status, body=error_body(status, "the reason"))])
         assert error.retryable is retryable
         assert "the reason" in str(error)
@@ -590,11 +592,11 @@ class TestFaults:
         assert error.retryable is retryable
         assert "so it is" in str(error)
 
-    def test_a_rate_limit_says_how_long(self) -> None:
+    def test_a_rate_limit_error_contains_its_retry_after(self) -> None:
         error = failure([FakeReply(status=429, headers={"Retry-After": "7"}, body=error_body(429, "slow down"))])
         assert (error.retryable, error.retry_after_s) == (True, 7.0)
 
-    def test_a_spent_budget_is_not_mended_by_waiting(self) -> None:
+    def test_a_spent_budget_is_not_retryable(self) -> None:
         body = error_body(429, "spent")
         body["error"]["details"] = {"error_code": "enforced_spend_limit_reached"}
         assert not failure([FakeReply(status=429, body=body)]).retryable
@@ -607,28 +609,28 @@ class TestFaults:
             (413, "Request exceeds the maximum size"),
         ],
     )
-    def test_a_request_that_is_too_long(self, status: int, said: str) -> None:
+    def test_a_request_that_is_too_long_is_a_context_overflow(self, status: int, said: str) -> None:
         error = failure([FakeReply(status=status, body=error_body(status, said))])
         assert error.context_overflow
         assert not error.retryable
 
-    def test_a_full_context_in_the_middle_of_a_reply(self) -> None:
+    def test_a_context_that_fills_during_a_reply_is_a_context_overflow(self) -> None:
         error = failure([FakeReply("Par", finish_reason="model_context_window_exceeded")])
         assert error.context_overflow
 
     @pytest.mark.parametrize("status", [401, 403])
-    def test_a_refused_key_names_the_settings(self, status: int) -> None:
+    def test_a_refused_key_is_reported_with_the_settings(self, status: int) -> None:
         error = failure([FakeReply(status=status, body=error_body(status, "no"))], api_key="sk-123456")
         for part in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", str(status)):
             assert part in str(error)
 
     @pytest.mark.parametrize("body", ["<html>Welcome</html>", {"hello": "world"}])
-    def test_something_else_than_a_stream(self, body: Any) -> None:
+    def test_a_reply_that_is_not_a_stream_is_an_error(self, body: Any) -> None:
         error = failure([FakeReply(body=body)])
         assert not error.retryable
         assert "ANTHROPIC_BASE_URL" in str(error)
 
-    def test_a_base_url_with_v1_is_hinted_at(self) -> None:
+    def test_a_base_url_with_v1_gets_a_hint(self) -> None:
         with FakeAnthropic() as server, pytest.raises(ProviderError, match="without /v1"):
             play(AnthropicModel("fake", base_url=server.base_url + "/v1", api_key=""))
 
@@ -636,7 +638,7 @@ class TestFaults:
         with FakeAnthropic(models=["other"]) as server, pytest.raises(ProviderError, match="'fake'"):
             play(model_of(server))
 
-    def test_a_key_that_the_server_echoes_is_masked(self) -> None:
+    def test_a_key_that_the_server_echoes_is_redacted(self) -> None:
         key = "sk-ant-+Owl/Zebra=~Yak"
         in_base64 = base64.b64encode(b"u:" + key.encode() + b"!").decode()
         echoes = {key: key, quote(key, safe=""): quote(key, safe=""), "w" * 280 + key: key,
@@ -651,7 +653,7 @@ class TestFaults:
                 text = "".join(traceback.format_exception(caught.value))
                 assert not [n for n in range(len(secret) - 5) if secret[n : n + 6] in text]
 
-    def test_the_fakes_own_refusal_echoes_the_key_and_it_is_masked(self) -> None:
+    def test_the_key_in_the_fakes_own_refusal_is_redacted(self) -> None:
         with FakeAnthropic(key="right") as server, pytest.raises(ProviderError, match=r"x-api-key: \*\*\*") as caught:
             play(model_of(server, "sk-wrong-key"))
         assert "sk-wrong-key" not in str(caught.value)
@@ -659,11 +661,11 @@ class TestFaults:
 
 class TestListing:
     @pytest.mark.parametrize("page", [1, 2, 20])
-    def test_the_names_a_server_knows_on_all_pages(self, page: int) -> None:
+    def test_models_are_listed_from_all_pages(self, page: int) -> None:
         with FakeAnthropic(models=["zeta", "alpha", "mid"], key="right-key", page=page) as server:
             assert model_of(server, "right-key").list_models() == ["alpha", "mid", "zeta"]
 
-    def test_a_list_that_never_ends_ends(self) -> None:
+    def test_an_endless_list_of_models_is_cut(self) -> None:
         class Endless(FakeAnthropic):
             def listed(self, query: str) -> Any:
                 return {"data": [{"id": "a"}], "has_more": True, "last_id": "a"}
@@ -671,13 +673,13 @@ class TestListing:
         with Endless() as server:
             assert model_of(server).list_models() == ["a"]
 
-    def test_something_else_than_a_list(self) -> None:
+    def test_an_invalid_model_listing_is_an_error(self) -> None:
         with FakeOpenAI(listing={"models": []}) as server, pytest.raises(ProviderError):
             AnthropicModel("", base_url=server.base_url.removesuffix("/v1"), api_key="").list_models()
 
 
 class TestPrice:
-    def test_the_server_and_the_model_make_the_price(self) -> None:
+    def test_the_price_depends_on_the_server_and_the_model(self) -> None:
         usage = Usage(1_000_000, 1_000_000)
         for provider, name in ((AnthropicModel, "claude-sonnet-4-5"), (OpenAIModel, "gpt-5-mini")):
             known = provider(name, base_url=None, api_key="sk-123").price(usage)
@@ -689,7 +691,7 @@ class TestPrice:
 
 
 class TestProvider:
-    def test_a_name_and_a_key_are_needed(self, tmp_path: Any) -> None:
+    def test_a_model_name_and_a_key_are_required(self, tmp_path: Any) -> None:
         bench = Workbench(load(home=tmp_path))
         with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
             bench.model("anthropic:claude")
@@ -697,7 +699,7 @@ class TestProvider:
             with pytest.raises(ConfigError, match="name a model"):
                 bench.model(name)
 
-    def test_it_is_built_from_the_settings(self, tmp_path: Any) -> None:
+    def test_the_model_is_built_from_the_settings(self, tmp_path: Any) -> None:
         with FakeAnthropic([FakeReply("a")], key="sk-right") as server:
             settings = load(home=tmp_path, anthropic_base_url=server.base_url, anthropic_api_key="sk-right")
             assert play(Workbench(settings).model("anthropic:fake"))[1].text == "a"

@@ -1,3 +1,5 @@
+"""Reading web pages through Jina, against a fake service."""
+
 from __future__ import annotations
 
 import base64

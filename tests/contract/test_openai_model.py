@@ -1,3 +1,5 @@
+"""The client for OpenAI-compatible servers against a fake one: replies, requests, calls, errors and models."""
+
 from __future__ import annotations
 
 import base64
@@ -38,7 +40,7 @@ def complete(*replies: FakeReply, **options: Any) -> Completion:
 
 
 def failure(script: Script, request: Request = ASK, **options: Any) -> ProviderError:
-    """The error of one request; deltas may come before it, a completion must not."""
+    """Return the error of one request, which may follow deltas but not a completion."""
     seen: list[Delta | Completion] = []
     with FakeOpenAI(script) as server, pytest.raises(ProviderError) as caught:
         seen.extend(model_of(server, **options).stream(request))
@@ -52,7 +54,7 @@ def fragment(index: int | None = None, id: str | None = None, name: str | None =
 
 
 class TestReplies:
-    def test_text_arrives_as_deltas_and_then_whole_with_usage(self) -> None:
+    def test_text_is_streamed_then_completed_with_usage(self) -> None:
         with FakeOpenAI([FakeReply("Paris, of course.", reasoning="France is a country.")]) as server:
             model = model_of(server)
             deltas, completion = play(model)
@@ -62,7 +64,7 @@ class TestReplies:
         assert "".join(d.text for d in deltas if d.kind == "reasoning") == "France is a country."
         assert completion == Completion("Paris, of course.", (), "France is a country.", "stop", Usage(7, 3))
 
-    def test_a_delta_is_given_on_before_the_next_is_written(self) -> None:
+    def test_a_delta_is_yielded_before_the_next_one_arrives(self) -> None:
         gate = threading.Event()
         deltas = [{"content": "first "}, {"content": "second"}]
         with FakeOpenAI([FakeReply(deltas=deltas, gate=gate)]) as server:
@@ -72,7 +74,7 @@ class TestReplies:
             assert next(stream) == Delta("second")
             assert isinstance(next(stream), Completion)
 
-    def test_closing_the_stream_hangs_up(self) -> None:
+    def test_closing_the_stream_closes_the_connection(self) -> None:
         gate = threading.Event()
         deltas = [{"content": f"{n} "} for n in range(5000)]
         with FakeOpenAI([FakeReply(deltas=deltas, gate=gate)]) as server:
@@ -83,27 +85,27 @@ class TestReplies:
             assert server.hung_up.wait(60)
 
     @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-    def test_reasoning_under_either_name(self, name: str) -> None:
+    def test_reasoning_is_read_under_either_name(self, name: str) -> None:
         assert complete(FakeReply(deltas=[{name: "hm"}, {"content": "a"}])).reasoning == "hm"
 
     @pytest.mark.parametrize("split", [1, 2, 3, 7])
-    def test_characters_cut_between_chunks(self, split: int) -> None:
+    def test_characters_split_between_chunks_are_decoded(self, split: int) -> None:
         text = "Größe 首都是巴黎。🗼"
         assert complete(FakeReply(text, split=split)).text == text
 
-    def test_a_missing_done_after_the_reason_is_no_loss(self) -> None:
+    def test_a_reply_without_done_is_complete_after_its_finish_reason(self) -> None:
         assert complete(FakeReply("Paris", done=False)).text == "Paris"
 
-    def test_usage_that_is_not_reported_is_none(self) -> None:
+    def test_missing_usage_is_none(self) -> None:
         assert complete(FakeReply("Paris", usage=None)).usage is None
 
     def test_an_empty_reply_is_a_completion(self) -> None:
         assert complete(FakeReply("")) == Completion("", (), "", "stop", Usage(7, 3))
 
-    def test_a_content_filter_is_a_completion_that_says_so(self) -> None:
+    def test_a_filtered_reply_has_finish_reason_content_filter(self) -> None:
         assert complete(FakeReply("I", finish_reason="content_filter")).finish_reason == "content_filter"
 
-    def test_threads_share_a_model(self) -> None:
+    def test_threads_can_share_a_model(self) -> None:
         def echo(body: dict[str, Any]) -> FakeReply:
             return FakeReply(body["messages"][-1]["content"] * 20)
 
@@ -115,7 +117,7 @@ class TestReplies:
 
 
 class TestRequests:
-    def test_what_is_sent(self) -> None:
+    def test_a_full_request_is_sent_in_the_providers_format(self) -> None:
         call = ToolCall("c1", "search", {"query": "Größe", "n": 2})
         request = Request(
             (
@@ -159,12 +161,12 @@ class TestRequests:
             "stream_options": {"include_usage": True},
         }
 
-    def test_what_is_not_asked_for_is_not_sent(self) -> None:
+    def test_parameters_that_are_not_set_are_not_sent(self) -> None:
         with FakeOpenAI([FakeReply("a")]) as server:
             play(model_of(server))
         assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
 
-    def test_reasoning_goes_back_only_where_it_is_wanted(self) -> None:
+    def test_reasoning_is_sent_back_only_if_configured(self) -> None:
         request = Request((Message("assistant", "a", reasoning="hm"), Message("user", "b")))
         with FakeOpenAI([FakeReply("c")]) as server:
             play(model_of(server, send_reasoning=True), request)
@@ -174,13 +176,13 @@ class TestRequests:
         ]
 
     @pytest.mark.parametrize(("key", "sent"), [("sk-123", "Bearer sk-123"), ("", None)])
-    def test_the_key_is_sent_if_there_is_one(self, key: str, sent: str | None) -> None:
+    def test_the_key_is_sent_only_if_it_is_set(self, key: str, sent: str | None) -> None:
         with FakeOpenAI([FakeReply("a")]) as server:
             play(model_of(server, key))
         assert server.authorizations == [sent]
 
     @pytest.mark.parametrize("slash", ["", "/"])
-    def test_a_slash_at_the_end_of_the_base_url_does_not_matter(self, slash: str) -> None:
+    def test_a_base_url_may_end_in_a_slash(self, slash: str) -> None:
         with FakeOpenAI([FakeReply("a")]) as server:
             play(OpenAIModel("fake", base_url=server.base_url + slash, api_key=""))
 
@@ -199,20 +201,20 @@ class TestRequests:
             "http://ho\nst/v1",
         ],
     )
-    def test_a_base_url_that_cannot_be_used_is_named(self, url: str) -> None:
+    def test_an_invalid_base_url_is_refused_with_its_setting(self, url: str) -> None:
         with pytest.raises(ConfigError, match="OPENAI_BASE_URL") as caught:
             OpenAIModel("fake", base_url=url, api_key="")
         assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
     @pytest.mark.parametrize("key", ["sk-secret123\n", "sk-sécret123", "sk-secret123 x"])
-    def test_a_key_that_cannot_be_sent_is_refused_unseen(self, key: str) -> None:
+    def test_an_invalid_key_is_refused_without_being_shown(self, key: str) -> None:
         with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
             OpenAIModel("fake", base_url=None, api_key=key)
         assert "cret123" not in "".join(traceback.format_exception(caught.value))
 
 
 class TestCalls:
-    def test_fragments_are_put_together_by_index(self) -> None:
+    def test_call_fragments_are_assembled_by_index(self) -> None:
         with FakeOpenAI([FakeReply("I look.", calls=[("search", {"query": "Größe"}), ("list_files", {})])]) as server:
             completion = play(model_of(server))[1]
         assert completion.finish_reason == "tool_calls"
@@ -221,7 +223,7 @@ class TestCalls:
             ToolCall("fake_1", "list_files", {}),
         )
 
-    def test_interleaved_fragments(self) -> None:
+    def test_interleaved_fragments_are_assembled(self) -> None:
         deltas = [
             fragment(1, "b", "visit", '{"url"'),
             fragment(0, "a", "search", '{"query"'),
@@ -234,11 +236,11 @@ class TestCalls:
             ("b", "visit"): {"url": "u"},
         }
 
-    def test_parallel_calls_that_all_have_index_0_are_told_apart_by_id(self) -> None:
+    def test_parallel_calls_that_all_have_index_0_are_separated_by_id(self) -> None:
         deltas = [fragment(0, "a", "search", '{"query":"q"}'), fragment(0, "b", "search", '{"query":"r"}')]
         assert [call.arguments["query"] for call in complete(FakeReply(deltas=deltas)).calls] == ["q", "r"]
 
-    def test_parallel_calls_without_index_and_id_are_told_apart_by_name(self) -> None:
+    def test_parallel_calls_without_index_and_id_are_separated_by_name(self) -> None:
         deltas = [
             fragment(name="search", arguments='{"query":'),
             fragment(arguments='"q"}'),
@@ -246,7 +248,7 @@ class TestCalls:
         ]
         assert [call.arguments for call in complete(FakeReply(deltas=deltas)).calls] == [{"query": "q"}, {"url": "u"}]
 
-    def test_made_up_ids_are_distinct_and_the_same_each_time(self) -> None:
+    def test_generated_call_ids_are_distinct_and_reproducible(self) -> None:
         deltas = [fragment(0, name="search", arguments="{}"), fragment(1, name="visit", arguments="{}")]
         first, second = (complete(FakeReply(deltas=deltas)).calls for _ in range(2))
         assert first == second
@@ -257,7 +259,7 @@ class TestCalls:
         ("arguments", "expected"),
         [({"query": "q"}, {"query": "q"}), ("", {}), (None, {}), ('{"n": 123456789012345678901234567890}', None)],
     )
-    def test_arguments_as_servers_write_them(self, arguments: Any, expected: Any) -> None:
+    def test_arguments_are_read_in_every_form_that_servers_use(self, arguments: Any, expected: Any) -> None:
         calls = complete(FakeReply(deltas=[fragment(0, "a", "search", arguments)])).calls
         assert calls[0].arguments == (json.loads(arguments) if expected is None else expected)
 
@@ -275,7 +277,7 @@ class TestCalls:
             "[" * 100_000,
         ],
     )
-    def test_arguments_that_are_no_json_object_are_reported_and_not_run(self, arguments: str) -> None:
+    def test_arguments_that_are_not_a_json_object_are_reported_and_not_run(self, arguments: str) -> None:
         completion = complete(FakeReply("t", calls=[("search", arguments), ("visit", {"url": "u"})]))
         assert [call.name for call in completion.calls] == ["visit"]
         assert completion.finish_reason.startswith("bad_tool_call:search: the arguments are not ")
@@ -288,14 +290,14 @@ class TestCalls:
         assert "names no tool" in completion.finish_reason
 
     @pytest.mark.parametrize("arguments", ['{"query": "q', ""])
-    def test_a_call_cut_by_the_length_limit_is_dropped(self, arguments: str) -> None:
+    def test_a_call_truncated_by_the_length_limit_is_dropped(self, arguments: str) -> None:
         completion = complete(
             FakeReply("t", calls=[("visit", {"url": "u"}), ("search", arguments)], finish_reason="length")
         )
         assert [call.name for call in completion.calls] == ["visit"]
         assert completion.finish_reason == "length"
 
-    def test_a_strict_server_takes_the_conversation_back(self) -> None:
+    def test_a_strict_server_accepts_the_conversation(self) -> None:
         with FakeOpenAI([FakeReply(calls=[("search", {"query": "q"})]), FakeReply("done")]) as server:
             model = model_of(server)
             first = play(model)[1]
@@ -309,7 +311,7 @@ class TestCalls:
             (Message("tool", "r", call_id="c"),),
         ],
     )
-    def test_a_strict_server_refuses_a_torn_conversation(self, messages: tuple[Message, ...]) -> None:
+    def test_a_strict_server_refuses_an_incomplete_conversation(self, messages: tuple[Message, ...]) -> None:
         error = failure([FakeReply("never")], Request(messages))
         assert "400" in str(error)
         assert not error.retryable
@@ -331,10 +333,10 @@ class TestBrokenStreams:
             FakeReply("Paris", deltas=[{"content": ["not", "text"]}]),
         ],
     )
-    def test_never_a_completion_and_worth_another_try(self, reply: FakeReply) -> None:
+    def test_a_broken_reply_is_a_retryable_error_and_not_a_completion(self, reply: FakeReply) -> None:
         assert failure([reply]).retryable
 
-    def test_a_silent_server_is_given_up(self) -> None:
+    def test_a_silent_server_times_out(self) -> None:
         gate = threading.Event()
         error = failure([FakeReply("Paris", gate=gate)], timeout_s=0.2)
         gate.set()
@@ -356,16 +358,16 @@ class TestBrokenStreams:
             ),
         ],
     )
-    def test_an_error_inside_a_stream(self, inside: Any, retryable: bool, overflow: bool) -> None:
+    def test_an_error_inside_a_stream_is_classified(self, inside: Any, retryable: bool, overflow: bool) -> None:
         error = failure([FakeReply("Par", error_inside=inside)])
         assert (error.retryable, error.context_overflow) == (retryable, overflow)
 
-    def test_an_error_instead_of_a_stream(self) -> None:
+    def test_an_error_instead_of_a_stream_is_reported(self) -> None:
         error = failure([FakeReply(body={"error": "Unexpected endpoint"})])
         assert "Unexpected endpoint" in str(error)
 
     @pytest.mark.parametrize("body", ["<html>Welcome</html>", {"hello": "world"}])
-    def test_something_else_than_a_stream(self, body: Any) -> None:
+    def test_a_reply_that_is_not_a_stream_is_an_error(self, body: Any) -> None:
         error = failure([FakeReply(body=body)])
         assert not error.retryable
         assert "/v1" in str(error)
@@ -377,14 +379,14 @@ class TestRefusals:
         ("status", "retryable"),
         [(400, False), (402, False), (408, True), (422, False), (429, True), (500, True), (503, True), (529, True)],
     )
-    def test_which_statuses_are_worth_another_try(self, status: int, retryable: bool) -> None:
+    def test_each_status_is_classified_as_retryable_or_not(self, status: int, retryable: bool) -> None:
         error = failure([FakeReply(status=status, body={"error": {"message": "the reason"}})])
         assert error.retryable is retryable
         assert str(status) in str(error)
         assert "the reason" in str(error)
         assert not error.context_overflow
 
-    def test_a_spent_quota_is_not_mended_by_waiting(self) -> None:
+    def test_a_spent_quota_is_not_retryable(self) -> None:
         body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
         assert not failure([FakeReply(status=429, body=body)]).retryable
 
@@ -405,17 +407,17 @@ class TestRefusals:
             ("Sat, 21 Nov 2026 10:00:42 -0000", None),
         ],
     )
-    def test_retry_after(self, header: str, seconds: float | None) -> None:
+    def test_retry_after_is_read_as_seconds_or_a_date_and_capped(self, header: str, seconds: float | None) -> None:
         headers = {"Retry-After": header, "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}
         assert failure([FakeReply(status=429, body={}, headers=headers)]).retry_after_s == seconds
 
-    def test_retry_after_may_be_absent_or_a_date_without_the_servers_own(self) -> None:
+    def test_retry_after_may_be_absent_or_a_date_without_a_date_header(self) -> None:
         assert failure([FakeReply(status=429, body={})]).retry_after_s is None
         headers = {"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}
         assert failure([FakeReply(status=503, body={}, headers=headers)]).retry_after_s == 300.0
 
     @pytest.mark.parametrize("status", [401, 403])
-    def test_a_refused_key(self, status: int) -> None:
+    def test_a_refused_key_is_reported_with_the_settings(self, status: int) -> None:
         with FakeOpenAI([FakeReply(status=status, body={"error": {"message": "no"}})]) as server:
             with pytest.raises(ProviderError) as caught:
                 play(model_of(server, "sk-123456"))
@@ -424,10 +426,10 @@ class TestRefusals:
         for part in (host, "OPENAI_API_KEY", "OPENAI_BASE_URL", str(status)):
             assert part in str(caught.value)
 
-    def test_a_key_that_the_server_echoes_is_masked(self) -> None:
+    def test_a_key_that_the_server_echoes_is_redacted(self) -> None:
         key = "sk-+Owl/Zebra=~Yak"
         echoes = {form: form for form in (key, quote(key, safe=""), quote(key, safe="").lower(), quote_plus(key))}
-        # Clipping such a message before it is masked would leave half of the key.
+        # Cutting this message before it is redacted would leave half of the key.
         echoes["w" * 280 + key] = key
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             for prefix in (b"", b"u:", b"Bearer "):
@@ -444,17 +446,17 @@ class TestRefusals:
                 assert not [n for n in range(len(secret) - 5) if secret[n : n + 6] in text]
 
     @pytest.mark.parametrize("status", [401, 403, 404, 413, 429, 500])
-    def test_a_key_is_masked_under_every_status(self, status: int) -> None:
+    def test_a_key_is_redacted_with_every_status(self, status: int) -> None:
         error = failure([FakeReply(status=status, body={"error": "sk-0123456789"})], api_key="sk-0123456789")
         assert "***" in str(error)
         assert "sk-0123456789" not in "".join(traceback.format_exception(error))
 
-    def test_the_fakes_own_refusal_echoes_the_key_and_it_is_masked(self) -> None:
+    def test_the_key_in_the_fakes_own_refusal_is_redacted(self) -> None:
         with FakeOpenAI(key="right") as server, pytest.raises(ProviderError, match=r"Bearer \*\*\*") as caught:
             play(model_of(server, "sk-wrong-key"))
         assert "sk-wrong-key" not in str(caught.value)
 
-    def test_a_key_in_plain_text_and_in_an_event_is_masked(self) -> None:
+    def test_a_key_in_plain_text_or_an_event_is_redacted(self) -> None:
         key = "sk-0123456789"
         for reply in (
             FakeReply(status=502, body=f"<html>{key}</html>"),
@@ -472,7 +474,7 @@ class TestRefusals:
         for part in ("'fake'", server.base_url, "/v1", "OPENAI_BASE_URL"):
             assert part in str(caught.value)
 
-    def test_a_missing_v1_is_hinted_at(self) -> None:
+    def test_a_base_url_without_v1_gets_a_hint(self) -> None:
         with FakeOpenAI() as server, pytest.raises(ProviderError, match="end in /v1"):
             play(OpenAIModel("fake", base_url=server.base_url.removesuffix("/v1"), api_key=""))
 
@@ -487,7 +489,7 @@ class TestRefusals:
             (400, {"error": {"message": "Requested tokens (2285) exceed context window of 2048"}}),
         ],
     )
-    def test_a_request_that_is_too_long(self, status: int, body: Any) -> None:
+    def test_a_request_that_is_too_long_is_a_context_overflow(self, status: int, body: Any) -> None:
         error = failure([FakeReply(status=status, body=body)])
         assert error.context_overflow
         assert not error.retryable
@@ -499,41 +501,41 @@ class TestRefusals:
         assert not error.context_overflow
 
     @pytest.mark.parametrize("body", [None, "", [], "plain", {"detail": "Not like this"}, {"error": None}, 3])
-    def test_error_bodies_of_any_shape(self, body: Any) -> None:
+    def test_an_error_body_may_have_any_shape(self, body: Any) -> None:
         assert failure([FakeReply(status=418, body=body)]).retryable is False
 
-    def test_no_server_there(self) -> None:
+    def test_an_unreachable_server_is_a_retryable_error(self) -> None:
         with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))  # bound, but not listening: refused
+            listener.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
             with pytest.raises(ProviderError) as caught:
                 play(OpenAIModel("fake", base_url=url, api_key=""))
-        assert caught.value.retryable, "it may be started in a moment"
+        assert caught.value.retryable, "the server may start soon, so the error must be retryable"
         assert url in str(caught.value)
         assert "server runs" in str(caught.value)
 
 
 class TestListing:
-    def test_the_names_a_server_knows(self) -> None:
+    def test_the_servers_models_are_listed(self) -> None:
         with FakeOpenAI(models=["zeta", "alpha"], key="right-key") as server:
             assert model_of(server, "right-key").list_models() == ["alpha", "zeta"]
 
-    def test_a_refused_key(self) -> None:
+    def test_a_refused_key_is_reported_with_its_setting(self) -> None:
         with FakeOpenAI(key="right-key") as server, pytest.raises(ProviderError, match="OPENAI_API_KEY"):
             model_of(server, "wrong-key").list_models()
 
     @pytest.mark.parametrize("body", [{}, {"data": [{}]}, [], "names"])
-    def test_something_else_than_a_list(self, body: Any) -> None:
+    def test_an_invalid_model_listing_is_an_error(self, body: Any) -> None:
         with FakeOpenAI(listing=body) as server, pytest.raises(ProviderError):
             model_of(server).list_models()
 
-    def test_a_wrong_path(self) -> None:
+    def test_a_wrong_path_gets_a_hint(self) -> None:
         with FakeOpenAI() as server, pytest.raises(ProviderError, match="/v1"):
             OpenAIModel("fake", base_url=server.base_url.removesuffix("/v1"), api_key="").list_models()
 
 
 class TestTheFake:
-    def test_it_answers_without_a_stream_too(self) -> None:
+    def test_the_fake_also_answers_without_streaming(self) -> None:
         with FakeOpenAI([FakeReply("Paris", calls=[("search", {"query": "q"})])]) as server:
             request = urllib.request.Request(
                 f"{server.base_url}/chat/completions",
@@ -548,6 +550,6 @@ class TestTheFake:
         assert choice["message"]["tool_calls"][0]["function"] == {"name": "search", "arguments": '{"query": "q"}'}
         assert body["usage"]["total_tokens"] == 10
 
-    def test_a_request_beyond_its_script_fails(self) -> None:
+    def test_a_request_beyond_the_fakes_script_fails(self) -> None:
         with FakeOpenAI([]) as server, pytest.raises(ProviderError, match="only 0 replies"):
             play(model_of(server))

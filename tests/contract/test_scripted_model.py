@@ -1,3 +1,5 @@
+"""The scripted model, which plays a file of replies."""
+
 from __future__ import annotations
 
 import json
