@@ -27,7 +27,19 @@ def run_python(code: str, **environment: str) -> str:
     return done.stdout
 
 
+OFFLINE = """
+import socket
+def refused(*_, **__): raise SystemExit("a request was made")
+socket.socket.connect = socket.getaddrinfo = refused
+"""
+
+
 # -- imports ----------------------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_imports_no_part_of_it() -> None:
+    code = "import sys, research; print(*(name for name in sys.modules if name.startswith(('research', 'msgspec'))))"
+    assert run_python(code).split() == ["research"]
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -45,6 +57,17 @@ def test_an_offline_run_imports_no_provider_sdk_streamlit_or_torch(home: Path) -
         "import sys, research.cli.main as m\n"
         f"m.main(['run', 'What is the population of Japan?', '--home', {str(home)!r}])\n"
         "sys.exit(','.join({'streamlit', 'openai', 'anthropic', 'torch'} & set(sys.modules)) or 0)"
+    )
+
+
+def test_prices_need_no_request_and_importing_loads_no_table() -> None:
+    run_python(
+        f"{OFFLINE}\n"
+        "import sys\n"
+        "from research.models.prices import cost_usd\n"
+        "from research.types import Usage\n"
+        "assert not {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)\n"
+        "assert cost_usd('https://api.openai.com/v1', 'gpt-4o', Usage(10, 10))\n"
     )
 
 

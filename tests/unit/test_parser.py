@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from itertools import product
@@ -70,14 +68,6 @@ def test_the_listed_cases_are_parsed_correctly_without_any_wrong_call(name: str)
             missed.append(case["id"])
     assert wrong == []
     assert len(missed) <= 0.02 * len(listed), missed
-
-
-def test_the_command_line_gives_the_same_results() -> None:
-    lines = (DATA / "protocol_cases.jsonl").read_text("utf-8")
-    command = [sys.executable, "-m", "research", "parse", "--tools", str(DATA / "protocol_tools.json")]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8", check=True)
-    printed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert printed == [{"id": case["id"], **read(case)} for case in cases("protocol_cases.jsonl")]
 
 
 def test_an_unknown_format_is_reported_by_name() -> None:
