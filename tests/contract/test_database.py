@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from research.config import users
+from research.config.settings import load
 from research.errors import ConfigError, StoreUnavailable
 from research.store.database import apply_migrations, close_pool, connected, create_sqlite, pool
 
@@ -168,3 +170,12 @@ def test_several_threads_can_create_a_sqlite_file_concurrently(tmp_path: Path) -
         for thread in threads:
             thread.join()
     assert failed == []
+
+
+def test_users_of_the_database_are_listed_beside_those_with_a_home(url: str, tmp_path: Path) -> None:
+    alice, bob = (users.key_of("https://login.example.org", name) for name in ("alice", "bob"))
+    with connected(pool(url)) as connection:
+        for schema in (f"u_{bob}", "u_other", "workbench"):
+            connection.execute(f'CREATE SCHEMA "{schema}"'.encode())
+    users.settings_for(load(home=tmp_path), alice)
+    assert users.known_users(load(home=tmp_path, database_url=url)) == sorted([alice, bob])

