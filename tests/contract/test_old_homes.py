@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -117,13 +118,15 @@ def load_dump(url: str) -> None:
         connection.execute(lzma.decompress((OLD / "postgres.sql.xz").read_bytes()))
 
 
-def same(name: str, found: Mapping[str, Any]) -> None:
-    """Fail with all differences from the earlier version's output."""
+def same(name: str, found: Mapping[str, Any], left_out: tuple[str, str] | None = None) -> None:
+    """Fail with all differences from the earlier version's output, except in a field that has changed its meaning."""
     path = EXPECTED / f"{name}.json.xz"
     if RECORDING:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(lzma.compress(text_of(found).encode(), preset=9))
     expected = json.loads(lzma.decompress(path.read_bytes()))
+    if left_out:
+        expected[left_out[0]].pop(left_out[1], None)
     text = text_of(found)
     if json.loads(text) == expected:
         return
@@ -166,7 +169,11 @@ def test_old_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
     if place == "files":
         found["deleted"] = cli("show", "deleted", "--json").status
         found["without events"] = cli("show", "iter", "--json").json
-    same(f"{place}-runs", found)
+    # The earlier version counted only the rounds that called a tool.
+    average = found["metrics"].pop("average_rounds")
+    ended = [run for run in found["list"] if run["outcome"] and run["outcome"] != "needs_input"]
+    assert average == pytest.approx(mean(found[f"show {run['id']}"]["rounds"] for run in ended))
+    same(f"{place}-runs", found, left_out=("metrics", "average_rounds"))
 
 
 def held(text: str, run: Mapping[str, Any]) -> list[str]:
