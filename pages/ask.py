@@ -38,7 +38,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
 below = st.container()  # errors appear right below the box
 with below:
     error_shown = question_box.refused()
-choices.begin()
 bench = home.bench()  # opening takes longer than drawing the box and the button
 with st.container(gap="xsmall"):
     presets.row(bench)
@@ -48,7 +47,6 @@ with st.expander(
 ):
     st.session_state["options-wrong"] = False
     chosen = form.options(bench)
-choices.done()
 presets.keep_current(chosen)
 
 try:

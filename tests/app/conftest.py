@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.shared import form_state
 from pages.parts.shared import home as open_home
 from research.config.settings import load
 from research.errors import ConfigError
@@ -19,6 +20,11 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
 APP = Path(__file__).parents[2] / "app.py"
+
+
+def key(app: AppTest, option: str) -> str:
+    """The current key of an option on Ask; it changes when the form is filled."""
+    return str(app.session_state[form_state.FORM].key(option))
 
 
 @pytest.fixture(scope="session")

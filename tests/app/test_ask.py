@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ButtonGroup
 
 from research.config.settings import load
 from research.events.recipe import Budget
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import BUILT_IN
 from research.workbench.workbench import Workbench
+from tests.app.conftest import key
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -36,8 +38,20 @@ def take_back(app: AppTest) -> None:
     restore()
 
 
+def presets(app: AppTest) -> ButtonGroup[str]:
+    """The row of presets."""
+    return next(group for group in app.button_group if (group.key or "").split("-")[0] == "preset")
+
+
 def choose(app: AppTest, preset: str) -> AppTest:
-    return app.button_group(key="preset").set_value(preset).run()
+    return presets(app).set_value(preset).run()
+
+
+def run_with_outdated_event(app: AppTest) -> AppTest:
+    """Run the pending change, then an event that the browser sends before it shows the result."""
+    outdated = app._tree.get_widget_states()
+    app.run()
+    return app._run(outdated)
 
 
 def test_a_first_visit_offers_one_button_and_describes_the_run(visit: Visit, home: Path) -> None:
@@ -45,7 +59,7 @@ def test_a_first_visit_offers_one_button_and_describes_the_run(visit: Visit, hom
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
     assert "**ReAct** with Full history · extractive (offline)" in texts(app)
     assert "Expected: 2–31 model calls" in texts(app)
-    assert app.button_group(key="preset").value is None
+    assert presets(app).value is None
     assert not app.error
 
 
@@ -60,15 +74,66 @@ def test_the_selected_preset_is_the_recipe_that_runs(visit: Visit, home: Path, p
     assert given.items() <= wanted.options.items()
 
 
-def test_an_edit_right_after_a_preset_is_kept(visit: Visit, home: Path) -> None:
+@pytest.mark.parametrize("preset", ["Quick look", "High reliability"])
+def test_an_outdated_event_cannot_overwrite_a_preset(visit: Visit, home: Path, preset: str) -> None:
+    wanted = next(each for each in BUILT_IN if each.name == preset).choices
     app = visit(home)
-    before = app.radio(key="framework").value
+    presets(app).set_value(preset)
+    run_with_outdated_event(app)
+    assert presets(app).value == preset
+    recipe = opened(home).store.run(press(app, "Start").query_params["run"]).recipe
+    assert (recipe.framework, recipe.budget) == (wanted.framework, wanted.budget)
+
+
+def test_a_second_preset_applies_before_the_first_is_shown(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    first = presets(app).set_value("Quick look").root.get_widget_states()
+    second = presets(app).set_value("Deep").root.get_widget_states()
+    app._run(first)._run(second)
+    assert presets(app).value == "Deep"
+    assert app.number_input(key=key(app, "budget-tokens")).value == 1_500_000
+
+
+def test_an_outdated_event_cannot_overwrite_the_advice(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.button_group(key="advice").set_value("reliable")
+    run_with_outdated_event(app)
+    assert "**Parallel sampling** with Evolving report" in texts(app)
+
+
+def test_an_outdated_event_cannot_apply_the_preset_that_was_saved_under_another_name(visit: Visit, home: Path) -> None:
+    app = choose(visit(home), "Deep")
+    app.number_input(key=key(app, "budget-tokens")).set_value(9_000).run()
+    app.text_input(key="preset-name").set_value("Mine")
+    next(button for button in app.button if button.label == "Save").click()
+    run_with_outdated_event(app)
+    assert presets(app).value == "Mine"
+    assert app.number_input(key=key(app, "budget-tokens")).value == 9_000
+
+
+def test_several_edits_right_after_a_preset_are_kept(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    before = app.radio(key=key(app, "framework")).value
     choose(app, "Deep")
-    assert app.radio(key="framework").value != before
-    app.radio(key="framework").set_value(before).run()
-    assert app.radio(key="framework").value == before
-    app.number_input(key="budget-tokens").set_value(None).run()
-    assert app.number_input(key="budget-tokens").value is None
+    assert app.radio(key=key(app, "framework")).value != before
+    app.radio(key=key(app, "framework")).set_value(before)
+    app.number_input(key=key(app, "budget-tokens")).set_value(None)
+    app.run()
+    assert app.radio(key=key(app, "framework")).value == before
+    assert app.number_input(key=key(app, "budget-tokens")).value is None
+
+
+def test_a_preset_keeps_what_it_does_not_set(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.number_input(key="temperature").set_value(0.5)
+    app.selectbox(key="answer-language").select("zh")
+    app.selectbox(key="role-writer").select("extractive")
+    choose(app, "Quick look")
+    choose(app, "Deep")
+    assert app.number_input(key=key(app, "temperature")).value == 0.5
+    assert app.selectbox(key=key(app, "answer-language")).value == "zh"
+    assert app.selectbox(key=key(app, "role-writer")).value == "extractive"
+    assert app.number_input(key=key(app, "budget-tokens")).value == 1_500_000
 
 
 def test_a_preset_keeps_the_model_and_names_the_missing_search_service(visit: Visit, home: Path) -> None:
@@ -77,16 +142,17 @@ def test_a_preset_keeps_the_model_and_names_the_missing_search_service(visit: Vi
     app.run()
     app.selectbox(key="model").select("scripted:mine.jsonl").run()
     app = choose(app, "Academic")
-    assert app.selectbox(key="model").value == "scripted:mine.jsonl"
+    assert app.selectbox(key=key(app, "model")).value == "scripted:mine.jsonl"
     assert "No web search service is set up" in texts(app)
-    assert app.radio(key="framework").value == "iter_research"
+    assert app.radio(key=key(app, "framework")).value == "iter_research"
 
 
 def test_the_advice_selects_framework_and_context_and_clears_when_they_change(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.button_group(key="advice").set_value("reliable").run()
-    assert (app.radio(key="framework").value, app.radio(key="context-parallel").value) == ("parallel", "evolving")
-    app.radio(key="framework").set_value("supervisor").run()
+    assert app.radio(key=key(app, "framework")).value == "parallel"
+    assert app.radio(key=key(app, "context-parallel")).value == "evolving"
+    app.radio(key=key(app, "framework")).set_value("supervisor").run()
     (advice,) = (group for group in app.button_group if group.label == "What kind of task is it?")
     assert advice.value is None
 
@@ -109,10 +175,10 @@ def test_a_user_preset_is_saved_replaced_deleted_and_restored(visit: Visit, home
     assert opened(home).saved.presets()[0].chosen["budget"] == {"tokens": 1_000}
     take_back(app)
     app = choose(visit(home), "Mine")
-    assert app.number_input(key="budget-tokens").value == 9_000
+    assert app.number_input(key=key(app, "budget-tokens")).value == 9_000
     press(app, "Delete")
     assert opened(home).saved.presets() == []
-    assert app.button_group(key="preset").value is None
+    assert presets(app).value is None
     take_back(app)
     assert [each.name for each in opened(home).saved.presets()] == ["Mine"]
 
@@ -128,8 +194,8 @@ def test_a_taken_preset_name_is_rejected_beside_the_field(visit: Visit, home: Pa
 def test_query_parameters_fill_the_form_and_start_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, q="Who is ![x](https://evil.example)?", preset="deep")
     assert app.text_area(key="question").value == "Who is ![x](https://evil.example)?"
-    assert app.button_group(key="preset").value == "Deep"
-    assert app.number_input(key="framework.iter_research.rounds").value == 60
+    assert presets(app).value == "Deep"
+    assert app.number_input(key=key(app, "framework.iter_research.rounds")).value == 60
     app.text_area(key="question").set_value("Another").run()
     assert app.text_area(key="question").value == "Another"
     assert opened(home).store.runs() == []
@@ -212,12 +278,22 @@ def test_choices_survive_visits_to_other_pages_and_a_language_change(visit: Visi
     app.run()
     assert not app.exception
     assert app.text_area(key="question").value == "Who?"
-    assert app.radio(key="framework").value == "parallel"
-    assert app.number_input(key="framework.parallel.rounds").value == 15
-    assert app.number_input(key="budget-usd").value == 3.0
+    assert presets(app).value == "High reliability"
+    assert app.radio(key=key(app, "framework")).value == "parallel"
+    assert app.number_input(key=key(app, "framework.parallel.rounds")).value == 15
+    assert app.number_input(key=key(app, "budget-usd")).value == 3.0
 
 
-def test_uploaded_documents_are_searched_by_the_run(visit: Visit, home: Path) -> None:
+def test_the_tools_of_a_preset_apply_on_compare_too(visit: Visit, home: Path) -> None:
+    app = choose(visit(home), "Academic")
+    app.switch_page("pages/compare.py").run()
+    assert app.button_group(key=key(app, "tools")).value == ["search", "visit", "python", "scholar"]
+    app.button_group(key=key(app, "tools")).set_value(["search"]).run()
+    app.switch_page("pages/ask.py").run()
+    assert app.button_group(key=key(app, "tools")).value == ["search"]
+
+
+def test_a_run_searches_uploaded_documents(visit: Visit, home: Path) -> None:
     app = visit(home)
     moon, fake = ("../moon.md", b"The moon is made of basalt.", "text/markdown"), ("f.pdf", b"no", "application/pdf")
     app.get("file_uploader")[0].set_value([moon, fake]).run()

@@ -17,6 +17,8 @@ from research.memory.memory import Memory
 from research.store.saved import Preset
 from research.types import Observation, Source
 from research.workbench.workbench import Workbench
+from tests.app.conftest import key
+from tests.app.test_ask import choose
 from tests.app.test_pages import press, texts
 from tests.word_encoder import WordEncoder
 
@@ -75,10 +77,11 @@ def test_memory_choices_reach_the_recipe_the_summary_and_a_preset(visit: Visit, 
     app.selectbox(key="recall").select(0).run()
     app.selectbox(key="remember").select("off").run()
     assert "recalls" not in texts(app)
-    app.button_group(key="preset").set_value("Quick look").run()
-    assert app.selectbox(key="recall").value == 0
-    app.button_group(key="preset").set_value("With memory").run()
-    assert (app.selectbox(key="recall").value, app.selectbox(key="remember").value) == (5, "findings")
+    choose(app, "Quick look")
+    assert app.selectbox(key=key(app, "recall")).value == 0
+    choose(app, "With memory")
+    assert app.selectbox(key=key(app, "recall")).value == 5
+    assert app.selectbox(key=key(app, "remember")).value == "findings"
     press(app, "Start")
     recipe = Workbench(load(home=home)).store.run(app.query_params["run"]).recipe
     assert (recipe.recall, recipe.remember) == (5, "findings")
@@ -88,10 +91,10 @@ def test_an_unlisted_recall_limit_is_kept_and_an_unknown_policy_is_reported(visi
     bench = Workbench(load(home=known))
     ran(bench, "261122-130000-abcd", recall=7)
     app = visit(known, again="261122-130000-abcd")
-    assert not app.exception and app.selectbox(key="recall").value == 7
+    assert not app.exception and app.selectbox(key=key(app, "recall")).value == 7
     bench.saved.save_preset(Preset("Odd", {"remember": "all"}))
     app = visit(known)
-    app.button_group(key="preset").set_value("Odd").run()
+    choose(app, "Odd")
     assert not app.exception
     assert "unknown memory policy" in texts(app) and "off, findings, everything" in texts(app)
 

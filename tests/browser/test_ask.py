@@ -1,4 +1,4 @@
-"""The story of the page Ask: choose by task, add a document, ask, and ask again with a change."""
+"""The Ask page in a browser: a whole visit, a slow line, and a phone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.conftest import OUTPUT, App, settle
+from tests.browser.conftest import OUTPUT, WAIT_MS, App, settle
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +16,7 @@ MOON = {"name": "../moon.md", "mimeType": "text/markdown", "buffer": b"# The moo
 FAKE = {"name": "fake.pdf", "mimeType": "application/pdf", "buffer": b"no pdf"}
 
 
-def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App) -> None:
+def test_asking_with_a_preset_and_a_document_then_running_again(page: Page, app: App) -> None:
     page.goto(app.url)
     box = page.get_by_role("textbox", name="Question", exact=True)
     page.get_by_role("radio", name="Quick look").click()
@@ -24,7 +24,7 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
     expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
     page.get_by_text("Options", exact=True).click()
 
-    # With the keyboard: the advice, then the cards, of which one cannot be chosen.
+    # With the keyboard: the advice, then the cards; one strategy is refused.
     page.get_by_role("radio", name="High confidence").focus()
     page.keyboard.press("Space")
     framework = page.get_by_role("radiogroup", name="Framework")
@@ -34,7 +34,7 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
     for above in ("Reflexion", "ReWOO"):
         page.keyboard.press("ArrowUp")
         expect(framework.get_by_role("radio", name=above)).to_be_checked()
-        expect(page.get_by_text(f"{above} with ")).to_be_visible()  # the server has heard of it
+        expect(page.get_by_text(f"{above} with ")).to_be_visible()  # the server has the new value
     expect(page.get_by_text("Evolving report isn't available here")).to_be_visible()
     framework.get_by_text("Think, act, observe").click(force=True)  # the label lies over the words of its card
     expect(framework.get_by_role("radio", name="ReAct")).to_be_checked()
@@ -69,60 +69,85 @@ def test_from_a_task_and_a_document_to_an_answer_and_again(page: Page, app: App)
 
 
 class SlowWire:
-    """What the server sends can be held back, as on a slow line."""
+    """Logs the messages between browser and server, and can hold back the server's, as a slow line does."""
 
     def __init__(self, page: Page) -> None:
-        self._held: list[bytes] | None = None
+        self.log: list[tuple[str, bytes]] = []
+        """Kind and content of each message since `hold`; the kind is `sent` for those of the browser."""
+        self._page = page
+        self._held: list[str | bytes] | None = None
         self._to_page: WebSocketRoute
-        page.route_web_socket(re.compile("/_stcore/stream"), self._between)
-
-    def _between(self, to_page: WebSocketRoute) -> None:
-        self._to_page, to_server = to_page, to_page.connect_to_server()
-        to_page.on_message(to_server.send)
-        to_server.on_message(self._told)
-
-    def _told(self, message: str | bytes) -> None:
-        if self._held is None:
-            self._to_page.send(message)
-        else:
-            assert isinstance(message, bytes)
-            self._held.append(message)
+        page.route_web_socket(re.compile("/_stcore/stream"), self._connect)
 
     def hold(self) -> None:
-        self._held = []
+        self.log, self._held = [], []
 
     def release(self) -> None:
         held, self._held = self._held or [], None
         for message in held:
             self._to_page.send(message)
 
-    def holds(self, kind: str) -> bool:
-        """Whether a message of that kind is held back."""
-        return any(ForwardMsg.FromString(each).WhichOneof("type") == kind for each in self._held or [])
+    def wait(self, *steps: tuple[str, str]) -> None:
+        """Wait until the log has messages of these kinds with these texts, in this order."""
+        for _ in range(WAIT_MS // 50):
+            if self.has(*steps):
+                return
+            self._page.wait_for_timeout(50)
+        raise AssertionError(f"{steps} are not among {[kind for kind, _ in self.log]}")
+
+    def has(self, *steps: tuple[str, str]) -> bool:
+        rest = iter(self.log)
+        return all(any(kind == each and text.encode() in message for each, message in rest) for kind, text in steps)
+
+    def _connect(self, to_page: WebSocketRoute) -> None:
+        self._to_page, to_server = to_page, to_page.connect_to_server()
+
+        def sent(message: str | bytes) -> None:
+            assert isinstance(message, bytes)
+            self.log.append(("sent", message))
+            to_server.send(message)
+
+        to_page.on_message(sent)
+        to_server.on_message(self._received)
+
+    def _received(self, message: str | bytes) -> None:
+        assert isinstance(message, bytes)
+        self.log.append((ForwardMsg.FromString(message).WhichOneof("type") or "", message))
+        if self._held is None:
+            self._to_page.send(message)
+        else:
+            self._held.append(message)
 
 
-@pytest.mark.parametrize("far", ["new_session", "script_finished"])
-def test_who_types_before_the_page_shows_a_preset_has_it_all_the_same(page: Page, fresh: App, far: str) -> None:
-    """What the browser sends then still holds the budget of before; the page may be half drawn, or whole."""
+@pytest.mark.parametrize("finished", [False, True])
+def test_typing_before_a_preset_is_shown_keeps_the_preset(fresh: App, page: Page, finished: bool) -> None:
+    """The event of the typed question carries the empty budget that the browser still shows."""
+    question = "What is the population of France?"
     wire = SlowWire(page)
     page.goto(fresh.url)
     expect(page.get_by_text("no budget")).to_be_visible()
     settle(page)
+
     wire.hold()
     page.get_by_role("radio", name="Quick look").click()
     box = page.get_by_role("textbox", name="Question", exact=True)
-    box.fill("What is the population of France?")
-    while not wire.holds(far):
-        page.wait_for_timeout(50)
+    box.fill(question)
+    run_of_click = [("delta", "A few rounds on a tight budget"), *([("script_finished", "")] if finished else [])]
+    wire.wait(*run_of_click)
     box.press("Tab")
+    wire.wait(*run_of_click, ("sent", question))
     wire.release()
-    expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
+
+    run_of_question = [("sent", question), ("new_session", "")]
+    wire.wait(*run_of_question, ("script_finished", ""))
+    assert wire.has(*run_of_question, ("delta", "at most 60.0k tokens"))
     settle(page)
     expect(page.get_by_text("at most 60.0k tokens, $0.10, 3 min")).to_be_visible()
+    expect(box).to_have_value(question)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_box_fits_a_phone_in_both_languages(page: Page, app: App, language: str) -> None:
+def test_the_form_fits_a_phone_in_both_languages(page: Page, app: App, language: str) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.emulate_media(color_scheme="dark")
     page.goto(f"{app.url}/?lang={language}&preset=Academic&q=Who")
@@ -130,6 +155,6 @@ def test_the_box_fits_a_phone_in_both_languages(page: Page, app: App, language: 
     expect(page.locator(".st-key-presets")).to_be_visible()
     settle(page)
     page.get_by_test_id("stExpander").locator("summary").first.click()
-    expect(page.locator(".st-key-framework").get_by_role("radio").first).to_be_visible()
+    expect(page.locator(".st-key-cards-framework").get_by_role("radio").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.screenshot(path=OUTPUT / f"ask-box-390-dark-{language}.png")

@@ -12,7 +12,7 @@ from pages.parts.library import folders
 from pages.parts.run import form, memory_choices
 from pages.parts.run import question as asked
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import home
+from pages.parts.shared import form_state, home
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
@@ -136,11 +136,12 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             memory = memory_choices.draw()
         with right:
             # The same keys as on Ask, so that choices made there apply here too.
-            st.session_state.setdefault("tools", list(defaults.TOOLS))
-            st.session_state.setdefault("search", [LIBRARY])
-            tools = st.pills(t("Tools"), bench.tools(), selection_mode="multi", key="tools", persist_state="session")
+            tools_key, search_key = form_state.key("tools"), form_state.key("search")
+            st.session_state.setdefault(tools_key, list(defaults.TOOLS))
+            st.session_state.setdefault(search_key, [LIBRARY])
+            tools = st.pills(t("Tools"), bench.tools(), selection_mode="multi", key=tools_key, persist_state="session")
             search = st.pills(
-                t("Sources"), bench.sources(), selection_mode="multi", key="search", persist_state="session"
+                t("Sources"), bench.sources(), selection_mode="multi", key=search_key, persist_state="session"
             )
             chosen = folders.pick(bench) if "library" in search else ()
     return {"budget": budget, "tools": tuple(tools), "search": tuple(search), "folders": chosen, **memory}

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.parts.library import upload
+from pages.parts.shared import form_state
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, unique_labels
@@ -33,17 +34,17 @@ def pick(bench: Workbench) -> tuple[str, ...]:
         st.divider()
         add(bench, "options")
     fresh = [str(each) for each in (added and added[0], uploaded) if each]
-    known = names(bench)
-    chosen = [name for name in st.session_state.get("folders", []) if name in known]
-    if fresh or chosen != st.session_state.get("folders", []):  # removed on another page
-        st.session_state["folders"] = list(dict.fromkeys([*chosen, *fresh]))
+    known, key = names(bench), form_state.key("folders")
+    chosen = [name for name in st.session_state.get(key, []) if name in known]
+    if fresh or chosen != st.session_state.get(key, []):  # removed on another page
+        st.session_state[key] = list(dict.fromkeys([*chosen, *fresh]))
     if not known:
         return ()
     return tuple(
         above.multiselect(
             t("Your documents"),
             known,
-            key="folders",
+            key=key,
             format_func=unique_labels(known, lambda path: plain(Path(path).name)),
             placeholder=t("only the Factbook"),
             persist_state="session",

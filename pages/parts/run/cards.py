@@ -7,12 +7,15 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts.shared.address import changed, shows
+from pages.parts.run import choices
+from pages.parts.shared import form_state
+from pages.parts.shared.address import changed, starts_at
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research import defaults, plugins
 from research.plugins import ContextStrategy, Framework
 from research.workbench import presets
+from research.workbench.presets import Choices
 
 TASKS: Final = {
     "few": later("Few steps"),
@@ -26,15 +29,17 @@ TASKS: Final = {
 def pair() -> tuple[str, str]:
     """Draw the choices and return framework and strategy."""
     state = st.session_state
-    framework = state.setdefault("framework", defaults.FRAMEWORK)
-    context = state.setdefault(f"context-{framework}", plugins.framework.get(framework).default_context)
-    advice = shows("advice", presets.advice(framework, context))
+    framework = state.setdefault(form_state.key("framework"), defaults.FRAMEWORK)
+    default = plugins.framework.get(framework).default_context
+    context = state.setdefault(form_state.key(f"context-{framework}"), default)
+    advice = starts_at("advice", presets.advice(framework, context))
     st.pills(
         t("What kind of task is it?"),
         [each.id for each in presets.ADVICE],
         key=advice,
         on_change=changed,
         args=(advice, _advised),
+        persist_state="session",
         format_func=lambda each: t(TASKS[each]),
         help=t("Picks a suitable framework and strategy."),
     )
@@ -53,7 +58,7 @@ def pair() -> tuple[str, str]:
 
 
 def choose(
-    key: str,
+    option: str,
     label: str,
     entries: Sequence[Framework | ContextStrategy],
     default: str,
@@ -68,9 +73,10 @@ def choose(
     by_id = {entry.id: entry for entry in entries}
     known = {name: by_id[name] for name in defaults.ordered(by_id)}
     offered = [name for name in known if name not in refused]
+    key = form_state.key(option)
     if st.session_state.setdefault(key, default) not in offered:
         st.session_state[key] = default
-    with st.container(key=f"cards-{key}", gap="xsmall"):
+    with st.container(key=f"cards-{option}", gap="xsmall"):
         name = st.radio(
             label,
             offered,
@@ -84,7 +90,7 @@ def choose(
         for each, reason in refused.items():
             title = f"**{plain(t(known[each].title))}**"
             text = t("{name} isn't available here: {reason}.", name=title, reason=t(reason))
-            with st.container(key=f"refused-{key}-{each}"):
+            with st.container(key=f"refused-{option}-{each}"):
                 st.caption(f":material/block: {text}")
     return str(name)
 
@@ -99,5 +105,4 @@ def _advised(wanted: str | None) -> None:
     """Choose the pair recommended for the task; clicking it again changes nothing."""
     for each in presets.ADVICE:
         if each.id == wanted:
-            st.session_state["framework"] = each.framework
-            st.session_state[f"context-{each.framework}"] = each.context
+            choices.fill(Choices(framework=each.framework, context=each.context), ["framework"])

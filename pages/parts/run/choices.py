@@ -1,15 +1,12 @@
-"""The options of the next run as kept in the session: filling the widgets, and summarizing them in a line."""
+"""The options of the next run: filling the form, and summarizing them in a line."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator
-from typing import Any, Final
-
-import streamlit as st
+from typing import Any
 
 from pages.parts.run import memory_choices
-from pages.parts.shared import models
+from pages.parts.shared import form_state, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, lasted, money, short
@@ -22,81 +19,21 @@ from research.workbench.presets import Choices, Gap
 from research.workbench.workbench import Workbench
 
 EVERYTHING = Choices.__struct_fields__
-DRAWS_S: Final = 3.0
-"""Time after which a browser has drawn what it was sent."""
 
 
 def place(framework: str, context: str = "") -> str:
-    """Return the key prefix of an entry's options; each framework remembers its own strategy."""
+    """Return the prefix of the names of an entry's options; each framework remembers its own strategy."""
     return f"context-{framework}.{context}" if context else f"framework.{framework}"
 
 
-class Filling:
-    """Values on their way into their widgets.
-
-    The browser sends the values of all widgets with every event. An event sent before it has drawn the new values
-    carries the old ones, and looks as if the user had restored them.
-    """
-
-    def __init__(self, values: dict[str, Any], before: Filling | None) -> None:
-        self.values = values
-        state = st.session_state
-        self.old = {key: [state.get(key)] for key in values}
-        """The outdated values that the browser may still send, by widget key."""
-        if before:
-            for key in self.old.keys() & before.values.keys():
-                self.old[key] += [*before.old[key], before.values[key]]
-        self.new = [key for key, value in values.items() if key in state and value not in self.old[key]]
-        """Keys of existing widgets whose value changes."""
-        self.drawn: float | None = None
-        """Monotonic time when the page was first drawn with all of them; a click may interrupt a rerun."""
-
-    @property
-    def arrived(self) -> bool:
-        """Whether the browser shows the values, or has had the time to.
-
-        Users edit one widget at a time, so a single old value is an edit.
-        """
-        if self.drawn is None:
-            return False
-        behind = [key for key in self.new if st.session_state.get(key) in self.old[key]]
-        return len(behind) < 2 or time.monotonic() - self.drawn > DRAWS_S
-
-
 def fill(choices: Choices, parts: Collection[str] = EVERYTHING) -> None:
-    """Set the widgets for these parts of the choices; call it before they are drawn."""
+    """Fill the form with these parts of the choices; call it before the options are drawn."""
     models.know(*filter(None, [choices.model, *choices.roles.values()]))
-    filling = Filling(dict(_values(choices, parts)), st.session_state.get("filling"))
-    st.session_state["filling"] = filling
-    for key, value in filling.values.items():
-        st.session_state[key] = value
-
-
-def begin() -> None:
-    """Restore values that the browser has overwritten with old ones; call it before the options are drawn.
-
-    Any other value was chosen by the user meanwhile and stays.
-    """
-    filling: Filling | None = st.session_state.get("filling")
-    if filling is None:
-        return
-    if filling.arrived:
-        del st.session_state["filling"]
-        return
-    for key, value in filling.values.items():
-        if key not in st.session_state or st.session_state[key] in filling.old[key]:
-            st.session_state[key] = value
-
-
-def done() -> None:
-    """Record that all options were drawn with the new values; call it after `begin`."""
-    filling: Filling | None = st.session_state.get("filling")
-    if filling is not None and filling.drawn is None:
-        filling.drawn = time.monotonic()
+    form_state.fill(dict(_values(choices, parts)))
 
 
 def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """Yield each widget's key and value."""
+    """Yield each option's name and value."""
     framework, context = choices.framework, choices.context or plugins.framework.get(choices.framework).default_context
     if "framework" in parts:
         yield "framework", framework

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.parts.library import folders
 from pages.parts.run import cards, choices, memory_choices
-from pages.parts.shared import models
+from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research import defaults, plugins
@@ -96,16 +96,20 @@ def wrong(text: str) -> None:
     st.markdown(f":red[:material/error: {text}]")
 
 
-def entry(key: str, known: Entry, side: str) -> dict[str, Any]:
-    """Draw the options of a framework or strategy and return those that differ from their defaults."""
+def entry(place: str, known: Entry, side: str) -> dict[str, Any]:
+    """Draw the options of a framework or strategy and return those that differ from their defaults.
+
+    `place` prefixes their names in the session.
+    """
     if known.options:
         st.caption(t("Options of {name}", name=plain(t(known.title))))
-    drawn = {each.name: (each, option(f"{key}.{each.name}", each)) for each in known.options}
+    drawn = {each.name: (each, option(f"{place}.{each.name}", each)) for each in known.options}
     return {f"{side}.{name}": value for name, (each, value) in drawn.items() if value != each.default}
 
 
-def option(key: str, each: Option) -> Any:
-    """Draw the widget of one option."""
+def option(name: str, each: Option) -> Any:
+    """Draw the widget of one option, with that name in the session."""
+    key = form_state.key(name)
     st.session_state.setdefault(key, each.default)
     label = plain(t(each.name.replace("_", " ").capitalize()))
     shared: dict[str, Any] = {"key": key, "help": plain(t(each.help)) if each.help else None, "persist_state": KEEP}
@@ -119,19 +123,21 @@ def option(key: str, each: Option) -> Any:
         case "int" | "float":
             kind = int if each.kind == "int" else float
             low, high = (None if bound is None else kind(bound) for bound in (each.minimum, each.maximum))
-            st.session_state[key] = kind(each.default if st.session_state[key] is None else st.session_state[key])
+            number = st.session_state[key]
+            if not isinstance(number, kind):  # emptied by the user, or an int for a float
+                st.session_state[key] = kind(each.default if number is None else number)
             return st.number_input(label, low, high, **shared)
 
 
-def budget(key: str = "budget") -> Budget:
-    """Draw the four limits, each empty at first."""
+def budget(place: str = "budget") -> Budget:
+    """Draw the four limits, each empty at first; `place` prefixes their names in the session."""
 
     def cap(name: str, label: str, least: float, help_text: str) -> Any:
         return st.number_input(
             label,
             min_value=least,
             value=None,
-            key=f"{key}-{name}",
+            key=form_state.key(f"{place}-{name}"),
             placeholder=t("no limit"),
             help=help_text,
             persist_state=KEEP,
@@ -155,31 +161,33 @@ def _rest() -> dict[str, Any]:
             2.0,
             None,
             0.1,
-            key="temperature",
+            key=form_state.key("temperature"),
             placeholder=t("provider's default"),
             persist_state=KEEP,
             help=t("Low values give predictable words, high values more varied ones."),
         )
-        state.setdefault("answer-language", "auto")
+        language_key, protocol_key = form_state.key("answer-language"), form_state.key("protocol")
+        state.setdefault(language_key, "auto")
         language = st.selectbox(
             t("Answer language"),
             list(LANGUAGES),
-            key="answer-language",
+            key=language_key,
             persist_state=KEEP,
             format_func=lambda each: t(LANGUAGES[each]),
         )
-        state.setdefault("protocol", "auto")
+        state.setdefault(protocol_key, "auto")
         protocol = st.selectbox(
             t("Tool call format"),
             list(PROTOCOLS),
-            key="protocol",
+            key=protocol_key,
             persist_state=KEEP,
             format_func=lambda each: t(PROTOCOLS[each]),
         )
     return {"temperature": temperature, "language": language, "protocol": protocol}
 
 
-def _several(key: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
+def _several(name: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
+    key = form_state.key(name)
     st.session_state.setdefault(key, list(default))
     chosen = st.pills(
         label, list(known), selection_mode="multi", key=key, persist_state=KEEP, help=help_text, wrap=True

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.parts.shared import form_state
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.events.recipe import Recipe
@@ -22,15 +23,15 @@ def draw() -> dict[str, Any]:
 
     All forms share the same keys.
     """
-    state = st.session_state
-    number = state.setdefault("recall", 0)
-    policy = state.setdefault("remember", "off")  # an imported run may contain any value; the error is shown below
+    state, recall_key, remember_key = st.session_state, form_state.key("recall"), form_state.key("remember")
+    number = state.setdefault(recall_key, 0)
+    policy = state.setdefault(remember_key, "off")  # an imported run may contain any value; the error is shown below
     left, right = st.columns(2, gap="small")
     with left:
         recall = st.selectbox(
             t("Recall from memory"),
             sorted({*OFFERED, number}),
-            key="recall",
+            key=recall_key,
             persist_state="session",
             format_func=lambda each: t("up to {n} entries", n=each) if each else t("Off"),
             help=t(
@@ -43,7 +44,7 @@ def draw() -> dict[str, Any]:
         remember = st.selectbox(
             t("Keep in memory"),
             list(dict.fromkeys([*KEPT, policy])),
-            key="remember",
+            key=remember_key,
             persist_state="session",
             format_func=lambda each: t(KEPT[each]) if each in KEPT else plain(each),
             help=t(

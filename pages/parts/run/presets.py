@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.parts.run import choices
 from pages.parts.shared import home, undo
+from pages.parts.shared.address import changed, starts_at
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
@@ -19,6 +20,8 @@ from research.workbench.presets import BUILT_IN, SHAPE, Choices, Fitted
 from research.workbench.workbench import Workbench
 
 OWN: Final = {each.name: each for each in BUILT_IN}
+CHOSEN: Final = "chosen-preset"
+"""Session key of the name of the chosen preset, or None."""
 GAPS: Final = "preset-gaps"
 """Session key of what the chosen preset cannot use here."""
 
@@ -26,14 +29,17 @@ GAPS: Final = "preset-gaps"
 def row(bench: Workbench) -> None:
     """Draw all presets and the menu of own ones; call it before the options are drawn."""
     known = presets.names(bench)
-    if st.session_state.get("preset") not in known:
-        st.session_state["preset"] = None
+    if st.session_state.get(CHOSEN) not in known:
+        st.session_state[CHOSEN] = None
+    name = st.session_state[CHOSEN]
+    key = starts_at("preset", name)
     with st.container(horizontal=True, vertical_alignment="center", key="presets", gap="small"):
         st.pills(
             t("Preset"),
             known,
-            key="preset",
-            on_change=_chosen,
+            key=key,
+            on_change=changed,
+            args=(key, _chosen),
             label_visibility="collapsed",
             persist_state="session",
             wrap=True,
@@ -41,7 +47,6 @@ def row(bench: Workbench) -> None:
         )
         with st.popover(t("My presets"), icon=":material/bookmark:", type="tertiary"):
             _own(bench)
-    name = st.session_state.get("preset")
     about = [t(OWN[name].summary)] if name in OWN else []
     gaps = [choices.gap(each) for each in st.session_state.get(GAPS, ())] if name else []
     if gaps:
@@ -57,7 +62,7 @@ def choose(bench: Workbench, name: str) -> None:
     """
     found = presets.find(bench, name)
     spelled = next(each for each in presets.names(bench) if each.casefold() == " ".join(name.split()).casefold())
-    st.session_state["preset"] = spelled
+    st.session_state[CHOSEN] = spelled
     fill(found, spelled)
 
 
@@ -72,14 +77,14 @@ def keep_current(arguments: dict[str, Any]) -> None:
     st.session_state["chosen"] = arguments
 
 
-def _chosen() -> None:
-    name = st.session_state["preset"]
+def _chosen(name: str | None) -> None:
+    st.session_state[CHOSEN] = name
     if name is None:
         return
     try:
         choose(home.bench(), name)
     except REFUSED as error:
-        st.session_state["preset"], st.session_state["preset-error"] = None, str(error)
+        st.session_state[CHOSEN], st.session_state["preset-error"] = None, str(error)
 
 
 def _own(bench: Workbench) -> None:
@@ -110,7 +115,7 @@ def _keep() -> None:
     except REFUSED as error:
         st.session_state["preset-error"] = str(error)
         return
-    st.session_state["preset"], st.session_state["preset-name"] = name, ""
+    st.session_state[CHOSEN], st.session_state["preset-name"] = name, ""
     st.session_state.pop(GAPS, None)
     if before:
         undo.offer(t("The preset {name} was replaced.", name=plain(name)), lambda: bench.saved.save_preset(before))

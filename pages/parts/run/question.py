@@ -60,7 +60,7 @@ def arrive() -> RunRow | None:
     if linked != st.session_state.get("linked"):
         st.session_state["linked"] = linked
         if row is not None:
-            st.session_state["question"], st.session_state["preset"] = row.question, None
+            st.session_state["question"], st.session_state[presets.CHOSEN] = row.question, None
             found = fit(home.bench(), of(row.recipe))
             presets.fill(found)
         if question is not None:

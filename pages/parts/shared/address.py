@@ -28,18 +28,28 @@ def shows(key: str, value: Any) -> str:
     The browser ignores changes to a widget in a closed popover and sends its old value with the next click. When the
     value was changed by the app, the widget is therefore replaced by one with a new key.
     """
+    own = starts_at(key, value)
+    st.session_state[own] = value
+    return own
+
+
+def starts_at(key: str, value: Any) -> str:
+    """Return the key of the widget that shows this value, as `shows`, for a widget with `persist_state="session"`.
+
+    The value is set once: set again in each rerun, it could arrive after a click and undo it in the browser.
+    """
     turn = st.session_state.get(f"{key}-turn", 0)
     own = f"{key}-{turn}" if turn else key
     if own in st.session_state and st.session_state[own] != value:
         st.session_state[f"{own}-gone"] = True
         st.session_state[f"{key}-turn"] = turn = turn + 1
         own = f"{key}-{turn}"
-    st.session_state[own] = value
+    st.session_state.setdefault(own, value)
     return own
 
 
 def changed(key: str, taken: Callable[..., None], *arguments: Any) -> None:
-    """Call `taken` with the arguments and the new value of a widget created with `shows`.
+    """Call `taken` with the arguments and the new value of a widget created with `shows` or `starts_at`.
 
     Ignores events of a widget that was replaced meanwhile.
     """

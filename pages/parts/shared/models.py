@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.parts.shared import form_state
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
@@ -17,7 +18,7 @@ from research.workbench.workbench import Workbench
 KNOWN: Final = "known-models"
 """Session key of the model names reported by servers or filled in by presets."""
 PURPOSES: Final = "purposes"
-"""Session key of single purposes that an earlier run used its own model for."""
+"""Option with the single purposes that an earlier run used its own model for."""
 
 _WORDS: Final = {
     "planner": later("Writes plans and outlines."),
@@ -48,7 +49,7 @@ def offered(bench: Workbench, *chosen: str) -> list[str]:
 
 
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the session values of the role widgets, with None for roles that are not named."""
+    """Yield name and value of the role options, with None for roles that are not named."""
     purposes = [name for name in roles if name not in ROLES]
     yield PURPOSES, purposes
     yield from ((f"role-{name}", roles.get(name)) for name in [*ROLES, *purposes])
@@ -56,13 +57,13 @@ def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
     """Draw the model selectors; return the model (None for the default) and the models by role."""
-    known = offered(bench)
-    st.session_state.setdefault("model", bench.settings.model)
+    known, key = offered(bench), form_state.key("model")
+    st.session_state.setdefault(key, bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         model = st.selectbox(
             t("Model"),
             known,
-            key="model",
+            key=key,
             accept_new_options=True,
             persist_state="session",
             help=t(
@@ -85,13 +86,13 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
     roles = {}
     with st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
         st.caption(t("Leave empty to use the model above. A cheap summarizer with a strong writer is a common choice."))
-        for role in [*ROLES, *st.session_state.get(PURPOSES, [])]:
+        for role in [*ROLES, *st.session_state.get(form_state.key(PURPOSES), [])]:
             words = _WORDS.get(role)
             chosen = st.selectbox(
                 t(_NAMES[role]) if role in _NAMES else plain(role),
                 known,
                 index=None,
-                key=f"role-{role}",
+                key=form_state.key(f"role-{role}"),
                 accept_new_options=True,
                 placeholder=t("rules only") if role == "judge" else t("the model above"),
                 help=t(words) if words else None,
