@@ -24,9 +24,6 @@ COMPARED = (
 """Framework and context strategy that the columns of a comparison start with."""
 EVALUATED = (f"{FRAMEWORK}/{CONTEXT}", "iter_research/evolving", "rewoo/full")
 """Recipes that an evaluation starts with, as `FRAMEWORK/CONTEXT`."""
-ORACLE_FRAMEWORK = "reflexion"
-ORACLE = f"{ORACLE_FRAMEWORK}:evaluator=gold/full"
-"""A recipe that is given the right answer, as an upper bound for the others."""
 
 
 def ordered(names: Iterable[str], order: Sequence[str] = ORDER) -> list[str]:

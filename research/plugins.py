@@ -113,6 +113,15 @@ class Entry(Struct, frozen=True, kw_only=True):
         return {option.name: option.default for option in self.options} | self.parse(options)
 
 
+class Oracle(Struct, frozen=True):
+    """How an evaluation tells a framework the right answer, which makes it an upper bound for the others."""
+
+    options: Mapping[str, Any]
+    """The options that make it one, such as `{"evaluator": "gold"}`."""
+    answer: str
+    """The option that takes the right answer."""
+
+
 class Framework(Entry, frozen=True, kw_only=True):
     """A policy of the loop: a generator function `(run, *, options) -> Steps[Answer]`."""
 
@@ -136,6 +145,8 @@ class Framework(Entry, frozen=True, kw_only=True):
     """It works round by round in one agent, so it can continue from another framework's rounds."""
     writes_report: bool = False
     """Each reply contains the evolving report, so that no other request has to write it."""
+    oracle: Oracle | None = None
+    """How it can be told the right answer; None: it cannot."""
 
 
 class ContextStrategy(Entry, frozen=True, kw_only=True):

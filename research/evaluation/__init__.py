@@ -6,7 +6,7 @@ from research.evaluation.corpus import Corpus, open_corpus
 from research.evaluation.datasets import load
 from research.evaluation.plans import Evaluation, Plan, check
 from research.evaluation.questions import Dataset, Question
-from research.evaluation.recipes import Candidate, candidate
+from research.evaluation.recipes import Candidate, candidate, oracles
 from research.evaluation.records import Records, Row
 from research.evaluation.running import evaluate
 from research.evaluation.scorers import FinishedRun, Scores, measure, measures
@@ -33,5 +33,6 @@ __all__ = [
     "measure",
     "measures",
     "open_corpus",
+    "oracles",
     "summary",
 ]

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from research import plugins
 from research.errors import ConfigError
 from research.evaluation.questions import Question
 from research.events.recipe import Recipe
@@ -34,17 +35,48 @@ class Candidate(Struct, frozen=True):
     @property
     def oracle(self) -> bool:
         """Whether the recipe sees the gold answer, which makes it an upper bound rather than a competitor."""
-        return self.recipe.framework_options.get("evaluator") == "gold"
+        return self._oracle is not None
+
+    @property
+    def shown_options(self) -> dict[str, Any]:
+        """Return the options of the framework, without those that make it an oracle."""
+        hidden = self._oracle.options if self._oracle else ()
+        return {name: value for name, value in self.recipe.framework_options.items() if name not in hidden}
 
     def asked(self, question: Question) -> Recipe:
         """Return the recipe for one question.
 
-        An oracle is given the gold answer; for a question without one it uses the heuristic evaluator.
+        An oracle is given the gold answer; for a question without one it is no oracle.
         """
-        if not self.oracle:
+        oracle = self._oracle
+        if oracle is None:
             return self.recipe
-        evaluator = {"gold": question.answers[0]} if question.answers else {"evaluator": "heuristic"}
-        return replace(self.recipe, framework_options={**self.recipe.framework_options, **evaluator})
+        options = {**self.recipe.framework_options}
+        if question.answers:
+            options[oracle.answer] = question.answers[0]
+        else:
+            known = plugins.framework.get(self.recipe.framework).options
+            options |= {option.name: option.default for option in known if option.name in oracle.options}
+        return replace(self.recipe, framework_options=options)
+
+    @property
+    def _oracle(self) -> plugins.Oracle | None:
+        try:
+            oracle = plugins.framework.get(self.recipe.framework).oracle
+        except ConfigError:  # a saved plan may name a plug-in that is gone
+            return None
+        return oracle if oracle and oracle.options.items() <= self.recipe.framework_options.items() else None
+
+
+@plugins.derived
+def oracles() -> tuple[str, ...]:
+    """Return a recipe that sees the gold answer for each framework that can, as `candidate` parses them."""
+    found = []
+    for entry in plugins.framework.all():
+        if entry.oracle:
+            options = ",".join(f"{name}={value}" for name, value in entry.oracle.options.items())
+            found.append(f"{entry.id}:{options}/{entry.default_context}")
+    return tuple(found)
 
 
 def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:

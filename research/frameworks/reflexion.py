@@ -11,7 +11,7 @@ from research.agent.run import Run
 from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.citations import check, cited
 from research.errors import ConfigError, LimitReached, ProviderError
-from research.plugins import Range, framework
+from research.plugins import Oracle, Range, framework
 from research.text import clip, tokens
 from research.types import Answer
 
@@ -39,6 +39,7 @@ def _work(options: Mapping[str, Any]) -> Work:
     purposes={"evaluate": "critic", "reflect": "critic"},
     work=_work,
     forkable=False,
+    oracle=Oracle({"evaluator": "gold"}, answer="gold"),
 )
 def reflexion(
     run: Run,

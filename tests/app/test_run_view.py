@@ -9,9 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run.agents import Child, children, spans
+from pages.parts.run.meter import omitted
 from research.config.settings import load
 from research.events.events import Paused
-from research.events.view import fold
+from research.events.recipe import Recipe
+from research.events.view import RoundView, RunView, fold
 from research.store import Store
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
@@ -35,6 +37,21 @@ def bench(home: Path) -> Workbench:
 def waited(store: Store, run_id: str) -> None:
     """Wait until a run in another workbench on the same home no longer runs."""
     until(lambda: store.run(run_id).status != "running")
+
+
+@pytest.mark.parametrize(
+    ("context", "purpose", "wanted"),
+    [
+        ("window", "act", "3 rounds left out"),
+        ("resum", "act", "3 rounds left out"),
+        ("resum", "summarise", "summary replaces 3 rounds"),
+        ("evolving", "scribe", "report replaces 3 rounds"),
+        ("of a package that is gone", "summarise", "3 rounds left out"),
+    ],
+)
+def test_the_meter_names_what_replaces_the_omitted_rounds(context: str, purpose: str, wanted: str) -> None:
+    asked = RoundView("main", 1, 1, purpose, "extractive", 0.0, 0, [])
+    assert omitted(RunView(recipe=Recipe(context=context), rounds=[asked]), "3 rounds") == wanted
 
 
 def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:

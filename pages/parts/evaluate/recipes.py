@@ -13,7 +13,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import unique_labels
 from research import defaults, plugins
 from research.errors import REFUSED
-from research.evaluation import Candidate, candidate
+from research.evaluation import Candidate, candidate, oracles
 from research.workbench.workbench import Workbench
 
 KEY: Final = "evaluate-recipes"
@@ -27,11 +27,13 @@ def every() -> list[str]:
 def draw(bench: Workbench) -> list[str]:
     """Draw the choices and return the recipes, each combined with each model."""
     st.session_state.setdefault(KEY, list(defaults.EVALUATED))
-    known = every()
+    known, first = every(), defaults.FRAMEWORK
     ready = {
         t("Three to start with"): defaults.EVALUATED,
         t("Every framework, full history"): [each for each in known if each.endswith(f"/{defaults.CONTEXT}")],
-        t("Every strategy with ReAct"): [each for each in known if each.startswith(f"{defaults.FRAMEWORK}/")],
+        t("Every strategy with {framework}", framework=titles.framework(first)): [
+            each for each in known if each.startswith(f"{first}/")
+        ],
         t("All combinations"): known,
     }
     above, below = st.container(), st.container(horizontal=True, gap="small", key="evaluate-ready")
@@ -46,7 +48,7 @@ def draw(bench: Workbench) -> list[str]:
                 args=(tuple(some),),
             )
     chosen = st.session_state[KEY]
-    options = list(dict.fromkeys([*known, defaults.ORACLE, *chosen]))
+    options = list(dict.fromkeys([*known, *oracles(), *chosen]))
     texts = above.multiselect(
         t("Recipes"),
         options,
@@ -108,11 +110,11 @@ def _take(texts: tuple[str, ...]) -> None:
 
 
 def _called(text: str) -> str:
-    if text == defaults.ORACLE:
+    framework, _, context = text.partition("/")
+    if text in oracles():
         return t(
             "{framework}, knows the answer (oracle) / {context}",
-            framework=titles.framework(defaults.ORACLE_FRAMEWORK),
-            context=titles.context(defaults.CONTEXT),
+            framework=titles.framework(framework.partition(":")[0]),
+            context=titles.context(context),
         )
-    framework, _, context = text.partition("/")
     return f"{titles.framework(framework)} / {titles.context(context)}" if context else text

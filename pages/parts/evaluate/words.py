@@ -94,13 +94,8 @@ def labels(candidates: Sequence[Candidate]) -> Mapping[str, str]:
 
 def row_of(each: Candidate) -> str:
     """Return the framework with its options, marked if it is an oracle."""
-    options = {
-        name: value
-        for name, value in each.recipe.framework_options.items()
-        if not (each.oracle and name == "evaluator")
-    }
     framework = titles.framework(each.recipe.framework)
-    return _with(t("{framework}, oracle", framework=framework) if each.oracle else framework, options)
+    return _with(t("{framework}, oracle", framework=framework) if each.oracle else framework, each.shown_options)
 
 
 def column_of(each: Candidate) -> str:

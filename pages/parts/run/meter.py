@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import t
 from pages.parts.shared.words import count
+from research import plugins
+from research.errors import ConfigError
 from research.events.view import RunView, step_purposes
-
-_LEFT = {
-    "summary": later("summary replaces {rounds}"),
-    "evolving": later("report replaces {rounds}"),
-    "window": later("{rounds} left out"),
-}
-"""What replaces the rounds that the prompt omits, by context strategy."""
 
 
 def draw(view: RunView) -> None:
@@ -27,8 +22,7 @@ def draw(view: RunView) -> None:
         rounds = count(latest.rounds_so_far, "round")
         parts.append(t("{shown} of {rounds} shown", shown=latest.rounds_shown, rounds=rounds))
     if left := max(0, latest.rounds_so_far - latest.rounds_shown):
-        kind = "summary" if any(r.purpose == "summarise" for r in view.rounds) else view.recipe.context
-        parts.append(t(_LEFT.get(kind, _LEFT["window"]), rounds=count(left, "round")))
+        parts.append(omitted(view, count(left, "round")))
     if latest.full is None:
         parts.insert(0, t("context {tokens} tokens", tokens=f"{latest.prompt_tokens:,}"))
         st.caption(" · ".join(parts), width="content")
@@ -36,3 +30,16 @@ def draw(view: RunView) -> None:
     parts.insert(0, t("context {share} %", share=f"{latest.full * 100:.0f}"))
     with st.container(key="meter", width=300):
         st.progress(min(1.0, latest.full), f":small[:gray[{' · '.join(parts)}]]")
+
+
+def omitted(view: RunView, rounds: str) -> str:
+    """Return what the context strategy put in the place of the rounds that the prompt omits."""
+    try:
+        strategy = plugins.context.get(view.recipe.context)
+    except ConfigError:  # an imported run may name an unknown one
+        return t("{rounds} left out", rounds=rounds)
+    if strategy.shows_report:
+        return t("report replaces {rounds}", rounds=rounds)
+    if any(r.purpose in strategy.purposes for r in view.rounds):
+        return t("summary replaces {rounds}", rounds=rounds)
+    return t("{rounds} left out", rounds=rounds)
