@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Save the runs and print one id per line on stdout; remarks go to stderr."""
-    from research.workbench.run_import import MAX_BYTES, keep, read_runs
+    from research.workbench.run_import import MAX_BYTES, import_run, read_runs
 
     found = []
     for name in arguments.files:  # a file that cannot be read fails the call before anything is saved
@@ -34,12 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(f"{name}: {error}") from error
     store = open_home(arguments).store
     for each in found:
-        saved = keep(store, each)
-        print(saved.id)
-        if saved.state == "there":
-            print(f"{saved.id} exists already, with the same events", file=sys.stderr)
-        elif saved.state == "renamed":
-            print(f"{each.id} is the id of another run; this one was saved as {saved.id}", file=sys.stderr)
-        if saved.withheld:
-            print(f"left out of the recipe of {saved.id}: {', '.join(saved.withheld)}", file=sys.stderr)
+        imported = import_run(store, each)
+        print(imported.id)
+        if imported.state == "there":
+            print(f"{imported.id} exists already, with the same events", file=sys.stderr)
+        elif imported.state == "renamed":
+            print(f"{each.id} is the id of another run; this one was saved as {imported.id}", file=sys.stderr)
+        if imported.withheld:
+            print(f"left out of the recipe of {imported.id}: {', '.join(imported.withheld)}", file=sys.stderr)
     return 0

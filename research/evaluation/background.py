@@ -17,7 +17,7 @@ from research.errors import ConfigError, WorkbenchError
 from research.evaluation.plans import (
     Evaluation,
     Plan,
-    Saved,
+    StoredEvaluation,
     check,
     count_left,
     merge,
@@ -35,7 +35,7 @@ from research.workbench.workbench import Workbench
 class Progress(Struct, frozen=True):
     """A stored evaluation and how far it is."""
 
-    saved: Saved
+    saved: StoredEvaluation
     found: Evaluation
     at_work: tuple[Row, ...]
     """Rows whose runs have started and are not measured yet."""
@@ -107,7 +107,7 @@ class Evaluations:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
 
-    def all(self) -> list[Saved]:
+    def all(self) -> list[StoredEvaluation]:
         """Return all stored evaluations, newest first."""
         return stored_plans(self._bench.store)
 
@@ -121,7 +121,7 @@ class Evaluations:
         at_work = [row for row in rows.values() if not row.done and row.asked in asked and row.recipe in keys]
         return Progress(saved, results(saved.plan, rows.values()), tuple(at_work))
 
-    def left(self, one: Saved) -> int:
+    def left(self, one: StoredEvaluation) -> int:
         """Return the number of rows still to come; faster than `progress`, for lists."""
         return count_left(one.plan, Records(self._bench.store, one.plan.name).marks())
 
@@ -188,7 +188,7 @@ class Evaluations:
             self._jobs[plan.name] = Job(self._bench, store_plan(records, plan))
 
 
-def _stored(records: Records) -> Saved:
+def _stored(records: Records) -> StoredEvaluation:
     saved = stored_plan(records)
     if saved is None:
         raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")

@@ -56,7 +56,7 @@ class Evaluation(Struct, frozen=True):
     """Why a run is paused, such as an unavailable service; no run starts after it."""
 
 
-class Saved(Struct, frozen=True):
+class StoredEvaluation(Struct, frozen=True):
     """A stored evaluation."""
 
     plan: Plan
@@ -86,16 +86,16 @@ def check(bench: Workbench, plan: Plan) -> None:
             raise ConfigError(f"the price of {name} is unknown, so the cost cannot be capped; leave out the cap")
 
 
-def stored_plans(keeper: KeyValue) -> list[Saved]:
+def stored_plans(keeper: KeyValue) -> list[StoredEvaluation]:
     """Return all stored evaluations, newest first."""
-    found = [decoding.decode(body, Saved) for body in keeper.values("evaluation")]
+    found = [decoding.decode(body, StoredEvaluation) for body in keeper.values("evaluation")]
     return sorted(found, key=lambda each: -each.created)
 
 
-def stored_plan(records: Records) -> Saved | None:
+def stored_plan(records: Records) -> StoredEvaluation | None:
     """Return the stored evaluation of these records, if there is one."""
     body = records.plan()
-    return None if body is None else decoding.decode(body, Saved)
+    return None if body is None else decoding.decode(body, StoredEvaluation)
 
 
 def store_plan(records: Records, plan: Plan) -> Plan:
@@ -105,11 +105,11 @@ def store_plan(records: Records, plan: Plan) -> Plan:
     return saved.plan
 
 
-def merge(plan: Plan, before: Saved | None) -> Saved:
+def merge(plan: Plan, before: StoredEvaluation | None) -> StoredEvaluation:
     """Add the recipes of an earlier plan with the same setup, so that a matrix can grow recipe by recipe."""
     plan = replace(plan, fresh=False)
     if before is None:
-        return Saved(plan, time.time())
+        return StoredEvaluation(plan, time.time())
     keys, names = ({getattr(each, part) for each in plan.candidates} for part in ("key", "name"))
     others = tuple(
         replace(each, name=f"{each.name} {each.key}") if each.name in names else each
@@ -118,7 +118,7 @@ def merge(plan: Plan, before: Saved | None) -> Saved:
     )
     if others and same_setup(before.plan, plan):
         plan = replace(plan, candidates=(*plan.candidates, *others))
-    return Saved(plan, before.created)
+    return StoredEvaluation(plan, before.created)
 
 
 def same_setup(one: Plan, other: Plan) -> bool:

@@ -55,7 +55,7 @@ _PIXELS = 10_000
 """Largest width and height of a picture."""
 
 
-class Saved(Struct, frozen=True):
+class CheckedRun(Struct, frozen=True):
     """A run read from a file and checked."""
 
     events: tuple[Event, ...]
@@ -76,7 +76,7 @@ class Saved(Struct, frozen=True):
         return first
 
 
-class Kept(Struct, frozen=True):
+class ImportedRun(Struct, frozen=True):
     """The result of importing a run: new, already there, or saved under another id because its own was taken."""
 
     id: str
@@ -84,21 +84,21 @@ class Kept(Struct, frozen=True):
     withheld: tuple[str, ...] = ()
 
 
-def written(events: Iterable[Event]) -> bytes:
+def to_jsonl(events: Iterable[Event]) -> bytes:
     """Return a run as JSON lines."""
     return b"".join(encode(event) + b"\n" for event in events)
 
 
-def packed(runs: Mapping[str, Iterable[Event]]) -> bytes:
+def to_zip(runs: Mapping[str, Iterable[Event]]) -> bytes:
     """Return several runs as a ZIP file, each under its id."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for run_id, events in runs.items():
-            archive.writestr(f"{run_id}.jsonl", written(events))
+            archive.writestr(f"{run_id}.jsonl", to_jsonl(events))
     return target.getvalue()
 
 
-def read_runs(data: bytes) -> list[Saved]:
+def read_runs(data: bytes) -> list[CheckedRun]:
     """Return the runs in a file: one as JSON lines, or a ZIP file of several.  Raises `ConfigError` if one is invalid."""
     if not data.startswith(b"PK"):
         return [read_run(data)]
@@ -120,7 +120,7 @@ def read_runs(data: bytes) -> list[Saved]:
         raise ConfigError(f"the ZIP file cannot be read: {error}") from error
 
 
-def read_run(data: bytes) -> Saved:
+def read_run(data: bytes) -> CheckedRun:
     """Return the run in a file of JSON lines.  Raises `ConfigError` that names the line and its error."""
     if len(data) > MAX_BYTES:
         raise ConfigError(f"the file is larger than {MAX_BYTES // 1_000_000} MB, the most that a run may have")
@@ -142,21 +142,21 @@ def read_run(data: bytes) -> Saved:
     assert isinstance(first, RunStarted)
     recipe, withheld = _harmless(first.recipe)
     events = (msgspec.structs.replace(first, recipe=recipe), *map(_drawable, rest))
-    return Saved(events, withheld, tuple(original))
+    return CheckedRun(events, withheld, tuple(original))
 
 
-def keep(store: Store, saved: Saved) -> Kept:
+def import_run(store: Store, checked: CheckedRun) -> ImportedRun:
     """Save an imported run, all of it or nothing.
 
     A run that had not ended counts as interrupted: it can be read, and resumed like any other.
     """
-    run_id, state = saved.id, "new"
+    run_id, state = checked.id, "new"
     if (existing := _events(store, run_id)) is not None:
-        if existing in (saved.events, saved.original):
-            return Kept(run_id, "there")
+        if existing in (checked.events, checked.original):
+            return ImportedRun(run_id, "there")
         run_id, state = new_id(), "renamed"
-    question, recipe = saved.started.question, saved.started.recipe
-    created = min(saved.started.time, time.time())
+    question, recipe = checked.started.question, checked.started.recipe
+    created = min(checked.started.time, time.time())
     try:
         store.create(run_id, question, recipe, created=created)
     except ConfigError:  # the id of a deleted run that was not purged yet
@@ -164,12 +164,12 @@ def keep(store: Store, saved: Saved) -> Kept:
         store.create(run_id, question, recipe, created=created)
     whole = False
     try:
-        store.append([msgspec.structs.replace(event, run=run_id) for event in saved.events])
+        store.append([msgspec.structs.replace(event, run=run_id) for event in checked.events])
         whole = True
     finally:
         if not whole:
             store.delete([run_id])
-    return Kept(run_id, "new" if state == "new" else "renamed", saved.withheld)
+    return ImportedRun(run_id, "new" if state == "new" else "renamed", checked.withheld)
 
 
 def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:

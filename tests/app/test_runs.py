@@ -159,7 +159,7 @@ def test_an_imported_run_is_escaped_and_loses_its_folders_and_mcp_servers(visit:
     app = visit(home, "runs")
     wild = "![x](https://evil.example/p.png) $a^2$ :red[red]"
     events = [*life(Recipe(framework="<b>no such</b>", mcp=("shell",), folders=("/etc",)))]
-    hostile = run_import.written(events).replace(b"How many?", wild.encode())
+    hostile = run_import.to_jsonl(events).replace(b"How many?", wild.encode())
     app.file_uploader[0].upload("run.jsonl", hostile, "application/jsonl").run()
     assert not app.exception
     assert "1 run imported." in app.success[0].value

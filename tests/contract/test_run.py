@@ -278,7 +278,7 @@ def test_a_run_is_exported_from_one_home_and_imported_into_another(
     events = play(bench, model := script(SEARCH, ANSWER))
     run = events[0].run
     with closing(SqliteStore(tmp_path / "elsewhere.sqlite")) as elsewhere:
-        kept = run_import.keep(elsewhere, run_import.read_run(run_import.written(events)))
+        kept = run_import.import_run(elsewhere, run_import.read_run(run_import.to_jsonl(events)))
         assert (kept.id, kept.state, kept.withheld) == (run, "new", (f"model {model}",))
         # The first event contains the recipe, whose model is a file of the other home.
         assert elsewhere.events(run)[1:] == events[1:]

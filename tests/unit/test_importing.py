@@ -79,12 +79,12 @@ def stamped(events: Sequence[Event], run: str = RUN) -> list[Event]:
 
 
 def file(events: Sequence[Event]) -> bytes:
-    return run_import.written(events)
+    return run_import.to_jsonl(events)
 
 
 def test_an_imported_run_has_the_exported_events(store: Store) -> None:
     events = life()
-    kept = run_import.keep(store, run_import.read_run(file(events)))
+    kept = run_import.import_run(store, run_import.read_run(file(events)))
     assert (kept.id, kept.state, kept.withheld) == (RUN, "new", ())
     assert store.events(RUN) == events
     row = store.run(RUN)
@@ -95,8 +95,8 @@ def test_an_imported_run_has_the_exported_events(store: Store) -> None:
 
 def test_importing_the_same_run_twice_keeps_one(store: Store) -> None:
     saved = run_import.read_run(file(life()))
-    run_import.keep(store, saved)
-    assert run_import.keep(store, saved).state == "there"
+    run_import.import_run(store, saved)
+    assert run_import.import_run(store, saved).state == "there"
     assert len(store.runs()) == 1
 
 
@@ -104,13 +104,13 @@ def test_an_existing_run_with_folders_is_recognised(store: Store) -> None:
     recipe = Recipe(folders=("/home/me/papers",))
     store.create(RUN, "How many?", recipe)
     store.append(life(recipe))
-    assert run_import.keep(store, run_import.read_run(file(life(recipe)))).state == "there"
+    assert run_import.import_run(store, run_import.read_run(file(life(recipe)))).state == "there"
 
 
 def test_another_run_with_the_same_id_gets_a_new_id(store: Store) -> None:
-    run_import.keep(store, run_import.read_run(file(life())))
+    run_import.import_run(store, run_import.read_run(file(life())))
     other = [msgspec.structs.replace(life()[0], question="Another?"), *life()[1:]]
-    kept = run_import.keep(store, run_import.read_run(file(other)))
+    kept = run_import.import_run(store, run_import.read_run(file(other)))
     assert kept.state == "renamed" and kept.id != RUN
     assert store.run(kept.id).question == "Another?"
     assert {event.run for event in store.events(kept.id)} == {kept.id}
@@ -119,21 +119,21 @@ def test_another_run_with_the_same_id_gets_a_new_id(store: Store) -> None:
 
 def test_a_deleted_run_is_imported_under_a_new_id(store: Store) -> None:
     saved = run_import.read_run(file(life()))
-    run_import.keep(store, saved)
+    run_import.import_run(store, saved)
     store.delete([RUN])
-    kept = run_import.keep(store, saved)
+    kept = run_import.import_run(store, saved)
     assert kept.state == "renamed"
     store.restore([RUN])
     assert len(store.runs()) == 2
 
 
 def test_an_id_that_is_a_prefix_of_another_is_a_new_run(store: Store) -> None:
-    run_import.keep(store, run_import.read_run(file(life())))
-    assert run_import.keep(store, run_import.read_run(file(life(run=RUN[:8])))).state == "new"
+    run_import.import_run(store, run_import.read_run(file(life())))
+    assert run_import.import_run(store, run_import.read_run(file(life(run=RUN[:8])))).state == "new"
 
 
 def test_an_unfinished_run_is_imported_as_interrupted(store: Store) -> None:
-    run_import.keep(store, run_import.read_run(file(life(ended=False))))
+    run_import.import_run(store, run_import.read_run(file(life(ended=False))))
     row = store.run(RUN)
     assert (row.status, row.outcome) == ("running", None)
     assert row.heartbeat < time.time() - 60
@@ -141,20 +141,20 @@ def test_an_unfinished_run_is_imported_as_interrupted(store: Store) -> None:
 
 def test_a_waiting_run_is_imported_as_waiting(store: Store) -> None:
     events = stamped([*life(ended=False), WaitingForUser(prompt="Which?")])
-    run_import.keep(store, run_import.read_run(file(events)))
+    run_import.import_run(store, run_import.read_run(file(events)))
     assert (store.run(RUN).status, store.run(RUN).answer) == ("waiting_input", "Which?")
 
 
 def test_a_date_in_the_future_is_set_to_now(store: Store) -> None:
     events = [msgspec.structs.replace(event, time=9e10) for event in life()]
-    run_import.keep(store, run_import.read_run(file(events)))
+    run_import.import_run(store, run_import.read_run(file(events)))
     assert store.run(RUN).created <= time.time()
 
 
 def test_folders_and_mcp_servers_of_an_imported_recipe_are_withheld(store: Store) -> None:
     """A file may contain forged calls; resuming it must not give access to this computer."""
     recipe = Recipe(folders=("/home/victim",), mcp=("shell",), model="openai:x", budget=life()[0].recipe.budget)  # type: ignore[union-attr]
-    kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
+    kept = run_import.import_run(store, run_import.read_run(file(life(recipe, ended=False))))
     assert kept.withheld == ("/home/victim", "MCP server shell")
     taken = store.run(RUN).recipe
     assert (taken.folders, taken.mcp, taken.model) == ((), (), "openai:x")
@@ -168,7 +168,7 @@ def test_a_failed_write_leaves_no_run(store: Store, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(store, "append", full)
     with pytest.raises(OSError, match="no space"):
-        run_import.keep(store, run_import.read_run(file(life())))
+        run_import.import_run(store, run_import.read_run(file(life())))
     assert store.runs() == []
 
 
@@ -264,8 +264,8 @@ def test_invalid_images_are_left_out() -> None:
 
 def test_several_runs_are_packed_into_one_file(store: Store) -> None:
     other = "261121-120001-abce"
-    data = run_import.packed({RUN: life(), other: life(run=other)})
-    kept = [run_import.keep(store, saved) for saved in run_import.read_runs(data)]
+    data = run_import.to_zip({RUN: life(), other: life(run=other)})
+    kept = [run_import.import_run(store, saved) for saved in run_import.read_runs(data)]
     assert [each.id for each in kept] == [RUN, other]
     assert store.events(other) == life(run=other)
 
@@ -378,7 +378,7 @@ def test_reading_inverts_writing() -> None:
 
 @pytest.mark.parametrize("given", [{"recall": 5}, {"remember": "everything"}, {"tools": ("search", "recall")}])
 def test_an_imported_run_neither_reads_nor_fills_the_memory(store: Store, given: dict[str, Any]) -> None:
-    kept = run_import.keep(store, run_import.read_run(file(life(Recipe(**given), ended=False))))
+    kept = run_import.import_run(store, run_import.read_run(file(life(Recipe(**given), ended=False))))
     taken = store.run(kept.id).recipe
     assert kept.withheld == ("the memory",)
     assert (taken.recall, taken.remember, "recall" in taken.tools) == (0, "off", False)
@@ -389,7 +389,7 @@ def test_a_model_file_of_an_imported_run_is_kept_by_name_and_cannot_be_used(
     store: Store, tmp_path: Path, model: str
 ) -> None:
     recipe = Recipe(model=model, roles={"writer": "openai:x", "judge": model})
-    kept = run_import.keep(store, run_import.read_run(file(life(recipe, ended=False))))
+    kept = run_import.import_run(store, run_import.read_run(file(life(recipe, ended=False))))
     taken = store.run(kept.id).recipe
     assert kept.withheld == (f"model {model}",)
     assert (taken.model, taken.roles) == (f"elsewhere:{model}", {"writer": "openai:x", "judge": f"elsewhere:{model}"})

@@ -16,7 +16,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, count, money
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Candidate, Plan, Question
-from research.evaluation.plans import Saved
+from research.evaluation.plans import StoredEvaluation
 from research.events.recipe import Budget
 from research.workbench.estimate import Span, estimate
 from research.workbench.workbench import Workbench
@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True):
     judge: str
 
 
-def draw(bench: Workbench, past: Sequence[Saved]) -> None:
+def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
     """Draw the form and its button; `past` are the existing evaluations."""
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -141,7 +141,7 @@ def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Ca
     st.caption(text, help=basis)
 
 
-def _free(past: Sequence[Saved], name: str) -> str:
+def _free(past: Sequence[StoredEvaluation], name: str) -> str:
     """Return the name, with a number added if it is taken."""
     taken = {each.plan.name for each in past}
     name = " ".join(name.replace("/", " ").split())

@@ -11,14 +11,14 @@ from pages.parts.shared import address, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
-from research.evaluation.plans import Saved
+from research.evaluation.plans import StoredEvaluation
 from research.workbench.workbench import Workbench
 
 SHOWN = 20
 """Evaluations shown before the user asks for all."""
 
 
-def draw(bench: Workbench, past: Sequence[Saved]) -> None:
+def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
     """Draw each evaluation as a link with its progress and a delete button."""
     if not past:
         st.caption(t("Your evaluations will be listed here, each with its own link."))
@@ -29,7 +29,7 @@ def draw(bench: Workbench, past: Sequence[Saved]) -> None:
         _one(bench, place, each)
 
 
-def _one(bench: Workbench, place: int, each: Saved) -> None:
+def _one(bench: Workbench, place: int, each: StoredEvaluation) -> None:
     jobs, name = evaluate_jobs.of(bench), each.plan.name
     if jobs.working(name):
         state = t("running")

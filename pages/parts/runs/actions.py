@@ -68,8 +68,8 @@ def draw(bench: Workbench, rows: Sequence[RunRow], checked: bool) -> None:
 def _file(bench: Workbench, ids: list[str]) -> Callable[[], bytes]:
     """Return a function that builds the export when it is requested."""
     if len(ids) == 1:
-        return lambda: run_import.written(bench.store.events(ids[0]))
-    return lambda: run_import.packed({run_id: bench.store.events(run_id) for run_id in ids})
+        return lambda: run_import.to_jsonl(bench.store.events(ids[0]))
+    return lambda: run_import.to_zip({run_id: bench.store.events(run_id) for run_id in ids})
 
 
 def _now(bench: Workbench, rows: list[RunRow]) -> list[RunRow]:

@@ -32,11 +32,11 @@ def draw(bench: Workbench) -> None:
 
 def show_result() -> None:
     """Draw the result of an import once."""
-    kept, wrong = st.session_state.pop("runs-imported", ((), ()))
-    new = [each for each in kept if each.state != "there"]
+    imported, wrong = st.session_state.pop("runs-imported", ((), ()))
+    new = [each for each in imported if each.state != "there"]
     if new:
         st.success(t("{runs} imported.", runs=count(len(new), "run")))
-    for each in kept:
+    for each in imported:
         if each.state == "there":
             st.info(t("Run {run} already exists with the same events.", run=each.id))
         elif each.state == "renamed":
@@ -54,16 +54,16 @@ def show_result() -> None:
 
 
 def _read(bench: Workbench, key: str) -> None:
-    kept, wrong = [], []
+    imported, wrong = [], []
     for file in st.session_state[key]:
         try:
             runs = run_import.read_runs(file.getvalue())
-            kept += [run_import.keep(bench.store, saved) for saved in runs]
+            imported += [run_import.import_run(bench.store, each) for each in runs]
         except REFUSED as error:
             wrong.append((file.name, str(error)))
-    if not kept and not wrong:
+    if not imported and not wrong:
         return  # a file was removed from the uploader
-    st.session_state["runs-imported"] = kept, wrong
+    st.session_state["runs-imported"] = imported, wrong
     st.session_state["runs-import-turn"] += 1  # a new, empty uploader
-    if len(kept) == 1:
-        table.show(kept[0].id)
+    if len(imported) == 1:
+        table.show(imported[0].id)
