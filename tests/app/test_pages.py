@@ -128,11 +128,13 @@ def test_the_url_opens_a_round_and_the_slider_moves_to_another(visit: Visit, ans
     assert "**Answered** in 3 rounds" in texts(app)
 
 
-@pytest.mark.parametrize("number", ["0", "99", "-1", "abc", "²"])
-def test_a_round_out_of_range_opens_the_closest_one(visit: Visit, answered: Path, number: str) -> None:
+@pytest.mark.parametrize(("number", "opened"), [("0", 1), ("99", 3), ("-1", 3), ("abc", 3), ("²", 3)])
+def test_a_round_out_of_range_opens_the_closest_one_and_other_text_the_last(
+    visit: Visit, answered: Path, number: str, opened: int
+) -> None:
     app = visit(answered, run=RUN, round=number)
     assert not app.exception
-    assert app.slider[0].value in (1, 3)
+    assert app.slider[0].value == opened
 
 
 def test_play_starts_at_the_first_round(visit: Visit, answered: Path) -> None:
@@ -196,7 +198,7 @@ def test_the_library_lists_its_collections(visit: Visit, home: Path) -> None:
     app = visit(home, "library")
     assert not app.exception
     assert "CIA World Factbook" in texts(app)
-    assert "13 documents" in texts(app) or "12 documents" in texts(app)
+    assert "13 documents" in texts(app)
 
 
 def test_the_library_searches_and_highlights_the_quoted_passage(visit: Visit, home: Path) -> None:

@@ -199,7 +199,7 @@ def test_recalled_findings_appear_once_in_every_prompt(make: Make, framework: st
             options=options, recall=3,
         )  # fmt: skip
     assert (view.status, view.outcome, view.error, player.refused) == ("completed", "answered", "", [])
-    assert view.answer.startswith(ANSWER[:20]) or ANSWER in view.answer
+    assert ANSWER in view.answer
     assert view.sources[1][0].url == url
     assert view.sources[1][0].memory == "known"
     blocks: dict[str, set[int]] = {}
@@ -305,7 +305,7 @@ def test_a_resumed_run_recalls_the_same_findings_and_remembers_nothing_twice(mak
             assert (view.answer, view.outcome) == (plain.answer, plain.outcome)
             assert [event.seq for event in whole] == list(range(len(whole)))
             assert [type(event) for event in whole[-2:]] == [e.Remembered, e.RunFinished]
-            assert one(whole, e.Remembered).added in (first.added, ())
+            assert one(whole, e.Remembered).added == first.added
             assert other.memory.count() == left
 
 

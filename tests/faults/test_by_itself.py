@@ -47,7 +47,7 @@ class Place:
         with Provider(self.player, point) as provider:
             life = self.begin(provider, how, point)
             life.over()
-            assert life.said[1] in ("", "tends")
+            assert life.said[1] == ("tends" if how == "tend" else ""), "the process ended before it was killed"
             if aged:
                 self.age()
             return provider.asked_for

@@ -313,9 +313,10 @@ def test_a_damaged_zip_is_read_or_rejected(data: some.DataObject) -> None:
     for _ in range(data.draw(some.integers(1, 4))):
         body[data.draw(some.integers(2, len(body) - 1))] = data.draw(some.integers(0, 255))
     try:
-        run_import.read_runs(bytes(body))
+        found = run_import.read_runs(bytes(body))
     except ConfigError:
         return
+    assert [list(each.events) for each in found] == [life()], "damage must not change a run unnoticed"
 
 
 # Every run that can be written can be read, and every run that is read can be exported
