@@ -1,4 +1,4 @@
-"""Figures of findings, and the Python code that calculates with them."""
+"""Figures of findings in base units: what may be calculated with them, and the Python code that does it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import json
 import re
 from collections.abc import Sequence
 
+import msgspec
+
+from research._util.amounts import Amount, code, unlike
+from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question
-from research.models.extractive.verdict import Finding
+from research.models.extractive.verdict import Finding, Hindrance
 
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]*?)\s+(?P<figure>\d[\d,.]*)\s*(?:km|%)")
+_SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
+"""The year at the end of the label of a series."""
 
 
 def members_of(lists: Sequence[Finding]) -> dict[str, float]:
@@ -22,44 +28,96 @@ def members_of(lists: Sequence[Finding]) -> dict[str, float]:
     return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
 
 
-def amount(finding: Finding) -> float:
-    """Return the figure of a finding with its scale applied; 0 if it has none."""
-    return finding.fact.quantity.value if finding.fact.quantity else 0.0
+def amount_of(fact: Fact) -> Amount | None:
+    """Return the amount that a line states; of a named height, the number after the name."""
+    return None if fact.cut else read_amount(fact.value, last=fact.label.startswith("Elevation,"))
 
 
-def number(fact: Fact, scale: str) -> str:
-    """Return the figure as code, in the digits of the source if its scale is `scale`."""
-    quantity = fact.quantity
-    if quantity is None:
-        return "0"
-    return quantity.written if quantity.scale == scale else repr(quantity.value)
+def amounts_of(facts: Sequence[Fact]) -> list[Amount]:
+    """Return the amounts of lines; one without a unit has the unit of the others if theirs is the same.
+
+    Raises `ValueError` for a line without a number.
+    """
+    found = [amount_of(fact) for fact in facts]
+    if any(each is None for each in found):
+        raise ValueError("a line without a number cannot be calculated with")
+    amounts = [each for each in found if each]
+    with_unit = [each for each in amounts if each.unit]
+    if not with_unit or len({(each.base, each.power) for each in with_unit}) > 1 or with_unit[0].unit in "$€£¥%":
+        return amounts
+    model = with_unit[0]
+    return [
+        each
+        if each.unit
+        else msgspec.structs.replace(
+            each, base=model.base, unit=model.unit, power=model.power, value=each.value.scaleb(model.power)
+        )
+        for each in amounts
+    ]
 
 
-def _shared_scale(facts: Sequence[Fact]) -> str:
-    scales = {fact.quantity.scale for fact in facts if fact.quantity}
-    return scales.pop() if len(scales) == 1 else ""
+def extreme(found: Sequence[Finding], *, most: bool) -> Finding:
+    """Return the finding with the largest or smallest figure; the first of equals."""
+    amounts = amounts_of([finding.fact for finding in found])
+    return (max if most else min)(zip(found, amounts, strict=True), key=lambda pair: pair[1].value)[0]
+
+
+def bare(label: str) -> str:
+    """Return a label without the year of its series."""
+    return _SERIES.sub("", label)
+
+
+def hindrance(facts: Sequence[Fact]) -> Hindrance | None:
+    """Return why figures cannot be compared or added: one figure only, other units, or other measures."""
+    if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
+        return Hindrance("same")
+    if any(amount_of(fact) is None for fact in facts):
+        return Hindrance("number")
+    units = unlike(amounts_of(facts))
+    if units:
+        return Hindrance("units", *(unit or "1" for unit in units))
+    labels = list(dict.fromkeys(bare(fact.label) for fact in facts))
+    return Hindrance("measures", *labels[:2]) if len(labels) > 1 else None
+
+
+def year_of(fact: Fact) -> int | None:
+    """Return the latest year that a line names; None if it names none."""
+    return max(fact.years, default=None)
 
 
 def change(before: Fact, after: Fact) -> str:
-    """Return code for the change between two figures: in percent and absolute, or in percentage points."""
-    scale = _shared_scale([before, after])
-    a, b = number(before, scale), number(after, scale)
-    if after.quantity and after.quantity.unit == "%":
-        return f"print(round({b} - {a}, 6))"
-    return f"print(round(({b} / {a} - 1) * 100, 4))\nprint(round({b} - {a}, 6))"
+    """Return code for the change between two figures in base units: in percent and absolute, or in percentage points."""
+    one, two = amounts_of([before, after])
+    a, b = code(one.value), code(two.value)
+    difference = f"print(round({b} - {_negative(a)}, 6))"
+    if one.percent or one.value <= 0:
+        return difference
+    return f"print(round(({b} / {a} - 1) * 100, 4))\n{difference}"
 
 
 def comparison(found: Sequence[Finding], question: Question) -> str:
     """Return code that picks the largest or smallest figure or adds them up; for two also difference and ratio."""
-    scale = _shared_scale([finding.fact for finding in found])
-    items = ", ".join(f"{json.dumps(f.subject, ensure_ascii=False)}: {number(f.fact, scale)}" for f in found)
+    amounts = amounts_of([finding.fact for finding in found])
+    figures = [code(each.value) for each in amounts]
+    items = ", ".join(
+        f"{json.dumps(f.subject, ensure_ascii=False)}: {figure}" for f, figure in zip(found, figures, strict=True)
+    )
     most = question.pick.most if question.pick else question.most
     lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))"]
     if question.pick is None and question.operation == "sum":
-        lines.append("print(sum(values.values()))")
+        lines.append("print(round(sum(values.values()), 6))")
     elif question.pick is None and len(found) == 2:
-        a, b = (number(finding.fact, scale) for finding in found)
-        lines.append(f"print(round({a} - {b}, 6))")
-        if float(b) != 0 and float(a) != 0:
+        a, b = figures
+        lines.append(f"print(round({a} - {_negative(b)}, 6))")
+        if has_ratio(amounts):
             lines.append(f"print(round({a} / {b}, 4))")
     return "\n".join(lines)
+
+
+def has_ratio(amounts: Sequence[Amount]) -> bool:
+    """Return whether one amount can be said to be so many times the other."""
+    return all(each.value > 0 and each.unit != "°C" for each in amounts)
+
+
+def _negative(figure: str) -> str:
+    return f"({figure})" if figure.startswith("-") else figure

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from research.models.extractive.arithmetic import amount, change, comparison, members_of
+from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
 from research.models.extractive.covering import ASKING, cover, names_of, tokens_of, words_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.finding import Finder
@@ -147,20 +147,20 @@ class Solver:
             latest = self.finder.latest_year(subjects[0], targets[0])
             since = re.search(rf"\bsince\s+{years[0]}", self.question.text.lower()) is not None
             years = [years[0], latest] if since and latest and latest > years[0] else [years[0] - 1, years[0]]
-        findings: list[Finding] = []
+        pairs: list[tuple[Finding, Finding]] = []
         for subject in subjects:
-            for target in targets[:1]:
-                wanted = years or self.finder.last_two_years(subject, target)
-                findings += filter(
-                    None, (self.finder.find(subject, target, y, numeric=True) for y in (wanted[0], wanted[-1]))
-                )
+            wanted = years or self.finder.last_two_years(subject, targets[0])
+            ends = [self.finder.find(subject, targets[0], y, numeric=True) for y in (wanted[0], wanted[-1])]
+            pairs += [(ends[0], ends[1])] if ends[0] and ends[1] else []
         if self.finder.actions:
             return self._more()
-        if len(findings) != 2 * len(subjects):
+        if len(pairs) != len(subjects):
             return self._end()
-        code = "\n".join(
-            change(before.fact, after.fact) for before, after in zip(findings[::2], findings[1::2], strict=True)
-        )
+        findings = [finding for pair in pairs for finding in pair]
+        for before, after in pairs:
+            if obstacle := hindrance([before.fact, after.fact]):
+                return self._end(list(dict.fromkeys(findings)), hindrance=obstacle)
+        code = "\n".join(change(before.fact, after.fact) for before, after in pairs)
         return self._computed(findings, code, "Calculate the change.")
 
     def _compare(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
@@ -171,8 +171,10 @@ class Solver:
         found = [finding for finding in findings if finding]
         if len(found) != len(subjects):
             return self._end()
-        ranked = sorted(found, key=amount, reverse=self.question.most)
-        return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=ranked[0].subject)
+        if obstacle := hindrance([finding.fact for finding in found]):
+            return self._end(found, hindrance=obstacle)
+        chosen = extreme(found, most=self.question.most).subject
+        return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=chosen)
 
     def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
         lists = [self.finder.find(subject, relation) for subject in subjects]
@@ -196,7 +198,9 @@ class Solver:
         found = [finding for finding in figures if finding]
         if not found:
             return self._end()
-        best = max(found, key=lambda f: amount(f) * (1 if q.pick and q.pick.most else -1)).subject
+        if len(found) > 1 and (obstacle := hindrance([finding.fact for finding in found])):
+            return self._end(found, hindrance=obstacle)
+        best = extreme(found, most=q.pick.most).subject
         code = comparison(found, q)
         computed = self.finder.compute(code, "Find out which one it is.")
         if self.finder.actions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -23,6 +23,15 @@ class Computation(Struct, frozen=True):
 
     code: str
     result: str
+
+
+class Hindrance(Struct, frozen=True):
+    """Why figures are stated, but not calculated with."""
+
+    kind: Literal["same", "number", "units", "measures"]
+    """The same figure twice, a line without a number, or two units or measures."""
+    one: str = ""
+    two: str = ""
 
 
 class Action(Struct, frozen=True):
@@ -74,3 +83,5 @@ class Verdict(Struct, frozen=True):
     """For free-form questions: lines that together contain the question's words."""
     reading: Reading | None = None
     """The answer from prose."""
+    hindrance: Hindrance | None = None
+    """Why the findings are not calculated with, where the question asks for that."""

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
+from research._util.amounts import written
+from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.verdict import Finding, Reading, Verdict
 
 _WORDS = {
     "en": {
+        "language": "en",
         "rose": "rose by",
         "fell": "fell by",
         "same": "did not change",
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
-        "difference": "a difference of {d}",
+        "difference": "The difference is {d}.",
+        "sum_of": "Together they have {s}.",
+        "equal": "{names} have the same {label}: {value} [{n}].",
+        "years": "The figures are of different years: {years}.",
+        "unlike": "The figures are in different units ({one}; {two}), so they are not compared.",
+        "unmeasured": "The figures measure different things ({one}; {two}), so they are not compared.",
+        "single": "The sources have one such figure only, so there is nothing to compare it with.",
+        "numberless": "Not all of these are figures, so they are not compared.",
         "computed": "Calculated with the python tool: `{code}` gives {result}.",
         "most": "the highest",
         "least": "the lowest",
         "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
         "list": "{subject}: {label}: {value} [{n}].",
         "times": "{r} times",
-        "sum": "Together: {s}.",
         "evidence": "Evidence",
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
@@ -45,19 +55,26 @@ _WORDS = {
         "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
+        "language": "zh",
         "rose": "增长了",
         "fell": "下降了",
         "same": "没有变化",
         "points": "个百分点",
         "from": "从 {y} 年的 {a} [{m}] 到 {z} 年的 {b} [{n}]",
-        "difference": "相差 {d}",
+        "difference": "相差 {d}。",
+        "sum_of": "合计 {s}。",
+        "equal": "{names} 的 {label} 相同：{value} [{n}]。",
+        "years": "这些数字属于不同年份：{years}。",
+        "unlike": "这些数字的单位不同（{one}；{two}），因此不作比较。",
+        "unmeasured": "这些数字衡量的内容不同（{one}；{two}），因此不作比较。",
+        "single": "来源只有一个这样的数字，没有可以比较的对象。",
+        "numberless": "其中有的不是数字，因此不作比较。",
         "computed": "用 python 工具计算：`{code}` 得到 {result}。",
         "most": "最高",
         "least": "最低",
         "of": "{name} 的 {label} {which}：{value} [{n}]。其余：{group}。",
         "list": "{subject}：{label}：{value} [{n}]。",
         "times": "{r} 倍",
-        "sum": "合计：{s}。",
         "evidence": "依据",
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
@@ -145,6 +162,8 @@ def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
+    if verdict.hindrance:
+        return _hindered(verdict, w)
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
@@ -166,28 +185,28 @@ def _sentence(finding: Finding, w: dict[str, str]) -> str:
 
 def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
     lines = []
-    results = verdict.computed.result.split("\n") if verdict.computed else []
     for before, after in zip(verdict.findings[::2], verdict.findings[1::2], strict=True):
-        change = float(results.pop(0))
-        points = after.fact.quantity is not None and after.fact.quantity.unit == "%"
-        absolute = "" if points else _figure(float(results.pop(0)), after.fact)
-        amount = f"{abs(change):.2f}".rstrip("0").rstrip(".") + f" {w['points']}" if points else _percent(change)
+        one, two = amounts_of([before.fact, after.fact])
+        change = two.value - one.value
+        absolute = written(abs(change), [one, two], w["language"], points=True)
+        relative = one.value > 0 and not one.percent
+        amount = _percent(100 * (two.value / one.value - 1)) if relative else absolute
         verb = w["same"] if change == 0 else f"{w['rose'] if change > 0 else w['fell']} **{amount}**"
-        if absolute and change:
+        if relative and change:
             verb += f" ({absolute})"
         span = w["from"].format(
             a=_plain(before.fact),
-            y=max(before.fact.years),
+            y=year_of(before.fact),
             m=before.fact.n,
             b=f"**{_plain(after.fact)}**",
-            z=max(after.fact.years),
+            z=year_of(after.fact),
             n=after.fact.n,
         )
-        lines.append(f"**{after.subject}**: {_bare(after.fact.label)} {verb}, {span}.")
+        lines.append(f"**{after.subject}**: {bare(after.fact.label)} {verb}, {span}.")
     return lines
 
 
-def _percent(change: float) -> str:
+def _percent(change: Decimal) -> str:
     """Format a percentage rounded, followed by two decimals to check it: `1.2 % (1.17 %)`."""
     exact = f"{abs(change):.2f}"
     short = f"{abs(change):.1f}"
@@ -199,31 +218,56 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     chosen = next(f for f in verdict.findings if f.subject == verdict.chosen)
     others = [f for f in verdict.findings if f is not chosen]
     lines = []
+    if q.operation == "compare" and len({each.value for each in amounts_of([f.fact for f in verdict.findings])}) == 1:
+        names = w["and"].join(f"**{finding.subject}**" for finding in verdict.findings)
+        marks = "] [".join(str(n) for n in dict.fromkeys(f.fact.n for f in verdict.findings))
+        return [w["equal"].format(names=names, label=bare(chosen.fact.label), value=_plain(chosen.fact), n=marks)]
     if _YES_NO.search(q.text.lower()) and len(verdict.findings) == 2 and q.operation == "compare":
         lines.append(f"**{w['yes'] if verdict.findings[0].subject == verdict.chosen else w['no']}**")
     lines.append(
         w["winner"].format(
             name=f"**{chosen.subject}**",
             which=w["most" if q.most else "least"],
-            label=_bare(chosen.fact.label),
+            label=bare(chosen.fact.label),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
             others="; ".join(f"{o.subject} {o.fact.value} [{o.fact.n}]" for o in others),
         )
     )
-    results = verdict.computed.result.split("\n") if verdict.computed else []
-    marks = "".join(f" [{n}]" for n in dict.fromkeys(f.fact.n for f in verdict.findings))
-    if q.operation == "sum" and len(results) > 1:
-        lines.append(w["sum"].format(s=f"**{_figure(float(results[1]), chosen.fact)}**") + marks)
-    elif len(results) > 1:
-        gap, first = abs(float(results[1])), verdict.findings[0].fact
-        parts = first.quantity is not None and first.quantity.unit == "%"
-        amount = f"{gap:g} {w['points']}" if parts else _figure(gap, first)
-        times = f"{float(results[2]):.2f}" if len(results) > 2 else ""
-        a, b = verdict.findings[0].subject, verdict.findings[1].subject
-        ratio = f"; {a} : {b} = **{w['times'].format(r=times)}**" if times else ""
-        lines.append(w["difference"].format(d=f"**{amount}**").capitalize() + ratio + "." + marks)
+    if verdict.computed:
+        lines += _calculated(verdict.findings, q.operation, w)
     return lines
+
+
+def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) -> list[str]:
+    """Return the sum, or for two figures the difference and ratio, with the marks of what they are calculated from."""
+    facts = [finding.fact for finding in findings]
+    amounts = amounts_of(facts)
+    values = [each.value for each in amounts]
+    marks = "".join(f" [{n}]" for n in dict.fromkeys(fact.n for fact in facts))
+    lines = []
+    if operation == "sum":
+        lines.append(w["sum_of"].format(s=f"**{written(sum(values, Decimal(0)), amounts, w['language'])}**") + marks)
+    elif len(facts) == 2 and values[0] != values[1]:
+        gap = written(abs(values[0] - values[1]), amounts, w["language"], points=True)
+        lines.append(w["difference"].format(d=f"**{gap}**") + marks)
+        if has_ratio(amounts):
+            a, b = (finding.subject for finding in findings)
+            lines.append(f"{a} : {b} = **{w['times'].format(r=f'{values[0] / values[1]:.2f}')}**." + marks)
+    years = [(finding.subject, year_of(finding.fact)) for finding in findings]
+    if len({year for _, year in years if year}) > 1:
+        said = w["and"].join(f"{subject} {year or '?'}" for subject, year in years)
+        lines.append(w["years"].format(years=said))
+    return lines
+
+
+def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    """Return the figures, and the sentence why nothing is calculated with them."""
+    found = verdict.hindrance
+    if found is None:
+        return []
+    name = {"same": "single", "number": "numberless", "units": "unlike", "measures": "unmeasured"}[found.kind]
+    return [*(_sentence(finding, w) for finding in verdict.findings), w[name].format(one=found.one, two=found.two)]
 
 
 def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
@@ -242,7 +286,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
                 group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
                 name=f"**{best.subject}**",
                 which=w["most" if q.pick is None or q.pick.most else "least"],
-                label=_bare(best.fact.label),
+                label=bare(best.fact.label),
                 value=_bold(best.fact.value),
                 n=best.fact.n,
             )
@@ -263,19 +307,3 @@ def _bold(value: str) -> str:
     """Set the start of a value in bold; leave long values unchanged."""
     head = re.match(r"[^;(]{1,60}(?=[;(]|$)", value)
     return f"**{head.group().strip()}** {value[head.end() :]}".strip() if head else value
-
-
-def _bare(label: str) -> str:
-    return re.sub(r",? (?:1[5-9]|20)\d\d$", "", label)
-
-
-def _figure(value: float, like: Fact) -> str:
-    """Format a computed number like the number of a source, with its currency, scale and unit."""
-    quantity = like.quantity
-    if quantity is None:
-        return f"{value:g}"
-    text = f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:g}"
-    dollars = "$" if "$" in like.value[: like.value.find(quantity.written[:1]) + 1] else ""
-    scale = f" {quantity.scale}" if quantity.scale else ""
-    unit = f" {quantity.unit}" if quantity.unit else ""
-    return f"{'-' if value < 0 else ''}{dollars}{text.lstrip('-')}{scale}{unit}"
