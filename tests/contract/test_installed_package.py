@@ -299,18 +299,9 @@ def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp
 
 
 @pytest.mark.slow
-def test_a_third_party_framework_and_strategy_pass_the_contract_tests(extended: Path) -> None:
-    words = [
-        str(extended / "python"),
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "echo_twice or newest_first",
-    ]
-    done = subprocess.run(
-        [*words, "tests/contract/test_frameworks.py"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+def test_a_third_party_framework_strategy_and_model_pass_the_contract_tests(extended: Path) -> None:
+    words = [str(extended / "python"), "-m", "pytest", "-p", "no:cacheprovider", "-rN"]
+    chosen = ["-k", "echo_twice or newest_first or parrot or every_provider"]
+    files = ["tests/contract/test_frameworks.py", "tests/contract/test_providers.py"]
+    done = subprocess.run([*words, *chosen, *files], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

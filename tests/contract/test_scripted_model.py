@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -113,36 +112,10 @@ def test_an_error_comes_before_any_delta_and_the_retry_gets_the_next_line(error:
     assert play(model)[1].text == "good"
 
 
-def test_a_truncated_line_streams_a_part_then_fails() -> None:
-    model = ScriptedModel([ScriptLine("a long sentence that never reaches its end", error="truncated")])
-    seen: list[Delta | Completion] = []
-    with pytest.raises(ProviderError) as caught:
-        seen.extend(model.stream(request()))
-    assert caught.value.retryable
-    assert seen
-    assert all(isinstance(item, Delta) for item in seen)
-
-
 def test_usage_is_estimated_and_costs_nothing() -> None:
     model = ScriptedModel([ScriptLine("x" * 40)])
     usage = play(model, request(content="y" * 400))[1].usage
     assert usage == Usage(100, 10, estimated=True, cost_usd=0.0)
-
-
-def test_threads_share_a_script_without_playing_a_line_twice() -> None:
-    model = ScriptedModel([ScriptLine(str(n)) for n in range(200)])
-    played: list[str] = []
-
-    def worker() -> None:
-        for _ in range(50):
-            played.append(play(model)[1].text)
-
-    threads = [threading.Thread(target=worker) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(played, key=int) == [str(n) for n in range(200)]
 
 
 def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
