@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from research.agent import prompts
 from research.agent.context import Steps
 from research.agent.recall import keep, recall
 from research.agent.run import Run
+from research.answers import Assessment, assess
 from research.citations import check, cited, clean, uncited
 from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
 from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
@@ -104,6 +106,9 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     citations = check(report or text, sources, run.context.computed, embedder)
     if outcome not in ("stopped", "failed"):
         citations = yield from _judge(run, citations)
+    gate = _assess(run, report or text, text, citations)
+    if gate is not None and outcome == "answered":
+        outcome = gate.outcome
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),
@@ -113,8 +118,19 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         citations=citations,
         uncited=uncited(report or text, run.question, run.context.computed) if sources else (),
         removed=removed,
+        short=gate.short if gate else "",
+        parts=gate.parts if gate else (),
         seconds=run.context.meter.seconds,
     )
+
+
+def _assess(run: Run, report: str, text: str, citations: tuple[Citation, ...]) -> Assessment | None:
+    """Return which parts of the question the report answers; None if that cannot be said."""
+    try:
+        return assess(run.question, report, text, citations, run.context.ledger.sources)
+    except Exception:  # a failure of the gate must not lose the answer
+        logging.getLogger(__name__).exception("the report of a run could not be assessed")
+        return None
 
 
 def _judge(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ...]]:

@@ -89,14 +89,14 @@ def test_run_json_contains_the_documented_keys(cli: Cli, script: Script) -> None
     assert set(found["usage"]) >= {"model_calls", "tool_calls", "prompt_tokens", "completion_tokens", "cost_usd"}
     assert set(found["calls"][0]) >= {"agent", "purpose", "prompt_tokens", "completion_tokens", "seconds"}
     assert set(found["sources"][0]) == {"n", "url", "title", "quote"}
-    assert set(found["citations"][0]) == {"n", "claim", "status", "quote", "reason"}
+    assert set(found["citations"][0]) == {"n", "claim", "status", "quote", "reason", "by"}
     assert (found["status"], found["outcome"], found["rounds"]) == ("completed", "answered", 2)
     assert found["usage"]["model_calls"] == 2
     assert found["citations"][0]["status"] == "supported"
 
 
 def test_an_unknown_price_is_null(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeOpenAI([FakeReply("", calls=[("search", {"query": "Japan"})]), FakeReply(ANSWER)]) as server:
+    with FakeOpenAI([FakeReply("", calls=[("search", {"query": "Japan population"})]), FakeReply(ANSWER)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         found = cli("run", JAPAN, "--model", "openai:fake", "--json").json
     assert found["outcome"] == "answered"

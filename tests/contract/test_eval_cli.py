@@ -92,7 +92,7 @@ def test_json_output_contains_figures_with_intervals_differences_and_rows_with_r
     assert (found["evaluation"], found["questions"], found["left"], found["known"]) == ("towers", 2, 0, 0)
     first, second = found["recipes"]
     assert first["name"].startswith("react/full/scripted:") and second["recipe"]["context"] == "window"
-    assert (first["n"], first["oracle"], first["outcomes"]) == (2, False, {"answered": 2})
+    assert (first["n"], first["oracle"], first["outcomes"]) == (2, False, {"answered": 1, "no_evidence": 1})
     for name in FIGURES:
         assert set(first[name]) == {"mean", "interval", "n"}, name
         low, high = first[name]["interval"]
@@ -174,7 +174,7 @@ def test_a_failed_run_becomes_a_row_and_sets_the_exit_status(cli: Cli, asked: tu
     good = play(tmp_path / "good.jsonl", SEARCH, ANSWER)
     done = cli(*asked, "--recipe", f"react/full/{bad}", "--recipe", f"react/full/{good}", "--json")
     assert done.status == 1
-    assert [each["outcomes"] for each in done.json["recipes"]] == [{"failed": 2}, {"answered": 2}]
+    assert [each["outcomes"] for each in done.json["recipes"]] == [{"failed": 2}, {"answered": 1, "no_evidence": 1}]
     assert done.json["recipes"][0]["right"]["mean"] == 0.0
 
 

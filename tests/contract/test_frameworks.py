@@ -54,7 +54,9 @@ def test_an_unsupported_combination_is_refused_with_the_reason(
 @pytest.mark.parametrize(("framework", "context"), CELLS)
 def test_the_example_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
     view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework, context=context)
-    assert (view.status, view.outcome, view.error) == ("completed", "answered", "")
+    # ReWOO plans all calls before it has a figure, so it cannot compute with them.
+    outcome = "partly_answered" if framework == "rewoo" else "answered"
+    assert (view.status, view.outcome, view.error) == ("completed", outcome, "")
     assert "$3.732 trillion" in view.answer
     assert view.citations
     assert {citation.status for citation in view.citations} == {"supported"}
@@ -65,7 +67,8 @@ def test_the_example_question_is_answered_offline(offline: Workbench, framework:
 def test_the_example_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
     question = "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？"
     view = research.run(question, workbench=offline, model="extractive", framework=framework)
-    assert (view.status, view.outcome) == ("completed", "answered")
+    outcome = "partly_answered" if framework == "rewoo" else "answered"
+    assert (view.status, view.outcome) == ("completed", outcome)
     assert "3.732" in view.answer
     assert has_cjk(view.answer)
 

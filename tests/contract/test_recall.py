@@ -252,7 +252,7 @@ def test_recalled_sources_are_shown_whole_in_a_small_context(make: Make) -> None
         view = ask(
             bench, QUESTION, model="openai:fake", context="resum", options={"context.max_tokens": 8_000}, recall=20
         )
-    assert (view.outcome, view.error) == ("answered", "")
+    assert (view.status, view.error) == ("completed", "")
     assert view.recalled is not None
     assert len(view.recalled.sources) == 20
     for each in view.rounds:

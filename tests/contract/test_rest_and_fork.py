@@ -428,10 +428,10 @@ def test_a_follow_ups_first_prompt_contains_the_earlier_answer_and_sources(
     with FakeOpenAI(player) as server:
         bench.settings.openai_base_url = server.base_url
         recipe = bench.recipe(model="openai:fake", framework=framework, context=context, protocol=protocol)
-        view = ended(bench, bench.engine.follow_up(first.run_id, "And how old are they?", recipe).run_id)
+        view = ended(bench, bench.engine.follow_up(first.run_id, "And how many people live there?", recipe).run_id)
     assert (view.outcome, view.error, player.refused) == ("answered", "", [])
     prompt = server.requests[0]["messages"][1]["content"]
-    assert "And how old are they?" in prompt
+    assert "And how many people live there?" in prompt
     assert f"Earlier question: {QUESTION}" in prompt
     assert f"> {ANSWER}" in prompt
     source = before.cited_sources[0]

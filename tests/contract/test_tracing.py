@@ -54,7 +54,9 @@ def finished(outcome: str = "answered") -> e.RunFinished:
 
 @pytest.fixture
 def saved(bench: Workbench, script: Callable[..., str]) -> list[e.Event]:
-    view = research.run("A question of mine?", workbench=bench, model=script(LOOK, MISS, ANSWER))
+    view = research.run(
+        "A question of mine: how many people live in Japan?", workbench=bench, model=script(LOOK, MISS, ANSWER)
+    )
     return bench.store.events(view.run)
 
 

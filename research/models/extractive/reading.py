@@ -8,12 +8,13 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
+from research.answers.kinds import Kind, kind_of
 from research.citations.lexicon import sides
 from research.citations.names import is_country, names
 from research.models.extractive.evidence import Fact
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.models.extractive.prose import Prose
-from research.models.extractive.spans import Kind, counted_in, kind_of, spans, tells_life
+from research.models.extractive.spans import counted_in, spans, tells_life
 from research.models.extractive.verdict import Reading
 from research.text import has_cjk
 

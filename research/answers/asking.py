@@ -1,0 +1,266 @@
+"""Split a question into the things that it asks for.
+
+The split is conservative: a part starts only where a question word, an asking verb or an item of a short list starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from research.answers.kinds import Kind, kind_of
+from research.answers.words import filler
+from research.citations.names import is_country, key, names, starts_sentence
+from research.text import content_tokens, has_cjk
+
+MOST = 8
+"""Most parts of one question; more make it one part, such as a research assignment."""
+_LONG = 60
+"""Words from which a text without question marks is an assignment."""
+
+_SENTENCE = re.compile(r"(?<=[?？!！。])\s*|(?<=[a-z\d)\]][.;])\s+(?=[A-Z\"“(])|\n+")
+_VERB = re.compile(
+    r"^\W*(?:(?:also|and|then|please|kindly|now|next)[ ,]+)*(?:name|give|list|tell|compare|rank|find|state|calculate|compute|"
+    r"add|say|specify|identify|show|provide|look up|i need|need|i want|i would like|i'd like|let me know|请|告诉|列出|给出|"
+    r"比较|说出|写出)\b",
+    re.I,
+)
+_ASKING = (
+    r"(?:(?:in|on|at|by|for|from|to|of|with|since|under) )?(?:how|what|which|who|whom|whose|when|where|"
+    r"why)\b(?! (?:is|are|was|were)"
+    r" (?:called|known))|(?:is|are|was|were|does|do|did|has|have|can) (?:it|its|they|there|he|she|that|this|the)\b"
+)
+_JOINED = re.compile(rf"(?:[,;]\s*(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+(?:also\s+)?)(?={_ASKING})", re.I)
+_JOINED_ZH = re.compile(r"[，,；;]\s*(?=[^，,；;？?]*(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))")
+_ASKS = re.compile(
+    rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
+)
+_ITS = re.compile(r"\s*,?\s+and (?=(?:its|their|his|her) [\w' -]+\??$)", re.I)
+_LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s*(?P<items>[^:：?？]+?)[?？.。]?\s*$")
+_SHARED = re.compile(
+    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state)(?: me)?|i need)\s+)"
+    r"(?P<items>the [^?]+?,? and (?:the )?[^,?]+?)\s+(?P<tail>(?:of|in|for) (?:the )?[A-Z][^,?]*?)\s*[?.]?\s*$",
+    re.I,
+)
+_OWNED = re.compile(
+    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state)(?: me)?|i need)\s+)"
+    r"(?P<owner>[A-Z][\w.' -]*?['’]s?)\s+(?P<items>[^?]+? and [^,?]+?)\s*[?.]?\s*$",
+    re.I,
+)
+_OWNED_ZH = re.compile(
+    r"^(?P<head>[^，。？?]*?)的(?P<items>[^的，。？?]+?(?:、[^的，。？?]+?)*?(?:和|与|及|以及)[^的，。？?]+?)(?P<tail>(?:分别|各)(?:是|为|有)?多少|"
+    r"分别|[，。].*)?[？?。]?$"
+)
+_ITEM = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+", re.I)
+_ITEM_ZH = re.compile(r"、|以及|和|与|及")
+_COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_ZH_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
+_MANY = re.compile(
+    r"\b(?:top|first|largest|biggest|leading|name(?: the| me)?|list(?: the)?)\s+(?P<n>\d{1,2}|two|three|four|five|"
+    r"six|seven|eight|"
+    r"nine|ten)\b(?! (?:percent|%|years?|hours?|million|billion|times|numbers|figures))|"
+    r"\b(?:the|which|what)\s+(?P<m>two|three|four|five|six|seven|eight|nine|ten)\s+(?:\w+[- ]){0,2}?(?:most|largest|"
+    r"biggest|smallest|"
+    r"longest|highest|lowest|best|top|main|leading|richest|poorest|countries)\b|"
+    r"[前最大]{1,2}(?P<z>[两二三四五六七八九十])[个大名位]?|(?P<y>[两二三四五六七八九十])个(?:国家|城市)(?:是哪些|是哪)",
+    re.I,
+)
+_CHOICE = re.compile(r"^(?P<a>.*?[\w)])(?:,)?\s+or\s+(?P<b>[^,?;.]+?)(?=\s*[,?;.(]|$)", re.I)
+_NO_CHOICE = re.compile(
+    r"\b(?:more|less|fewer|larger|smaller|whether|one|two|so|not|percent|\d+) or\b|\bor (?:not|no|so|more|less|fewer|"
+    r"otherwise|even|any\w*)\b",
+    re.I,
+)
+_CHOICE_ZH = re.compile(r"(?P<a>[^，。？?是]{1,16}?)(?:，)?还是(?:是)?(?P<b>[^，。？?]{1,16})")
+_PREPOSITION = re.compile(
+    r"^(?:(?:is|are|was|were|from|in|into|by|to|of|for|on|at|the|a|an|it|either|with|between)\s+)+", re.I
+)
+_OPEN = re.compile(
+    r"^\W*(?:please |kindly |could you |can you )*(?:describe|explain|discuss|analy[sz]e|summari[sz]e|write|outline|"
+    r"review|assess|"
+    r"evaluate|research|explore|investigate|tell me (?:about|everything)|give (?:me )?(?:an? )?(?:overview|summary|"
+    r"report|analysis|"
+    r"introduction|account)|provide (?:an? )?(?:\w+ )?(?:overview|summary|report|analysis|introduction)|draft|"
+    r"prepare|examine|"
+    r"how (?:does|do|did|can|could|should|might|would|to)\b|what about|what do (?:we|you|scientists|experts|"
+    r"researchers) (?:know|think)|"
+    r"介绍|描述|解释|分析|概述|总结|讨论|撰写|研究|综述|探讨|如何|怎样|怎么)|"
+    r"\b(?:overview|in[- ]depth|literature review|state of the art|pros and cons|advantages and disadvantages|implications?|"
+    r"history of|future of|role of|impact of)\b|概况|概览|综述|报告|影响|发展历程|优缺点",
+    re.I,
+)
+
+_CORRECTED = re.compile(
+    r"[^\s,，、]+\s*(?:\.{3}|…+|,| -)\s*(?:no,? )?(?:sorry|i mean|make that)\b,?\s*|"
+    r"[^，、和]*(?:…+|，)算了，不要[^，]*，(?:改要|要)",
+    re.I,
+)
+"""Words that the user takes back, as in `Belgium's … no sorry, Armenia's`."""
+
+
+class Asked(Struct, frozen=True):
+    """One thing that a question asks for."""
+
+    text: str
+    kind: Kind | None = None
+    options: tuple[str, ...] = ()
+    """The things between which an `A or B` question lets one choose."""
+    many: int = 0
+    """How many things are asked for, as in `the three largest`; 0 if the question does not say."""
+    open: bool = False
+    """Whether it asks for a text rather than a fact."""
+    about: str = ""
+    """The words of the question before it, whose names it may refer to."""
+
+
+def parts_of(question: str) -> tuple[Asked, ...]:
+    """Return what a question asks for, at least one part.
+
+    >>> [part.text for part in parts_of("How large is Lebanon, and what is its capital?")]
+    ['How large is Lebanon', 'what is its capital?']
+    """
+    question = _CORRECTED.sub("", question)
+    whole = " ".join(question.split())
+    if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
+        return (_asked(whole, "", assignment=True),)
+    pieces = [piece for sentence in _asking_sentences(question) for piece in _split(sentence)]
+    pieces = [piece for piece in pieces if _says_something(piece)] or [whole]
+    if len(pieces) > MOST:
+        return (_asked(whole, "", assignment=False),)
+    if len(pieces) == 1:
+        return (_asked(whole, "", assignment=False),)
+    return tuple(_asked(piece, " ".join(pieces[:number]), assignment=False) for number, piece in enumerate(pieces))
+
+
+def asks_only(question: str, asked: tuple[Asked, ...]) -> bool:
+    """Return whether the parts are all that a question asks for: *Give both numbers* after it asks for more."""
+    return len(asked) > 1 or len(_asking_sentences(question)) == 1
+
+
+def _asking_sentences(question: str) -> list[str]:
+    """Return the sentences that ask something; the others give a context."""
+    pieces = [piece.strip() for piece in _SENTENCE.split(question) if piece and piece.strip()]
+    asking = [piece for piece in pieces if piece.endswith(("?", "？")) or _VERB.match(piece)]
+    return asking or [" ".join(question.split())]
+
+
+def _split(sentence: str) -> Iterator[str]:
+    """Yield the parts of one sentence."""
+    for joined in _joined(sentence, _JOINED_ZH if has_cjk(sentence) else _JOINED):
+        yield from _its(joined)
+
+
+def _joined(sentence: str, joint: re.Pattern[str]) -> list[str]:
+    """Cut a sentence at the joints; what precedes the first question word stays with it."""
+    pieces, start = [], 0
+    for match in joint.finditer(sentence):
+        before = sentence[start : match.start()]
+        if kind_of(before) or _ASKS.search(before) or _VERB.match(before):
+            pieces.append(before.strip())
+            start = match.end()
+    return [*pieces, sentence[start:].strip()]
+
+
+def _its(piece: str) -> Iterator[str]:
+    """Yield the items of a list of measures, each with what precedes the list."""
+    match = _ITS.search(piece)
+    if match and not has_cjk(piece):
+        yield piece[: match.start()]
+        yield piece[match.end() :]
+        return
+    listed = _LISTED.match(piece)
+    if listed and not has_cjk(piece) and not _ASKS.match(listed["items"]):
+        items = _items(listed["items"])
+        if len(items) > 1 and not any(named(item) for item in items):
+            subject = ", ".join(named(listed["head"])) or listed["head"]
+            yield from (f"{subject}: {item}" for item in items)
+            return
+    for pattern in (_SHARED, _OWNED):
+        shared = pattern.match(piece)
+        if shared and len(items := _items(shared["items"])) > 1 and not any(named(item) for item in items):
+            tail = shared.groupdict().get("tail") or ""
+            owner = shared.groupdict().get("owner") or ""
+            yield from (" ".join(filter(None, [shared["head"].strip(), owner, item, tail])) for item in items)
+            return
+    chinese = _OWNED_ZH.match(piece) if has_cjk(piece) else None
+    if chinese and "还是" not in piece and not _ASKS.search(chinese["items"]):
+        items = [item.strip() for item in _ITEM_ZH.split(chinese["items"]) if item.strip()]
+        if len(items) > 1 and all(len(item) <= 10 for item in items) and not any(named(item) for item in items):
+            yield from (
+                f"{chinese['head']}的{item}{'是多少' if '多少' in (chinese['tail'] or '') else ''}" for item in items
+            )
+            return
+    yield piece
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a list; none if one is too long to be a measure or says `between`."""
+    items = [item.strip() for item in _ITEM.split(text) if item.strip()]
+    if any(len(item.split()) > 9 or re.match(r"(?:between|from|in|of|the two|both)\b", item, re.I) for item in items):
+        return []
+    return items
+
+
+def _says_something(piece: str) -> bool:
+    """Return whether a piece names or asks more than *give me both numbers*."""
+    asks = _ASKS.search(piece) is not None
+    content = [token for token in content_tokens(piece) if token not in filler() and not token.isdigit()]
+    return bool(asks or named(piece) or len(content) > 1)
+
+
+def _asked(text: str, about: str, *, assignment: bool) -> Asked:
+    many = _MANY.search(text)
+    number = 0
+    if many:
+        word = next(group for group in many.groups() if group).lower()
+        number = int(word) if word.isdigit() else _COUNT_WORDS.get(word) or _ZH_DIGITS.get(word, 0)
+    open_ = assignment or _OPEN.search(text) is not None
+    return Asked(text, kind_of(text), () if open_ else options(text), number, open_, about)
+
+
+def options(text: str) -> tuple[str, ...]:
+    """Return the things between which a question lets one choose; empty if it does not.
+
+    >>> options("Is the capital of Australia Sydney or Canberra?")
+    ('Sydney', 'Canberra')
+    """
+    if _NO_CHOICE.search(text):
+        return ()
+    if (chinese := _CHOICE_ZH.search(text)) and has_cjk(text):
+        one = names(chinese["a"])
+        return (one[-1][1] if one else chinese["a"][-8:], chinese["b"].removesuffix("呢"))
+    match = _CHOICE.match(text)
+    if match is None or kind_of(text) in ("number", "date", "year") and not _between(match):
+        return ()
+    second = _PREPOSITION.sub("", match["b"].strip())
+    called = named(f"- {match['b']}")
+    if called:
+        earlier = [(place, name) for place, name, _ in names(match["a"])]
+        same = [name for place, name in earlier if place + len(name) >= len(match["a"].rstrip()) - 1]
+        listed = [name for place, name in earlier if re.match(r"\s*,", match["a"][place + len(name) :])]
+        return (*listed, _without_country(same[0]), called[0]) if same else ()
+    words, last = match["a"].split(), second.split()
+    if not last or len(last) > 4 or kind_of(text) != "whether":
+        return ()
+    return (words[-1], " ".join(last))
+
+
+def _between(match: re.Match[str]) -> bool:
+    return bool(named(match["b"]))
+
+
+def named(text: str) -> list[str]:
+    """Return the names in a text, without a capital at its start that may mean nothing."""
+    return [
+        _without_country(name)
+        for place, name, code in names(text)
+        if is_country(code) or " " in name or not starts_sentence(text, place)
+    ]
+
+
+def _without_country(name: str) -> str:
+    """Return a name without a country before it, as in the words *the capital of Australia Sydney*."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and not is_country(key(name)) and is_country(key(first)) else name

@@ -1,0 +1,213 @@
+"""Judge whether a report answers each part of a question, by its cited statements and what they are based on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from research.answers.asking import Asked, asks_only, named, parts_of
+from research.answers.coverage import Gaps, Told, future, gaps, has, joined, over_all
+from research.answers.kinds import fits, selected
+from research.answers.shortening import LONGEST, short_answer
+from research.citations import statements, without_marks
+from research.citations.marks import sentences_of
+from research.citations.names import contains_name, key
+from research.text import has_cjk
+from research.types import Citation, Outcome, Part, Source
+
+HOLDS = frozenset(["supported", "calculated", "partial", "unverified"])
+"""Statuses of a statement that may answer: nobody has found it wrong or without a source."""
+SOME = 0.34
+"""The same as `coverage.ENOUGH` for each of several statements that answer together."""
+_THROUGH = re.compile(
+    r"\b(?:the|some|a|an|which|that|what) (?:\w+ ){0,2}?\w+ (?:whose|that|which|with|where|who|in which|from which|"
+    r"containing)\b|"
+    r"\bwhose\b|\bthat (?:country|place|person|film|band|team)\b|\bneighbou?rs?\b|其|邻国|所在|的那个|该",
+    re.I,
+)
+"""A question for something that is found through something else: *the country whose capital is …*."""
+_OF = re.compile(r"\bof (?:the |a )?\w+|['’]s \w+", re.I)
+_WORDS = 8
+"""Most words that a reason names."""
+
+NOTHING = re.compile(
+    r"\b(?:sources?|passages?|documents?|evidence|results?|searche[sd]|pages?|articles?|report|texts?|"
+    r"reference works?|factbook|"
+    r"materials?|library|they|it|i|we)\b[^.;。；]{0,60}?\b(?:(?:do|does|did|could|can|is|are|was|were|have|"
+    r"has) ?(?:not|n['’]t)|cannot|"
+    r"never|contains? no|gives? no|say nothing|says nothing|provides? no|states? no|mentions? no|lists? no|lacks?|"
+    r"found no|offers? no|"
+    r"has no|have no|without)\b[^.;。；]{0,60}?(?:\b(?:stat\w+|sa(?:y|id)|giv\w+|contain\w*|mention\w*|find|found|"
+    r"includ\w*|provid\w*|report\w*|"
+    r"list\w*|answer\w*|address\w*|specif\w*|cover\w*|show\w*|determin\w*|establish\w*|confirm\w*|verif\w+|"
+    r"identif\w*|disclos\w*|"
+    r"data|figure|information|mention|record|value|anything|nothing|details?)\b|$)|"
+    r"\bno (?:\w+ ){0,3}?(?:information|data|evidence|figures?|answer|records?|sources?|statistics|details|mention|value)\b|"
+    r"\b(?:could|can|was|were|is|are) ?(?:not|n['’]t) (?:be )?(?:\w+ )?(?:found|determined|verified|confirmed|"
+    r"established|available|stated|"
+    r"given|answered|identified|located|known|specified|reported|disclosed|published|mentioned)\b|"
+    r"\bcannot (?:be )?(?:\w+ )?(?:found|"
+    r"determined?|verif\w+|confirm\w*|answer\w*|say|tell|identif\w*|established)\b|\bunable to (?:find|determine|"
+    r"verify|confirm|answer|"
+    r"identify)\b|\bunknown\b|\bunclear\b|\bnot (?:found|stated|available|given|specified|disclosed)\b|"
+    r"\bremains? unanswered\b|"
+    r"没有?(?:找到|查到|提供|给出|提到|提及|关于|相关|记载|说明|数据)|(?:并?未能?|没能)(?:找到|查到|提供|给出|提及|提到|记载|说明|获得|列出)|"
+    r"无法(?:回答|确定|得知|找到|判断|确认|核实)|不(?:清楚|详|得而知|包含|含有)|尚无|暂无|无(?:相关)?(?:数据|资料|信息|记录)",
+    re.I,
+)
+"""A clause which says that something was not found."""
+_CLAUSE = re.compile(
+    r"[;；，]|, (?:but|although|though|while|whereas|however|so)\b|\b(?:but|however|although|though)\b|但是?|不过|然而"
+)
+
+
+class Assessment(Struct, frozen=True):
+    """What the gate says of a report."""
+
+    parts: tuple[Part, ...]
+    outcome: Outcome
+    """`answered`, `partly_answered` or `no_evidence`."""
+    short: str = ""
+    """The answer in one line, if the question has one."""
+
+
+def assess(
+    question: str, report: str, answer: str, citations: Sequence[Citation], sources: Sequence[Source]
+) -> Assessment:
+    """Judge a report: which parts of the question it answers, the outcome that follows, and the short answer."""
+    asked = parts_of(question)
+    told = told_in(report, citations, sources)
+    if not told:
+        reason = "none of the cited statements holds" if citations else "nothing is cited"
+        return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
+    seen = "\n".join(f"{source.title}\n{source.quote}" for source in sources)
+    found: list[Part] = []
+    lines: list[str] = []
+    for part in asked:
+        reason, best = _judge(part, told, report, seen)
+        found.append(Part(part.text, "not_found" if reason else "answered", reason))
+        lines.append(short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best else "")
+    answered = sum(part.status == "answered" for part in found)
+    outcome: Outcome = "answered" if answered == len(found) else "partly_answered" if answered else "no_evidence"
+    short = "; ".join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""
+    return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
+
+
+def told_in(report: str, citations: Sequence[Citation], sources: Sequence[Source]) -> list[Told]:
+    """Return the cited statements of a report that may answer, in order, with what each is based on."""
+    checked: dict[str, list[Citation]] = {}
+    for citation in citations:
+        checked.setdefault(citation.claim, []).append(citation)
+    titles = {source.n: source.title for source in reversed(sources)}
+    found = []
+    for statement in statements(report):
+        claim = without_marks(statement.text)
+        own = [citation for citation in checked.get(claim, ()) if _holds(citation)]
+        if not statement.numbers or not own:
+            continue
+        text = _said(claim)
+        if not text:
+            continue
+        before = without_marks(statement.before)
+        context = "\n".join(filter(None, (statement.context, "" if NOTHING.search(before) else before)))
+        numbers = {citation.n for citation in own}
+        evidence = [*(citation.quote for citation in own), *(titles.get(n, "") for n in sorted(numbers))]
+        vouched = any(citation.status in ("supported", "calculated", "partial") for citation in own)
+        pages = [source.quote for source in sources if source.n in numbers]
+        openings = "\n".join(sentences_of(page.lstrip().partition("\n")[0])[0] for page in pages if page.strip())
+        found.append(
+            Told(f"{text}\n{context}".strip(), "\n".join(dict.fromkeys(evidence)), "\n".join(pages), openings, vouched)
+        )
+    return found
+
+
+def _holds(citation: Citation) -> bool:
+    """Return whether a statement may answer; that rules alone find no support means only that they cannot tell."""
+    return citation.status in HOLDS or (citation.status == "unsupported" and citation.by in ("", "rules"))
+
+
+def _said(claim: str) -> str:
+    """Return a statement without emphasis and without clauses that say that something was not found."""
+    plain = re.sub(r"[*_`]{1,3}", "", claim)
+    if not NOTHING.search(plain):
+        return plain
+    pieces = [piece for piece in _CLAUSE.split(plain) if piece and not NOTHING.search(piece)]
+    kept = "; ".join(piece.strip() for piece in pieces if re.search(r"\w", piece))
+    return kept if len(kept) > len(plain) / 4 else ""
+
+
+def _judge(part: Asked, told: Sequence[Told], report: str, seen: str) -> tuple[str, Told | None]:
+    """Return why a part counts as not found, empty if it is answered, and the statement that answers it."""
+    everything = joined(told)
+    if part.open:
+        missing = gaps(part, everything).names
+        return (f"nothing cited is about {_listed(missing)}" if missing else "", told[0])
+    if future(part.text) and not future(everything.text):
+        return "no source can state what is still to come", None
+    judged = [(gaps(part, each), each) for each in told]
+    closed = [each for gap, each in judged if gap.closed]
+    lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
+    best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
+    if best is None and (best := _together(part, told, seen)) is None:
+        if closed:
+            return f"the report does not give {lacking[0]}", None
+        nearest = min((gap for gap, _ in judged), key=lambda gap: (len(gap.names), gap.opposite, -gap.share))
+        return _reason(nearest), None
+    if part.options and has_cjk(part.text) == has_cjk(everything.evidence) and not _chosen(part.options, report):
+        return f"the report names none of {_listed(part.options)}", None
+    if over_all(part) and not selected(best.all):
+        return "nothing cited compares all of them", None
+    if part.many and (count := _items(part, told)) < part.many:
+        return f"{count} of {part.many} are named", None
+    return "", best
+
+
+def _together(part: Asked, told: Sequence[Told], seen: str) -> Told | None:
+    """Return the statements that together answer a comparison or a question about several things, if they do."""
+    through = _THROUGH.search(part.text) is not None
+    if not (through or part.many or len(named(part.text)) > 1 or _OF.search(part.text)):
+        return None
+    about = [each for each in told if through or gaps(part, each).share >= SOME]
+    if not about:
+        return None
+    whole = joined(about)
+    if through:
+        whole = msgspec.structs.replace(whole, evidence=f"{whole.evidence}\n{seen}")
+    gap: Gaps = gaps(part, whole)
+    return whole if gap.closed and not fits(part.text, part.kind, whole.text, whole.evidence) else None
+
+
+def _reason(gap: Gaps) -> str:
+    if gap.opposite and not gap.names:
+        return "the report states the opposite measure"
+    return f"nothing cited covers {_listed(gap.uncovered)}" if gap.uncovered else "nothing cited covers it"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"“{word}”" for word in list(words)[:_WORDS])
+
+
+def _chosen(options: Sequence[str], report: str) -> list[str]:
+    """Return the options that a report names, or may mean by `both` and `neither`."""
+    if re.search(r"\b(?:both|neither|equal(?:ly)?|the same)\b|都|均|两者", report, re.I):
+        return list(options)
+    plain = without_marks(report)
+    return [
+        option
+        for option in options
+        if option.casefold() in plain.casefold()
+        or contains_name(plain, key(option))
+        or (option.islower() and has(plain, option.split()[-1]))
+    ]
+
+
+def _items(part: Asked, told: Sequence[Told]) -> int:
+    """Return how many things the statements name, as names or as items of a list."""
+    text = "\n".join(each.text.partition("\n")[0] for each in told)
+    asked = {key(name) for name in named(part.text)}
+    called = {key(name) for name in named(f"- {text}")} - asked
+    listed = max((len(re.split(r"[,;、；]|\band\b|和", each.text.partition("\n")[0])) for each in told), default=0)
+    return max(len(called), listed, len(told) if not has_cjk(text) else 0)

@@ -1,0 +1,208 @@
+"""Which words of a part of a question neither a statement nor its evidence contains."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from research.answers.asking import Asked, named
+from research.answers.kinds import selects
+from research.answers.words import filler, opposite, senses
+from research.citations.lexicon import sides, stem
+from research.citations.names import contains_name, is_country, key
+from research.citations.quantities import quantities
+from research.citations.reading import years
+from research.text import content_tokens, has_cjk, tokens
+
+ENOUGH = 0.5
+"""Share of the words of a part that a statement and its evidence must contain."""
+MOST = 0.6
+"""The same for a question for yes or no and for the one with the most of something, where each word counts."""
+_ALIKE = 0.8
+"""Similarity of two spellings of a name."""
+_FUTURE = re.compile(r"\btomorrow\b|\bnext (?:week|month|year)\b|明天|明年|下周", re.I)
+_REGION = re.compile(
+    r"(?:the )?(?:world|earth|globe|(?:(?:north|south|central|latin|east|west|southeast|"
+    r"sub-saharan)(?:ern)?[- ])?(?:africa|asia|europe|"
+    r"america)n?s?|oceania|middle east|european union|eu|caribbean|balkans|scandinavian?|nordic)",
+    re.I,
+)
+_AGES = re.compile(
+    r"\bage[ds]? (?:of )?(?P<a>\d{1,2})(?: ?(?:to|and|-|–) ?(?P<b>\d{1,2}))?\b|\b(?P<c>\d{1,2}) ?(?:to|-|"
+    r"–) ?(?P<d>\d{1,2})[- ]year|"
+    r"\b(?P<e>\d{1,2}) (?:and|or) (?:over|older|above)\b|(?P<f>\d{1,2}) ?[-–至到] ?(?P<g>\d{1,2}) ?岁",
+    re.I,
+)
+_YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?", re.I)
+_NOT_YEARS = re.compile(r"\b(?:as of|until|up to|by)\s+(?:early |late |mid-?)?(?:1\d{3}|20\d\d)|截至", re.I)
+
+
+class Told(Struct, frozen=True, dict=True):
+    """A statement of a report with what it is based on."""
+
+    text: str
+    """The statement, with the heading above it."""
+    evidence: str
+    """The quoted lines and the titles of the cited sources."""
+    pages: str = ""
+    """All that was seen of the cited sources."""
+
+    openings: str = ""
+    """The first sentence of each passage of the cited sources, which tells what it is about."""
+
+    vouched: bool = True
+    """Whether a judge has found support for the statement; if not, its names must be in its sources."""
+
+    @property
+    def all(self) -> str:
+        return f"{self.text}\n{self.evidence}"
+
+
+class Gaps(Struct, frozen=True):
+    """The words of a part that a statement does not cover."""
+
+    names: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    share: float = 1.0
+    """Share of the words, without names and years, that are covered."""
+    needed: float = ENOUGH
+    """Share that is enough."""
+    opposite: bool = False
+    """Whether the statement is about the opposite: exports where imports are asked for."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the statement covers enough."""
+        return not (self.names or self.years or self.opposite) and self.share >= self.needed
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """All words that are not covered: names first."""
+        return tuple(dict.fromkeys([*self.names, *self.years, *self.words]))
+
+
+def gaps(asked: Asked, told: Told) -> Gaps:
+    """Compare a part of a question with a statement and its evidence."""
+    words = telling(asked)
+    missing = [word for word in words if not has(told.all, word)]
+    share = 1 - len(missing) / len(words) if words else 1.0
+    return Gaps(
+        tuple(missing_names(asked, told)),
+        (*_missing_years(asked, told.all), *_missing_ages(asked, told.all)),
+        tuple(missing),
+        share,
+        _needed(asked, told),
+        opposite(asked.text, told.all),
+    )
+
+
+def _needed(asked: Asked, told: Told) -> float:
+    """Return the share of the words that is enough."""
+    if asked.kind == "whether" and _YES_NO.match(told.text):
+        return 0.0  # `No, it closed in 2009` need not repeat the words of the question
+    return MOST if asked.kind in ("whether", "person", "place", "year", "date") or over_all(asked) else ENOUGH
+
+
+def telling(asked: Asked) -> list[str]:
+    """Return the words of a part that say what it asks for, without names, years and fillers."""
+    text = asked.text
+    for q in reversed(quantities(text)):
+        text = f"{text[: q.start]} {text[q.end :]}" if q.kind in ("year", "date") else text
+    called = {stem(token) for name in (*named(asked.text), *asked.options) for token in tokens(name)}
+    found = [
+        token
+        for token in content_tokens(text)
+        if token not in filler() and stem(token) not in called and not token[0].isdigit()
+    ]
+    if has_cjk(text):
+        chinese = "".join(name for name in named(asked.text) if has_cjk(name))
+        found = [token for token in found if token not in chinese and (len(token) > 1 or senses(token))]
+        # The segmenter gives both a compound and its parts.
+        found = [t for t in found if not any(t != other and t in other for other in found)]
+    return list(dict.fromkeys(found)) or [t for t in content_tokens(text) if senses(t) and stem(t) not in called]
+
+
+def missing_names(asked: Asked, told: Told) -> list[str]:
+    """Return the names of a part that are neither in the statement nor in its evidence.
+
+    A place beside a name that is there, as in `Paul Biya in Yaoundé`, may be anywhere in the source.
+    """
+    wanted = [name for name in named(asked.text) if name not in asked.options]
+    if not wanted and len(before := {key(name): name for name in named(asked.about)}) == 1:
+        wanted = list(before.values())  # `and what is its capital?`
+    stated = told.all if told.vouched else f"{told.evidence}\n{told.pages}"
+    subject = f"{stated}\n{told.openings}"
+    missing = [name for name in wanted if not _names(stated if is_country(key(name)) else subject, name)]
+    others = [name for name in wanted if name not in missing and not is_country(key(name))]
+    if others:
+        missing = [name for name in missing if is_country(key(name)) or not _names(told.pages, name)]
+    return missing
+
+
+def _names(text: str, name: str) -> bool:
+    code = key(name)
+    if contains_name(text, code) or (
+        has_cjk(name) and is_country(key(name.removesuffix("国"))) and contains_name(text, key(name.removesuffix("国")))
+    ):
+        return True
+    if not is_country(code) and all(has(text, token) for token in tokens(name)):
+        return True  # capitals of a title: `Gross National Income`
+    if len(name) < 5 or has_cjk(name) or is_country(code):
+        return has_cjk(name) and not has_cjk(text) and not is_country(code)
+    plain = name.casefold()
+    words = re.findall(r"\b[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+)?", text)
+    return any(difflib.SequenceMatcher(None, plain, word.casefold()).ratio() >= _ALIKE for word in dict.fromkeys(words))
+
+
+def _missing_years(asked: Asked, text: str) -> list[str]:
+    if asked.kind in ("year", "date") or _NOT_YEARS.search(asked.text):
+        return []
+    there = years(text)
+    return [str(year) for year in sorted(years(asked.text) - there)] if there else []
+
+
+def _missing_ages(asked: Asked, text: str) -> list[str]:
+    """Return the ages of a group that is asked about and that the text does not mention."""
+    ages = [age for match in _AGES.finditer(asked.text) for age in match.groups() if age]
+    return [age for age in dict.fromkeys(ages) if not re.search(rf"(?<!\d){age}(?!\d)", text)] if len(ages) > 1 else []
+
+
+def over_all(asked: Asked) -> bool:
+    """Return whether a part asks for the one with the most or least of something in the world or a part of it."""
+    return selects(asked.text) and all(_REGION.fullmatch(name) for name in named(asked.text))
+
+
+def has(text: str, word: str) -> bool:
+    """Return whether a text contains a word, an inflection of it, or a word for the same thing."""
+    if not word.isascii():
+        return all(char in text for char in word) or bool(senses(word) & senses(text))
+    root = stem(word)
+    if any(root == stem(token) or _inflected(word, token) for token in tokens(text)):
+        return True
+    return bool(senses(word) & senses(text)) or bool(sides(word) & sides(text))
+
+
+def _inflected(one: str, other: str) -> bool:
+    """Return whether two words share all but a short ending."""
+    n = min(len(one), len(other), 5)
+    return n == 5 and one[:n] == other[:n] and abs(len(one) - len(other)) <= 4
+
+
+def joined(all_told: Sequence[Told]) -> Told:
+    """Return several statements as one."""
+    return Told(
+        "\n".join(told.text for told in all_told),
+        "\n".join(dict.fromkeys(told.evidence for told in all_told)),
+        "\n".join(dict.fromkeys(told.pages for told in all_told)),
+        "\n".join(dict.fromkeys(told.openings for told in all_told)),
+        all(told.vouched for told in all_told),
+    )
+
+
+def future(text: str) -> bool:
+    """Return whether a question is about the days to come, which no source can state."""
+    return _FUTURE.search(text) is not None

@@ -1,0 +1,203 @@
+"""The kind of answer that a question asks for, and whether a sentence contains one."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from research.citations.quantities import quantities
+from research.text import has_cjk
+
+Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
+
+MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+YEAR = r"(?<![\d.,])(?:1\d{3}|20\d\d)(?![\d.,]\d|\d)"
+SPANS: dict[Kind, re.Pattern[str]] = {
+    "year": re.compile(rf"{YEAR}年?"),
+    "date": re.compile(
+        rf"{MONTH} \d{{1,2}},? {YEAR}|\d{{1,2}} {MONTH},? {YEAR}|{MONTH} {YEAR}|{MONTH} \d{{1,2}}\b|"
+        rf"\d{{1,4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?|{YEAR}"
+    ),
+    "number": re.compile(
+        r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|万亿|亿|万))?(?:\s?[a-z]+|"
+        r"[\u4e00-\u9fff]{1,2})?|"
+        r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
+        r"seventy|eighty|ninety|hundred)\b"
+        r"(?: [a-z]+)?|\b(?:half )?an? (?:dozen|hundred|thousand|million|billion)\b(?: [a-z]+)?",
+        re.I,
+    ),
+}
+"""What an answer of the kind looks like, for the kinds that have a form."""
+
+_ASKED: dict[Kind, str] = {
+    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|吗\W*$|是否|是不是",
+    "year": r"\b(?:what|which) year\b|哪一?年|何年",
+    "date": r"\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
+    r"什么时候|什么时间|何时|哪一?天|日期",
+    "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|多少|"
+    r"几[个位名座艘条种次岁]|多[长高大远深宽]",
+    "person": r"\bwho(?:se|m)?\b|谁|哪位|何人",
+    "place": r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|town|village|state|country|county|region|province|island|"
+    r"place|continent)\b|哪里|哪儿|何处|何地|什么地方|位于哪|哪[个座一](?:国家|城市|省|市|县|地区|岛)",
+    "name": r"\b(?:what|which|name)\b|什么|哪|何",
+}
+_RELATIVE = re.compile(r"who|when|where|which\b", re.I)
+_OPENS = re.compile(r"(?:^|[.,;:!?]|\b(?:and|by|for|from|in|into|of|on|or|than|to|with|at))\W*$", re.I)
+"""Matches the text before a question word that starts a question or a clause."""
+
+_SHARE = re.compile(
+    r"\b(?:what|which) (?:percentage|percent|share|portion|proportion|fraction)\b|\bper ?cent(?:age)? of\b|百分之|"
+    r"占.{0,12}(?:多少|比例)|几成",
+    re.I,
+)
+_SHARE_SAID = re.compile(
+    r"%|％|\bper ?cent|\bpercentage|\b(?:half|third|quarter|fifth|tenth)s?\b|百分|成|\bout of\b|之[一二三四五六]", re.I
+)
+_CAUSE = re.compile(
+    r"^\W*why\b|\bwhy (?:is|are|was|were|do|does|did|has|have)\b|\b(?:causes?|reasons?) (?:of|for|behind|why)\b|"
+    r"\bwhat (?:caused|causes|led to|drives|drove|explains|explained|is behind)\b|为什么|为何|原因",
+    re.I,
+)
+_CAUSE_SAID = re.compile(
+    r"\b(?:because|caus\w+|due to|owing|led to|lead(?:s|ing)? to|result\w*|reason\w*|attribut\w+|driv\w+|trigger\w*|"
+    r"factor\w*|blam\w+|since|thanks to|stem\w*|explain\w*|spark\w*|contribut\w+|so that|in order to|responsible|after)\b|"
+    r"因为|由于|导致|造成|引起|原因|因此|使得|归因|所致",
+    re.I,
+)
+_NAMED = re.compile(
+    r"\b(?:which|what|name (?:a|the|one)|whose)\s+(?:\w+[- ]){0,2}?(?:countr(?:y|ies)|nations?|states?|cit(?:y|ies)|towns?|"
+    r"compan(?:y|ies)|airlines?|firms?|part(?:y|ies)|rivers?|lakes?|mountains?|peaks?|ports?|islands?|languages?|religions?|"
+    r"metals?|people|persons?|artists?|bands?|authors?|films?|movies?|books?|teams?|clubs?|universit(?:y|ies)|actors?)\b|"
+    r"哪(?:个|座|一个|家|些|国|几个)(?!月|年)|\bwho\b|谁",
+    re.I,
+)
+"""Asks for something by name, so that a figure alone does not answer."""
+_ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
+"""A value that is a figure with its unit and nothing else."""
+_WEIGHED = re.compile(
+    r"\b(?:more|less|fewer|\w+er|over|under|above|below|at least|exceed|half|as \w+ as|same)\b|\d|更|超过|比", re.I
+)
+"""A question for yes or no that a figure answers."""
+_LENGTH = frozenset(["length"])
+_MEASURES = {
+    "long": frozenset(["length", "years", "hours"]),
+    "tall": _LENGTH,
+    "deep": _LENGTH,
+    "wide": _LENGTH,
+    "far": _LENGTH,
+}
+"""The dimensions of figures that answer `how tall` and the like."""
+_SUPERLATIVE = (
+    r"\b(?:most|least|fewest|top|leading|(?!(?:rest|west|east|forest|interest|request|protest|guest|test|latest|"
+    r"highest court|"
+    r"modest|honest|invest|arrest|harvest|suggest|contest|conquest|budapest|bucharest|nest|"
+    r"best[- ]known)\b)\w{3,}est|worst|best)\b|最|第一"
+)
+_SELECTS = re.compile(
+    rf"\b(?:which|what|who|where|name|rank|list)\b.*(?:{_SUPERLATIVE})|(?:{_SUPERLATIVE}).*(?:哪|谁|什么)|(?:哪|谁|"
+    rf"什么).*(?:{_SUPERLATIVE})",
+    re.I,
+)
+_SELECTED = re.compile(
+    rf"{_SUPERLATIVE}|\b(?:first|main|chief|rank\w*|number one|no\. ?1|more than any|record|maximum|minimum|against|"
+    rf"1st|2nd|3rd)\b|首|居",
+    re.I,
+)
+_DEMANDS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d)|\beach \w+ (?:account|emit|use|consume|"
+        r"produce)\w*|\bdensity\b|"
+        r"人均|平均每人|每人|每平方|密度",
+        r"\bper\b|/|\beach\b|\bdensity\b|\bevery\b|\bfor (?:every|each)\b|\bby the\b|人均|每|密度|‰|\brate\b|\baverage\b",
+        "a figure per person or area",
+    ),
+    (
+        r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
+        r"\bdifference (?:in|between)\b|"
+        r"\bgap\b|\bminus\b|\bbalance\b|相差|差多少|差距|差额",
+        r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|\bexceed\w*|"
+        r"\bsurplus\b|\bdeficit\b|"
+        r"\bbalance\b|[−-]\s*\d.*=|差|多|少|倍|高出|低",
+        "a difference",
+    ),
+    (
+        r"\bif you (?:total|add|sum)\b|\badd(?:ed)? (?:up|together)\b|\bcombined\b|加起来|合计|总和",
+        r"\btogether\b|\bcombined\b|\bsum\b|\bin total\b|\badds? up\b|\btotal of\b|合计|总共|加起来|总和|\+",
+        "the sum",
+    ),
+    (
+        r"\bhow (?:many|much)\b.*\b(?:no|without|lacks?|lacking|not)\b|多少.*没有|没有.*多少",
+        r"\b(?:no|not|without|lack\w*|un\w+|non|out of|neither)\b|没有|无|未|缺",
+        "what is without it",
+    ),
+)  # fmt: skip
+"""Questions, what their answers contain, and the words for it."""
+
+
+def kind_of(question: str) -> Kind | None:
+    """Return the kind of answer that a question asks for; None if its words do not say.
+
+    The first question word decides; *who*, *when* and *where* inside a sentence are relative pronouns.
+    """
+    found = []
+    for rank, (kind, words) in enumerate(_ASKED.items()):
+        for match in re.finditer(words, question, re.I):
+            inside = bool(_RELATIVE.match(match.group())) and not _OPENS.search(question[: match.start()])
+            found.append((inside, match.start(), rank, kind))
+    return min(found)[3] if found else None
+
+
+def selects(question: str) -> bool:
+    """Return whether a question asks for the one with the most or least of something."""
+    return _SELECTS.search(question) is not None
+
+
+def selected(told: str) -> bool:
+    """Return whether a text says that something has the most or least, or its rank."""
+    return _SELECTED.search(told) is not None
+
+
+def asks_why(text: str) -> bool:
+    """Return whether a question asks for causes."""
+    return _CAUSE.search(text) is not None
+
+
+def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
+    """Return what a statement and its passage lack to be an answer of the kind; empty if they lack nothing."""
+    told = f"{statement}\n{quote}"
+    for asked, expected, lack in _DEMANDS:
+        if re.search(asked, question, re.I) and not re.search(expected, told, re.I):
+            return lack
+    if asks_why(question):
+        return "" if _CAUSE_SAID.search(told) else "a cause"
+    figures = [q for q in quantities(statement) if q.kind in ("number", "ordinal")]
+    if kind == "number" and not (figures or _figure_words(statement)):
+        return "a figure"
+    if kind == "number" and figures and (dimensions := _dimensions(question)):
+        return "" if any(q.unit in dimensions for q in figures) else "a figure in the unit that is asked for"
+    if _SHARE.search(question) and figures and not _SHARE_SAID.search(told):
+        return "a share"
+    if kind in ("year", "date") and not any(q.kind in ("year", "date") for q in quantities(told)):
+        return "a date"
+    if kind == "whether" and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
+        return "" if re.search(r"[(（](?![^()（）]*\d{4})|\b0\b", _value(statement)) else "yes or no"
+    if _NAMED.search(question) and kind != "number" and _ONLY_FIGURE.match(_value(statement)):
+        return "a name"
+    return ""
+
+
+def _value(statement: str) -> str:
+    """Return the text after the last label of a line such as `Japan: Airports, number: 280`."""
+    return re.split(r"[:：]\s", statement.partition("\n")[0])[-1]
+
+
+def _dimensions(question: str) -> frozenset[str]:
+    match = re.search(r"\bhow (long|tall|deep|wide|far)\b", question, re.I)
+    return _MEASURES[match.group(1).lower()] if match else frozenset()
+
+
+def _figure_words(statement: str) -> bool:
+    """Return whether a statement has a quantity in words, such as *none*, *half* or Chinese numerals."""
+    return re.search(
+        r"\b(?:no|none|zero|half|dozens?|once|twice|never)\b|[零一二三四五六七八九十百千万亿两半]", statement, re.I
+    ) is not None or (any(q.kind == "year" for q in quantities(statement)) and not has_cjk(statement))

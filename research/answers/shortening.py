@@ -1,0 +1,153 @@
+"""The answer in one line: what the report calls its answer, or the span of the kind that is asked for."""
+
+from __future__ import annotations
+
+import re
+
+from research.answers.asking import Asked, named
+from research.answers.coverage import Told, telling
+from research.answers.kinds import SPANS, YEAR, Kind
+from research.citations import without_marks
+from research.citations.lexicon import stem
+from research.citations.names import contains_name, is_country, key
+from research.citations.quantities import quantities
+from research.text import clip, tokens
+
+LONGEST = 120
+"""Most characters of a short answer."""
+_SAID = re.compile(
+    r"^\W*(?:(?:short|final|direct)\s+)?(?:answer|答案|回答|答)\W{0,3}[:：]\W*(?P<said>[^\n]+)", re.I | re.M
+)
+_YES = re.compile(r"^\W*(?P<said>yes|no|是的?|否|不是|对|没有|有)(?![\w\u4e00-\u9fff])", re.I)
+_BOLD = re.compile(r"\*\*([^*\n]{1,100}?)\*\*")
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|took|does|do|did)\b|[是为有]", re.I)
+_BY = re.compile(
+    r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|higher|lower|longer|larger)\b|\bdifference\b|"
+    r"\bgap\b|相差|差多少",
+    re.I,
+)
+_CHANGE = re.compile(
+    r"\b(?:by|(?:increase|decrease|rise|fall|drop|gain|loss|growth|difference|gap|change) of|(?:gap|"
+    r"difference) is)\b|相差|增长了?|下降了?",
+    re.I,
+)
+_MEASURE = re.compile(
+    r"\b(?:population|rate|area|length|revenue|turnover|profit|number|share|percentage|proportion|fraction|part|gdp|"
+    r"age|density|height|"
+    r"value|cost|price|budget|expectancy|size|weight|total|amount|ratio|coefficient|index|distance|speed|temperature|"
+    r"salary|debt|"
+    r"expenditure|spending|consumption|production|output)\b|率|数|面积|量|寿命|年龄|比例",
+    re.I,
+)
+_YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
+
+
+def short_answer(asked: Asked, told: Told, report: str) -> str:
+    """Return the answer in one line; empty if the question asks for a text or the statement has no such span.
+
+    A span is in the cited passages, except yes, no, an option of the question, and a figure that was calculated.
+    """
+    if asked.open:
+        return ""
+    if asked.options:
+        return _option(asked.options, report)
+    said = _SAID.search(report)
+    if said and len(words := _clean(said["said"])) <= LONGEST and _backed(words, told):
+        return words
+    if asked.kind == "whether":
+        yes = _YES.match(_clean(report))
+        return _yes(yes["said"]) if yes else ""
+    line = told.text.partition("\n")[0]
+    span = _span(asked, asked.kind, line)
+    return span if span and _backed(span, told) else ""
+
+
+def _option(options: tuple[str, ...], report: str) -> str:
+    """Return the one option that is named first in the answer; empty if two are named without a choice."""
+    places = []
+    plain = _clean(report)
+    for option in options:
+        match = re.search(re.escape(option), plain, re.I)
+        if match or contains_name(plain, key(option)):
+            places.append((match.start() if match else len(plain), option))
+    return min(places)[1] if places else ""
+
+
+def _yes(word: str) -> str:
+    low = word.lower()
+    return {"yes": "yes", "no": "no"}.get(low, "是" if low[0] in "是对有" else "否")
+
+
+def _clean(text: str) -> str:
+    """Return a text without marks and emphasis."""
+    return re.sub(r"[*_`]{1,3}", "", without_marks(text)).strip().rstrip(".。").strip()
+
+
+def _backed(span: str, told: Told) -> bool:
+    """Return whether the passages contain a span, or all of its words and figures."""
+    seen = told.evidence
+    if span.casefold() in seen.casefold():
+        return True
+    figures = [q for q in quantities(span) if q.kind in ("number", "date", "year")]
+    if figures:
+        there = quantities(seen)
+        return all(any(q.states(other) for other in there) for q in figures)
+    words = set(tokens(span))
+    return bool(words) and words <= set(tokens(seen))
+
+
+def _span(asked: Asked, kind: Kind | None, line: str) -> str:
+    """Return the span of the kind in a statement."""
+    labelled = re.match(r"[^.。]{2,90}[:：]\s", line) and not _VERB.search(re.split(r"[:：]\s", line)[0])
+    value = re.split(r"[:：]\s", line)[-1] if labelled else line
+    if _BY.search(asked.text):
+        change = _CHANGE.search(value)
+        return _figure(asked, value[change.end() :]) if change else ""
+    if kind in ("year", "date"):
+        found = [match.group() for match in SPANS[kind].finditer(value)]
+        return max(found[:1], key=len, default="")
+    if kind == "number":
+        return _figure(asked, value)
+    if value is not line:  # `Japan: Capital, name: Tokyo`
+        figures = _figure(asked, value) if re.match(r"\W*[$€£¥]?\d", value) else ""
+        return figures or clip(_clean(re.split(r"\s*[;；(（]", value)[0]), LONGEST)
+    if kind == "name" and _MEASURE.search(asked.text):
+        return _figure(asked, value)
+    fresh = [name for name in named(f"- {line}") if not _in(name, asked.text)]
+    if asked.many:
+        return ", ".join(fresh[: asked.many]) if len(fresh) >= asked.many else ""
+    if kind == "person":
+        fresh = [name for name in fresh if not is_country(key(name))] or fresh
+    if kind in ("person", "place", "name"):
+        return _nearest(fresh, line, asked)
+    return _figure(asked, value)
+
+
+def _figure(asked: Asked, value: str) -> str:
+    """Return the first figure that is not in the question, with its unit and the year after it."""
+    known = [q for q in quantities(asked.text) if q.kind == "number"]
+    for q in quantities(value):
+        if q.kind != "number" or q.weak or any(q.states(other) for other in known):
+            continue
+        year = _YEAR_AFTER.match(value, q.end)
+        unit = re.match(r"\s?(?:sq km|bbl/day|kWh?|[A-Za-z%°/]+(?:/[\d,]*\s?[a-z ]+)?)?", value[q.end :])
+        end = year.end() if year else q.end + (unit.end() if unit and value[q.end : q.end + 1] in (" ", "%") else 0)
+        after = _YEAR_AFTER.match(value, end)
+        return _clean(value[q.start : after.end() if after else end])
+    return ""
+
+
+def _nearest(names: list[str], line: str, asked: Asked) -> str:
+    """Return the name that is nearest to a word of the question."""
+    wanted = {stem(word) for word in telling(asked)}
+    places = [match.start() for match in re.finditer(r"\w+", line) if stem(match.group().lower()) in wanted]
+
+    def distance(name: str) -> int:
+        at = line.find(name)
+        return min((abs(at - place) for place in places), default=at)
+
+    return min(names, key=distance, default="")
+
+
+def _in(name: str, text: str) -> bool:
+    return contains_name(text, key(name)) or name.casefold() in text.casefold()

@@ -1,0 +1,126 @@
+"""The answer gate: the parts of a question, what answers them, and the short answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.answers import Assessment, assess, parts_of
+from research.answers.asking import options
+from research.citations import check
+from research.types import Citation, Source
+
+DATA = Path(__file__).parents[1] / "data" / "answers.jsonl"
+JAPAN = Source(1, "https://example.org/japan", "Japan", "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo")
+
+
+def judged(question: str, report: str, *sources: Source) -> Assessment:
+    """Return what the gate says of a report whose citations the rules have checked."""
+    return assess(question, report, report, check(report, sources), sources)
+
+
+def of_record(record: dict[str, Any]) -> Assessment:
+    sources = [Source(s["n"], f"https://example.org/{s['n']}", s["title"], s["text"]) for s in record["sources"]]
+    return judged(record["question"], record["report"], *sources)
+
+
+def test_wrong_reports_are_caught_and_right_ones_pass() -> None:
+    records = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
+    failed = {record["id"]: of_record(record) for record in records if of_record(record).outcome != record["outcome"]}
+    right = [record for record in records if not record["mistake"]]
+    caught = [each for each in failed if each.startswith("wrong")]
+    refused = [each for each in failed if each.startswith("right")]
+    assert len(caught) <= 0.1 * (len(records) - len(right)), caught
+    assert len(refused) <= 0.05 * len(right), refused
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("What is the capital of Japan?", ["What is the capital of Japan?"]),
+        ("How large is Lebanon, how long is its coast, and what is its highest summit called?",
+         ["How large is Lebanon", "how long is its coast", "what is its highest summit called?"]),
+        ("Who is the king of Thailand? What was it called before?",
+         ["Who is the king of Thailand?", "What was it called before?"]),
+        ("For a fact box on Rwanda: capital, number of inhabitants, and the share of people living in towns.",
+         ["Rwanda: capital", "Rwanda: number of inhabitants", "Rwanda: the share of people living in towns"]),
+        ("What are Ukraine's top export commodity and its largest export market?",
+         ["What are Ukraine's top export commodity", "its largest export market?"]),
+        ("Compare the area and population of Japan, China and India.",
+         ["Compare the area and population of Japan, China and India."]),
+        ("Is obesity more common in Mexico or in Argentina? Percentages too, please.",
+         ["Is obesity more common in Mexico or in Argentina? Percentages too, please."]),
+        ("沙特阿拉伯的石油储量和日产量分别是多少？", ["沙特阿拉伯的石油储量是多少", "沙特阿拉伯的日产量是多少"]),
+    ],
+)  # fmt: skip
+def test_a_question_is_split_where_it_asks_for_several_things(question: str, parts: list[str]) -> None:
+    assert [part.text for part in parts_of(question)] == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "chosen"),
+    [
+        ("Is the capital of Australia Sydney or Canberra?", ("Sydney", "Canberra")),
+        ("Is Eswatini a republic or a monarchy?", ("republic", "monarchy")),
+        ("土耳其的首都是伊斯坦布尔还是安卡拉？", ("伊斯坦布尔", "安卡拉")),
+        ("Are there ten or more airports in Chad?", ()),
+        ("How many people live in Japan?", ()),
+    ],
+)
+def test_the_options_of_a_choice_are_found(question: str, chosen: tuple[str, ...]) -> None:
+    assert options(question) == chosen
+
+
+def test_a_half_answered_question_is_partly_answered() -> None:
+    found = judged("How many people live in Japan, and who is its emperor?", "Japan has 123,201,945 people [1].", JAPAN)
+    assert found.outcome == "partly_answered"
+    assert [part.status for part in found.parts] == ["answered", "not_found"]
+    assert "emperor" in found.parts[1].reason
+
+
+@pytest.mark.parametrize("status", ["contradicted", "unsupported", "dead"])
+def test_a_report_none_of_whose_citations_holds_answers_nothing(status: Any) -> None:
+    citations = [Citation(1, "Japan has 123,201,945 people.", status, by="model:judge")]
+    report = "Japan has 123,201,945 people [1]."
+    found = assess("How many people live in Japan?", report, report, citations, [JAPAN])
+    assert (found.outcome, found.parts[0].reason) == ("no_evidence", "none of the cited statements holds")
+
+
+def test_an_unverified_statement_may_answer() -> None:
+    citations = [Citation(1, "Japan has 123,201,945 people.", "unverified", "Population: 123,201,945 (2024 est.)")]
+    report = "Japan has 123,201,945 people [1]."
+    assert assess("How many people live in Japan?", report, report, citations, [JAPAN]).outcome == "answered"
+
+
+def test_an_assignment_is_judged_by_its_names_only() -> None:
+    question = "Write an overview of the political and economic development of Japan."
+    assert judged(question, "Japan has 123,201,945 people [1].", JAPAN).outcome == "answered"
+    assert (
+        judged(question.replace("Japan", "Peru"), "Japan has 123,201,945 people [1].", JAPAN).outcome == "no_evidence"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "report", "short"),
+    [
+        (
+            "How many people live in Japan?",
+            "Japan: Population: 123,201,945 (2024 est.) [1].",
+            "123,201,945 (2024 est.)",
+        ),
+        (
+            "How many people live in Japan?",
+            "**Answer:** 123,201,945\n\nJapan has 123,201,945 people [1].",
+            "123,201,945",
+        ),
+        ("What is the capital of Japan?", "The capital of Japan is Tokyo [1].", "Tokyo"),
+        ("Is the capital of Japan Kyoto or Tokyo?", "The capital of Japan is Tokyo [1].", "Tokyo"),
+        ("Is Tokyo the capital of Japan?", "Yes, Tokyo is the capital of Japan [1].", "yes"),
+        ("Describe Japan.", "The capital of Japan is Tokyo [1].", ""),
+    ],
+)
+def test_the_short_answer_is_a_span_of_the_kind_that_is_asked_for(question: str, report: str, short: str) -> None:
+    assert judged(question, report, JAPAN).short == short
