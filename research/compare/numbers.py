@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, takewhile
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec import Struct
 
 from research.events.view import RunView
 from research.search.merge import canonical
-from research.types import Outcome, Status, Verdict
+from research.types import Outcome, Status
 
 Difference = Literal["question", "budget"]
 
@@ -47,7 +46,6 @@ class Figures(Struct, frozen=True):
 
 def figures(view: RunView) -> Figures:
     """Return the numbers of a run so far.  `seconds` counts working time, up to the last event of an unfinished run."""
-    found = Counter(citation.status for citation in view.citations)
     over = view.status not in ("running", "waiting_input", "paused")
     return Figures(
         view.run,
@@ -63,7 +61,7 @@ def figures(view: RunView) -> Figures:
         view.elapsed(view.updated),
         len(view.sources),
         len(view.cited_sources),
-        {status: found[status] for status in get_args(Verdict)} if over else None,
+        {str(each): n for each, n in view.verdicts.items()} if over else None,
         len(view.uncited) if over else None,
     )
 

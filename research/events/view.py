@@ -5,14 +5,28 @@ A live view is the replay of a run that has not ended, so there is one code path
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import get_args
 
 from research import plugins
 from research.citations import cited
 from research.events import events as e
 from research.events.recipe import Recipe
-from research.types import Citation, Message, Observation, Outcome, Part, Reply, Source, Status, ToolCall, Usage
+from research.types import (
+    Citation,
+    Message,
+    Observation,
+    Outcome,
+    Part,
+    Reply,
+    Source,
+    Status,
+    ToolCall,
+    Usage,
+    Verdict,
+)
 
 
 @dataclass
@@ -156,6 +170,13 @@ class RunView:
     def cited_sources(self) -> list[Source]:
         """Return one source, with its best quote, for each number that the report cites."""
         return [self._source(n) for n in cited(self.report) if n in self.sources]
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """Return the number of citations by verdict; those of the first version are always there, for scripts."""
+        found = Counter(citation.status for citation in self.citations)
+        always = ("supported", "partial", "unsupported", "dead")
+        return {each: found[each] for each in get_args(Verdict) if found[each] or each in always}
 
     @property
     def seen_sources(self) -> list[Source]:

@@ -135,7 +135,9 @@ def _table(views: Sequence[RunView], opinions: Mapping[str, Opinion], say: Say) 
     }
     lines = [[say(name), *cells] for name, cells in rows.items() if any(cells)]
     for status, words in STATUSES.items():
-        cells = [f"{each.citations[status]:,}" if each.citations and each.citations[status] else "" for each in columns]
+        cells = [
+            f"{each.citations[status]:,}" if each.citations and each.citations.get(status) else "" for each in columns
+        ]
         if any(cells):
             names = {words_of(view)(words) for view in views}
             lines.append([say("Citations: {status}", status=" / ".join(sorted(names))), *cells])

@@ -23,11 +23,17 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         "status": view.status,
         "outcome": view.outcome,
         "answer": view.short or view.answer,
-        "parts": [{"text": part.text, "status": part.status} for part in view.parts],
         "report": view.report,
         "sources": [_source(source) for source in view.cited_sources],
         "citations": [
-            {"n": c.n, "claim": c.claim, "status": c.status, "quote": c.quote, "reason": c.reason, "by": c.by}
+            {
+                "n": c.n,
+                "claim": c.claim,
+                "status": c.status,
+                "quote": c.quote,
+                "reason": c.reason,
+                **({"by": c.by} if c.by else {}),
+            }
             for c in view.citations
         ],
         "uncited": list(view.uncited),
@@ -90,6 +96,8 @@ def _calls(view: RunView) -> list[dict[str, Any]]:
 def _optional(view: RunView) -> dict[str, Any]:
     """Return the keys that only some runs have."""
     found: dict[str, Any] = {}
+    if view.parts:
+        found["parts"] = [{"text": part.text, "status": part.status} for part in view.parts]
     if view.edits:
         found["edits"] = [_edit(edit) for edit in view.edits]
     if view.recalled is not None:

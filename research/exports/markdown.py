@@ -10,7 +10,6 @@ import base64
 import datetime
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from research.events.view import RunView
@@ -69,7 +68,6 @@ def plain(text: str) -> str:
 
 def _front(view: RunView) -> str:
     started = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
-    statuses = Counter(citation.status for citation in view.citations)
     values = {
         "title": view.question,
         "date": started.isoformat(timespec="seconds"),
@@ -88,7 +86,7 @@ def _front(view: RunView) -> str:
         "tokens_estimated": view.estimated,
         "cost_usd": view.cost_usd,
         "seconds": round(view.seconds, 1),
-        "citations": {status: statuses[status] for status in STATUSES},
+        "citations": dict(view.verdicts),
     }
     return front(values)
 
