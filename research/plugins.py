@@ -173,6 +173,9 @@ class ToolEntry(Entry, frozen=True, kw_only=True):
 class Provider(Entry, frozen=True, kw_only=True):
     """A model provider: `(name, host) -> Model`; its id comes before the colon of a model's name."""
 
+    judges: bool = True
+    """Its models judge citations by default; those that play a script or follow fixed rules cannot."""
+
 
 class SearchService(Entry, frozen=True, kw_only=True):
     """A search service: `(settings) -> Searcher`; raises `ConfigError` naming the setting that is missing."""

@@ -333,6 +333,10 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
     probability: float | None = None
     """Of being supported, if the judge gives one."""
     reason: str = ""
+    contradicted: float | None = None
+    """Probability of being contradicted, if the judge gives one."""
+    quote: str = ""
+    """The passage that the judge relies on; it is in the source."""
 
 
 class Citation(Struct, frozen=True, omit_defaults=True):

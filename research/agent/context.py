@@ -11,6 +11,7 @@ from research.agent.budget import Meter
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
+from research.citations.judges import Judges
 from research.errors import RunPaused, Stopped
 from research.events.events import Base, Event
 from research.types import Embedder, Model, Observation, ToolCall
@@ -46,6 +47,7 @@ class RunContext:
         memory: Callable[[], Memory] | None = None,
         still_says: SourceCheck = lambda entry: True,
         rate_limit: Callable[[str], float] = lambda model: 0.0,
+        judges: Judges | None = None,
     ) -> None:
         self.models = models
         """Returns the model of a name such as `extractive` or `openai:NAME`."""
@@ -71,6 +73,8 @@ class RunContext:
         """What the memory returned before the first round; None if it was not searched."""
         self.user_texts: list[str] = []
         """The question and the user's replies."""
+        self.judges = judges or Judges()
+        """The verifiers, their thresholds, and what they said before."""
         self.rate_limit = rate_limit
         """Reserves a request to a model; returns the seconds to wait for it."""
         self.warned_of_rate_limit = False

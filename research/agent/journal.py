@@ -33,7 +33,7 @@ from research.events.events import (
 )
 from research.events.transcript import Interaction, Transcript
 from research.events.view import Worktime
-from research.types import Observation, Source, Usage
+from research.types import Message, Observation, Source, Usage
 
 _MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser, Remembered)
 
@@ -61,12 +61,16 @@ class Journal:
         self._started: set[str] = set()
         self._user: dict[str, list[str]] = {}
         self._marks: Counter[tuple[str, str]] = Counter()
+        self._to_judge: dict[tuple[str, int], tuple[Message, ...]] = {}
         so_far: list[Event] = []
         for event in events:
             self.next_seq = event.seq + 1
             self._time.apply(event)
             so_far.append(event)
             match event:
+                case Asked(purpose="verify"):
+                    # A repeated request leaves out what it shares with the one before.
+                    self._to_judge.setdefault((event.agent, event.ask), () if event.keep else event.messages)
                 case Replied():
                     self._replies[event.agent, event.ask] = event
                 case Rejected():
@@ -111,6 +115,10 @@ class Journal:
     def reply(self, agent: str, ask: int) -> Replied | None:
         """Return the recorded reply to this agent's n-th request."""
         return self._replies.get((agent, ask))
+
+    def asked_judge(self, agent: str, ask: int) -> tuple[Message, ...] | None:
+        """Return the messages of this agent's n-th request if it asked the judge and has a reply."""
+        return self._to_judge.get((agent, ask)) if (agent, ask) in self._replies else None
 
     @property
     def replied(self) -> list[Replied]:

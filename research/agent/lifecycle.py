@@ -11,12 +11,12 @@ import msgspec
 
 from research.agent import prompts
 from research.agent.context import Steps
+from research.agent.judging import judge
 from research.agent.recall import keep, recall
 from research.agent.run import Run
 from research.answers import Assessment, assess
 from research.citations import check, cited, clean, uncited
-from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
-from research.errors import ConfigError, LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
+from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
 from research.events.view import fold
 from research.text import clip
@@ -105,7 +105,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     embedder = run.context.embedder() if run.context.embedder and sources else None
     citations = check(report or text, sources, run.context.computed, embedder)
     if outcome not in ("stopped", "failed"):
-        citations = yield from _judge(run, citations)
+        citations = yield from judge(run, citations)
     gate = _assess(run, report or text, text, citations)
     if gate is not None and outcome == "answered":
         outcome = gate.outcome
@@ -131,24 +131,6 @@ def _assess(run: Run, report: str, text: str, citations: tuple[Citation, ...]) -
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None
-
-
-def _judge(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ...]]:
-    """Let the recipe's judge, if it names one, decide doubtful citations; if the judge fails they stay as they are."""
-    batch = doubtful(citations)
-    if not batch or not {"judge", "verify"} & run.recipe.roles.keys():
-        return citations
-    try:
-        messages = judge_messages(batch, run.context.ledger.sources)
-        reply = yield from run.ask("verify", messages=messages, tools=(), schema=JUDGE_SCHEMA)
-    except (LimitReached, ProviderError, Stopped):
-        return citations
-    except RunPaused as pause:
-        if pause.reason:  # the judge is unreachable; after a user's pause, the resumed run asks it instead
-            return citations
-        raise
-    verdicts = dict(zip(batch, judged(reply.answer, batch), strict=True))
-    return tuple(verdicts.get(each, each) for each in citations)
 
 
 def _report_without_sources(run: Run, outcome: Outcome, words: str) -> str:

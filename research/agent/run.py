@@ -94,6 +94,13 @@ class Run(Conversation):
         prompt = self._prompt_of(messages, purpose, composed=composed)
         return (yield from self._model_calls.converse(prompt, request, offered, reads, shorten if composed else None))
 
+    def recorded_verdicts(self) -> Steps[dict[tuple[Message, ...], Reply]]:
+        """Take the requests to the judge that come next in the journal; return their messages and replies."""
+        found: dict[tuple[Message, ...], Reply] = {}
+        while (messages := self.context.journal.asked_judge(self.agent, self._model_calls.asks + 1)) is not None:
+            found[messages] = yield from self.ask("verify", messages=messages, tools=())
+        return found
+
     def use(self, reply: Reply, local: Mapping[str, Local] | None = None) -> Steps[tuple[Observation, ...]]:
         """Run the calls of a reply in parallel and add the round to the transcript.
 

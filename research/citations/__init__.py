@@ -5,7 +5,7 @@ docs/citations.md explains what is checked, and how well.  May import types, tex
 from __future__ import annotations
 
 from research.citations.checking import check
-from research.citations.judge import JUDGE_SCHEMA, doubtful, judge_messages, judged
+from research.citations.judge import JUDGE_SCHEMA, judge_messages, read_verdicts
 from research.citations.ledger import Ledger, source_text, tool_result_text
 from research.citations.marks import MARK, Statement, cited, normalised, statements, uncited, without_marks
 from research.citations.urls import clean
@@ -18,10 +18,9 @@ __all__ = [
     "check",
     "cited",
     "clean",
-    "doubtful",
     "judge_messages",
-    "judged",
     "normalised",
+    "read_verdicts",
     "source_text",
     "statements",
     "tool_result_text",

@@ -26,6 +26,7 @@ from research.cli import (
     runs,
     show,
     stop,
+    verifiers,
     worker,
 )
 from research.cli.parser import Commands, Parser
@@ -48,6 +49,7 @@ COMMANDS = (
     fork,
     library,
     memory,
+    verifiers,
     parse,
     mcp,
     worker,

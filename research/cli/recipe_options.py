@@ -35,6 +35,16 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers in mcp.json whose tools to offer")
     command.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
+    # `eval --judge` names a model that compares reports.
+    flags = ["--citation-judge"] if command.prog.endswith("eval") else ["--judge", "--citation-judge"]
+    command.add_argument(
+        *flags,
+        dest="citation_judge",
+        default="",
+        metavar="JUDGE",
+        help="who judges citations besides the rules: auto, off, cross-encoder:PATH_OR_ID or model:PROVIDER:NAME; "
+        "default: WORKBENCH_JUDGE, that is auto: WORKBENCH_VERIFIER, or else the run's language model",
+    )
     command.add_argument("--budget-tokens", type=positive_int, metavar="N")
     command.add_argument("--budget-usd", type=positive_float, metavar="X")
     command.add_argument("--budget-seconds", type=positive_float, metavar="S")
@@ -76,5 +86,6 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "search": split_names(arguments.search),
         "mcp": split_names(arguments.mcp),
         "temperature": arguments.temperature,
+        "judge": arguments.citation_judge,
         "budget": Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
     }

@@ -110,6 +110,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("framework", "context", "model", "protocol", "temperature", "recall", "remember")
     given = {name: getattr(arguments, name) for name in names}
     given["folders"] = arguments.folder
+    given["judge"] = arguments.citation_judge or None
     for name in ("tools", "search", "mcp"):
         text = getattr(arguments, name)
         given[name] = None if text is None else split_names(text)

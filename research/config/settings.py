@@ -95,6 +95,10 @@ class Settings(BaseSettings):
     """The default model of new runs."""
     embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
     """`universal`, or `sentence-transformers:MODEL`."""
+    judge: Literal["auto", "off"] = Field("auto", validation_alias="WORKBENCH_JUDGE")
+    """Whether a verifier or a language model judges the citations of new runs besides the rules."""
+    verifier: str = Field("", validation_alias="WORKBENCH_VERIFIER")
+    """The judge of citations: `cross-encoder:PATH_OR_ID` or `model:NAME`; "": the language model of the run."""
     allow_hosts: str = Field("", validation_alias="WORKBENCH_ALLOW_HOSTS")
     """Private hosts that `visit` may open, separated by commas, e.g. `wiki.internal`."""
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from research import plugins
 from research.errors import ConfigError
@@ -25,12 +23,8 @@ class Candidate(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Twelve hex digits that are the same for equal recipes.
-
-        `Recipe.hash` can differ: msgspec omits a default value from the JSON only if it is the very same object.
-        """
-        whole = asdict(self.recipe) | {"budget": asdict(self.recipe.budget)}
-        return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()[:12]
+        """Twelve hex digits that are the same for equal recipes."""
+        return self.recipe.hash
 
     @property
     def oracle(self) -> bool:

@@ -12,8 +12,7 @@ from msgspec import Struct
 from research import defaults, plugins
 
 ROLES = ("planner", "researcher", "summariser", "writer", "critic", "judge")
-"""Parts of the work that a model may be chosen for.  A `judge` checks the citations of the finished report; without one
-only rules check them."""
+"""Parts of the work that a model may be chosen for.  A `judge` checks the citations of the finished report."""
 PURPOSES: Mapping[str, str] = {"act": "researcher", "conclude": "writer", "verify": "judge"}
 """Purposes of the requests that every framework makes, each with its role; see `plugins.Framework.purposes` for others."""
 LIBRARY = "library"
@@ -84,6 +83,9 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     budget: Budget = Budget()
     temperature: float | None = None
     """Sampling temperature; None uses the provider's default."""
+    judge: str = ""
+    """The judge of citations besides the rules: `model` (the recipe's), `cross-encoder:PATH_OR_ID` or `off`.  Empty: the model
+    of the role `judge`, if there is one; so in runs of earlier versions."""
     language: str = "auto"
     """`en`, `zh`, or `auto`: the language of the question."""
     prompts: str = ""
@@ -92,9 +94,25 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     @property
     def hash(self) -> str:
         """Return twelve hex digits that differ between different recipes."""
-        # List every field, because msgspec omits a default only if it is the identical object.
-        fields = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}
-        return hashlib.sha256(msgspec.json.encode(fields, order="deterministic")).hexdigest()[:12]
+        return hashlib.sha256(msgspec.json.encode(self.fields, order="deterministic")).hexdigest()[:12]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return every field by name; two recipes are the same if these are."""
+        # Not as JSON, because msgspec omits a default only if it is the identical object.
+        found = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}
+        if not self.judge:  # recipes of earlier versions keep their hash
+            del found["judge"]
+        return found
+
+    @property
+    def judged_by(self) -> str:
+        """Return the judge of citations: `model:NAME`, `cross-encoder:PATH_OR_ID`, or empty for the rules alone."""
+        if self.judge == "off":
+            return ""
+        if self.judge not in ("", "model"):
+            return self.judge
+        return f"model:{self.model_for('verify')}" if self.judge or {"judge", "verify"} & self.roles.keys() else ""
 
     def model_for(self, purpose: str) -> str:
         """Name of the model that is asked for this purpose."""

@@ -33,6 +33,7 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
                 "quote": c.quote,
                 "reason": c.reason,
                 **({"by": c.by} if c.by else {}),
+                **({"judgements": msgspec.to_builtins(c.judgements)} if c.judgements else {}),
             }
             for c in view.citations
         ],

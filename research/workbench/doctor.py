@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from research import plugins
 from research._util import extras
+from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.types import Completion, Message, Model, Priced, Request, Served, Usage
-from research.workbench import health
+from research.workbench import health, verifiers
 
 if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
@@ -44,6 +45,7 @@ def examine(bench: Workbench) -> list[Check]:
         *examine_settings(bench),
         *_library(bench),
         encoder(bench),
+        *judges(bench),
         python_tool(bench),
         *_models(bench),
         *_services(bench),
@@ -114,6 +116,43 @@ def encoder(bench: Workbench) -> Check:
         return Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
     except WorkbenchError as error:
         return Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
+
+
+def judges(bench: Workbench) -> Iterator[Check]:
+    """Yield one check for the rules and one for the configured judge; a cross-encoder judges a claim, which loads it."""
+    settings = bench.settings
+    try:
+        known = verifiers.measured(settings.home)
+        chosen = verifiers.configured(settings)
+    except WorkbenchError as error:
+        yield Check("judge", "broken", str(error))
+        return
+
+    def text(name: str) -> str:
+        how = f"python -m research verifiers calibrate {name} --claims FILE"
+        return known[name].line() if name in known else f"not measured on claims of your own; {how}"
+
+    yield Check(f"judge {RULES}", "ok", text(RULES))
+    if not chosen:
+        why = (
+            "off by WORKBENCH_JUDGE"
+            if settings.judge == "off"
+            else "none; set WORKBENCH_VERIFIER, or choose a language model"
+        )
+        yield Check("judge", "off", why)
+    elif chosen.startswith(MODEL):
+        yield Check(f"judge {chosen}", "ok", text(chosen))
+    else:
+        yield verifier(bench, chosen, text(chosen))
+
+
+def verifier(bench: Workbench, name: str, text: str = "") -> Check:
+    """Let a verifier judge one claim; the first time, this loads its weights."""
+    try:
+        (found,) = verifiers.open_verifier(bench, name).verify([Pair("It is a test.", ("This is a test.",))])
+    except WorkbenchError as error:
+        return Check(f"judge {name}", "broken", f"{error}; WORKBENCH_VERIFIER names another one")
+    return Check(f"judge {name}", "ok" if found.probability is not None else "broken", found.reason or text)
 
 
 def python_tool(bench: Workbench) -> Check:

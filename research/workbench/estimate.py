@@ -14,6 +14,8 @@ from msgspec import Struct
 from research import plugins
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of
+from research.citations.judge import BATCH, BATCH_TOKENS, answers_yes_or_no
+from research.citations.verifiers import MODEL
 from research.events.recipe import Recipe
 from research.text import estimate_tokens, language_of
 from research.types import Model, Priced, Usage
@@ -45,6 +47,11 @@ TOOL = Span(50, 250)
 FOUND = Span(50, 500)
 """Tokens that a round adds to the history besides one full observation: the call, and more observations."""
 
+STATEMENTS = 48
+"""Cited statements of a long report, all of which the judge sees."""
+VERDICT = 90
+"""Tokens of a verdict with its reason and quote."""
+
 
 class _Part(Struct, frozen=True):
     """The requests for one purpose, with their total tokens."""
@@ -74,7 +81,24 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
         else:
             parts += _loop(piece, recipe, head, growth, per_token)
             at_once = max(at_once, piece.agents.high)
+    if recipe.judged_by.startswith(MODEL):
+        parts.append(_verdicts(recipe.judged_by))
     return _capped(recipe, models, [part for part in parts if part.calls.high], head, at_once, growth)
+
+
+def _verdicts(judge: str) -> _Part:
+    """Return the requests that let a model judge the citations; a report may have none."""
+    one_each = answers_yes_or_no(judge)
+    size = 600 if one_each else BATCH_TOKENS + 600
+    calls = Span(0, STATEMENTS * (2 if one_each else 1 / BATCH))
+    reply = 10 if one_each else BATCH * VERDICT
+    return _Part(
+        "verify",
+        Span(0, ceil(calls.high)),
+        Span(0, ceil(calls.high) * size),
+        Span(0, ceil(calls.high) * reply),
+        size + reply,
+    )
 
 
 def _head(recipe: Recipe, question: str, *, native: bool) -> Span:

@@ -44,6 +44,8 @@ class Choices(Struct, frozen=True):
     temperature: float | None = None
     language: str = "auto"
     protocol: str = "auto"
+    judge: str = ""
+    """Empty: as the settings say."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments for `Workbench.recipe(**arguments)`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from research import defaults, plugins
 from research.agent import prompts
+from research.citations.verifiers import MODEL, RULES, check_name
 from research.errors import ConfigError
 from research.events.recipe import (
     FOLDERS,
@@ -51,12 +52,13 @@ def checked(
     search: Sequence[str] = (LIBRARY,),
     folders: Sequence[str | Path] = (),
     budget: Budget | None = None,
+    judge: str = "",
     **rest: Any,
 ) -> Recipe:
     """Return the recipe.  Raises `ConfigError` that names what is wrong and what is known.
 
     `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `rest` are other fields of
-    `Recipe`.  `context` None: the framework's own.
+    `Recipe`.  `context` None: the framework's own.  `judge`: `auto`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
     _check_tools(host, tools, rest)
@@ -68,8 +70,9 @@ def checked(
     if context in policy.refuses:
         raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
     name = model or host.settings.model
-    roles = rest.get("roles", {})
+    roles = dict(rest.pop("roles", {}))
     _check_roles(roles)
+    chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
     return Recipe(
@@ -82,9 +85,33 @@ def checked(
         search=tuple(search),
         folders=tuple(str(Path(folder).expanduser().resolve()) for folder in folders),
         budget=budget or Budget(),
+        roles=roles,
+        judge=chosen,
         prompts=prompts.digest(),
         **rest,
     )
+
+
+def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
+    """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
+    named = {"judge", "verify"} & roles.keys()
+    # A model that is named for the role counts more than the settings.
+    wanted = wanted or ("model" if named else host.settings.judge)
+    if wanted == "off":
+        return "off" if named or _can_judge(model) or host.settings.verifier else ""
+    if wanted in ("auto", "model"):
+        wanted = "model" if named or wanted == "model" else host.settings.verifier or "model"
+        if wanted == "model":
+            return "model" if _can_judge(model) and not named else ""
+    check_name(wanted)
+    if wanted.startswith(MODEL):
+        roles["judge"] = wanted.removeprefix(MODEL)
+        return ""
+    return "" if wanted == RULES else wanted
+
+
+def _can_judge(model: str) -> bool:
+    return plugins.provider.get(model.partition(":")[0]).judges
 
 
 def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -202,7 +202,10 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
         f"elsewhere:{name}" if name in models else name for name in (recipe.model, *recipe.roles.values())
     )
     roles = dict(zip(recipe.roles, others, strict=True))
-    return msgspec.structs.replace(recipe, folders=(), mcp=(), model=model, roles=roles), withheld
+    judge = recipe.judge if recipe.judge in ("model", "off") else ""
+    if judge != recipe.judge:
+        withheld = (*withheld, f"judge {recipe.judge}")
+    return msgspec.structs.replace(recipe, folders=(), mcp=(), model=model, roles=roles, judge=judge), withheld
 
 
 def _drawable(event: Event) -> Event:

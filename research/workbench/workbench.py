@@ -29,6 +29,7 @@ from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
 
 if TYPE_CHECKING:
+    from research.citations.judges import Judges
     from research.mcp.client import McpServers
     from research.memory.memory import Memory
     from research.memory.reembedding import Reembedding
@@ -105,6 +106,13 @@ class Workbench:
         return Library(self.settings.home, self.embedder)
 
     @cached_property
+    def judges(self) -> Judges:
+        """The verifiers of citations, with what they said since this workbench was opened."""
+        from research.workbench.verifiers import open_judges
+
+        return open_judges(self)
+
+    @cached_property
     def memory(self) -> Memory:
         """Findings of earlier runs, and the user's notes."""
         from research.memory.memory import Memory
@@ -178,6 +186,7 @@ class Workbench:
 
         cache: dict[str, Model] = {}
         tools, notices = self._tools(recipe, stop), []
+        judges = self.judges
         as_now = copy.copy(self)  # models open with the present settings, even if these change during the run
 
         def models(name: str) -> Model:
@@ -205,6 +214,7 @@ class Workbench:
             memory=lambda: self.memory,
             still_says=library_check(self.indexed_library),
             rate_limit=RateLimiter(parse_rates(as_now.settings.rate_limits), lambda: self.common),
+            judges=judges,
         )
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> list[Tool]:

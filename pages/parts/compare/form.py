@@ -128,6 +128,7 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "protocol": recipe.protocol,
             "recall": recipe.recall,
             "remember": recipe.remember,
+            "judge": recipe.judge,
         }
     with st.expander(t("Shared settings: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
         left, right = st.columns(2, gap="medium")

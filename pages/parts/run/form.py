@@ -30,6 +30,8 @@ PROTOCOLS: Final = {
     "tagged": later("tags in the text"),
 }
 
+JUDGES: Final = {"auto": later("automatic"), "off": later("off: rules only")}
+
 
 def options(bench: Workbench) -> dict[str, Any]:
     """Draw the options and return the arguments of `Workbench.recipe`."""
@@ -72,7 +74,7 @@ def options(bench: Workbench) -> dict[str, Any]:
     with right:
         limits = budget()
         memory = memory_choices.draw()
-        rest = _rest()
+        rest = {"judge": _judge(bench)} | _rest()
     return {
         "framework": framework,
         "context": context,
@@ -184,6 +186,23 @@ def _rest() -> dict[str, Any]:
             format_func=lambda each: t(PROTOCOLS[each]),
         )
     return {"temperature": temperature, "language": language, "protocol": protocol}
+
+
+def _judge(bench: Workbench) -> str:
+    """Draw the switch of the judge; a run that is repeated may have named one."""
+    state = st.session_state
+    judge: str = state.setdefault("citation-judge", bench.settings.judge)
+    return st.selectbox(
+        t("Judge of citations"),
+        list(dict.fromkeys([*JUDGES, judge])),
+        key="citation-judge",
+        persist_state=KEEP,
+        format_func=lambda each: t(JUDGES[each]) if each in JUDGES else plain(each),
+        help=t(
+            "Reads each statement with the passages it cites, after the rules. Automatic: the verifier of the settings, or"
+            " else the language model of the run. The offline model has none."
+        ),
+    )
 
 
 def _several(name: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:

@@ -1,0 +1,244 @@
+"""Verifiers: they read a claim and passages of its sources, and say whether the passages support it.
+
+The rules are one, a cross-encoder another; a language model is one through `judge`.  A verifier that needs a model is given
+a function that runs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research.citations.checking import check
+from research.errors import ConfigError
+from research.text import content_tokens, sentences
+from research.types import Citation, Embedder, Judgement, Source, Verdict
+
+RULES: Final = "rules"
+CROSS_ENCODER: Final = "cross-encoder:"
+MODEL: Final = "model:"
+WINDOW: Final = 1_000
+"""Characters of a passage that a cross-encoder reads at once; most read 512 tokens."""
+WINDOWS: Final = 12
+"""Windows of a long source that a cross-encoder reads: those that share most words with the claim."""
+NEAREST: Final = 3
+"""Windows in which a contradiction counts; a window about something else contradicts any claim."""
+
+
+class Pair(Struct, frozen=True):
+    """A claim, and the passages of the sources that it cites."""
+
+    claim: str
+    passages: tuple[str, ...]
+
+
+class Verifier(Protocol):
+    """Judges claims by passages."""
+
+    @property
+    def name(self) -> str:
+        """Return `rules`, `cross-encoder:PATH_OR_ID` or `model:NAME`."""
+
+    def verify(self, pairs: Sequence[Pair]) -> Sequence[Judgement]:
+        """Return one judgement for each pair.  Raises `WorkbenchError` if it cannot judge."""
+
+
+class Thresholds(Struct, frozen=True, omit_defaults=True):
+    """The least probability at which a verdict is said; None: never.  A judge without probabilities counts as certain."""
+
+    support: float | None = 0.0
+    contradict: float | None = 0.0
+    reject: float | None = None
+    """The least probability of not being supported from which a claim counts as unsupported."""
+    overrule: float | None = None
+    """At which the verdict replaces that of the rules where both are certain and disagree."""
+
+
+CAREFUL: Final = Thresholds(support=0.98, contradict=0.98, reject=0.98)
+"""For a cross-encoder that has not been measured."""
+
+
+def check_name(name: str) -> None:
+    """Raise `ConfigError` unless this is the name of a verifier."""
+    if name != RULES and not any(name.startswith(kind) and name != kind for kind in (CROSS_ENCODER, MODEL)):
+        raise ConfigError(
+            f"unknown judge {name!r}; known: auto, off, {RULES}, {CROSS_ENCODER}PATH_OR_ID, {MODEL}PROVIDER:NAME"
+        )
+
+
+def decided(judgement: Judgement, thresholds: Thresholds) -> Judgement:
+    """Return the judgement with the verdict that its thresholds allow."""
+    if judgement.probability is None:
+        sides = {"supported": thresholds.support, "contradicted": thresholds.contradict}
+        if sides.get(judgement.status, 0.0) is None:
+            return replace(judgement, status="unverified", reason="its measured precision is too low to count")
+        return judgement
+    status: Verdict = "unverified"
+    if thresholds.support is not None and judgement.probability >= thresholds.support:
+        status = "supported"
+    elif thresholds.contradict is not None and (judgement.contradicted or 0.0) >= thresholds.contradict:
+        status = "contradicted"
+    elif thresholds.reject is not None and 1 - judgement.probability >= thresholds.reject:
+        status = "unsupported"
+    return replace(judgement, status=status)
+
+
+def overrules(judgement: Judgement, thresholds: Thresholds) -> bool:
+    """Return whether the verdict replaces a different one of the rules."""
+    if thresholds.overrule is None:
+        return False
+    sure = max(judgement.probability or 0.0, judgement.contradicted or 0.0)
+    return judgement.probability is None or sure >= thresholds.overrule
+
+
+def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -> Citation:
+    """Return the citation with the verdict of rules and judge together, and with what each of them said.
+
+    Where one of them is certain and the other abstains, the first counts.  Where both are certain and disagree, nobody's
+    verdict counts, unless the judge may overrule.  A contradiction counts only with the line of the source that shows it.
+    """
+    if citation.status == "dead":
+        return citation
+    ruled = Judgement(citation.by or RULES, citation.status, None, citation.reason)
+    citation = replace(citation, by=ruled.by, judgements=(ruled, judgement))
+    rules, said = citation.status, judgement.status
+    held, denied = rules in ("supported", "calculated"), rules == "contradicted"
+    if said == "unverified" or (said == "supported" and held) or (said != "supported" and denied):
+        return citation
+    if said == "contradicted" and not judgement.quote:
+        said = "unverified"
+    if (held or denied) and not (overrule and said != "unverified"):
+        reason = f"the {RULES} and {judgement.by} disagree" + (f": {judgement.reason}" if judgement.reason else "")
+        return replace(citation, status="unverified", reason=reason)
+    if said == "unverified":
+        return citation
+    reason = "" if said == "supported" else judgement.reason or f"{judgement.by} says so"
+    return replace(citation, status=said, by=judgement.by, reason=reason, quote=judgement.quote or citation.quote)
+
+
+class Rules:
+    """The rules of `check`, as a verifier."""
+
+    name = RULES
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    def verify(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return one judgement for each pair; of several sentences, the worst."""
+        return [self._one(pair) for pair in pairs]
+
+    def _one(self, pair: Pair) -> Judgement:
+        # Every sentence needs its mark, or those before the last would be left unchecked.
+        text = " ".join(f"{sentence.rstrip()} [1]" for sentence in sentences(pair.claim) or [pair.claim])
+        found = check(text, [Source(1, "", "", passage) for passage in pair.passages], (), self._embedder)
+        if not found:
+            return Judgement(RULES, "unverified")
+        worst = min(found, key=lambda citation: _WORST_FIRST.index(citation.status))
+        return Judgement(RULES, worst.status, None, worst.reason, quote=worst.quote)
+
+
+_WORST_FIRST: Final = ("dead", "contradicted", "unsupported", "unverified", "partial", "calculated", "supported")
+
+Predict = Callable[[Sequence[tuple[str, str]]], Sequence[tuple[float, float]]]
+"""Maps (passage, claim) to the probabilities that the passage supports and contradicts the claim."""
+
+
+class CrossEncoderVerifier:
+    """A cross-encoder that reads claim and passage together.
+
+    Natural language inference: Bowman et al. 2015; over windows of a long source: Laban et al. 2022, "SummaC".
+    """
+
+    def __init__(self, name: str, predict: Predict) -> None:
+        """`name` is a path or an id, without `cross-encoder:`."""
+        self.name = f"{CROSS_ENCODER}{name}"
+        self._predict = predict
+
+    def verify(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return the probabilities for each pair with the window that gives them; `decided` turns them into a verdict."""
+        texts = [windows(pair) for pair in pairs]
+        inputs = [(window, pair.claim) for pair, own in zip(pairs, texts, strict=True) for window in own]
+        scores = iter(self._predict(inputs) if inputs else ())
+        return [self._judgement([(window, *next(scores)) for window in own]) for own in texts]
+
+    def _judgement(self, scored: Sequence[tuple[str, float, float]]) -> Judgement:
+        if not scored or not all(map(_is_probability, (p for _, *both in scored for p in both))):
+            return Judgement(self.name, "unverified", reason="the model returned no probability")
+        best = max(scored, key=lambda each: each[1])
+        against = max(scored[:NEAREST], key=lambda each: each[2])
+        quote, contradicted = (best[0], 0.0) if best[1] >= 0.5 else (against[0], against[2])
+        return Judgement(self.name, "unverified", best[1], "", contradicted, quote)
+
+
+def _is_probability(value: float) -> bool:
+    return math.isfinite(value) and -1e-6 <= value <= 1 + 1e-6
+
+
+def windows(pair: Pair, size: int = WINDOW, most: int = WINDOWS) -> list[str]:
+    """Cut the passages into windows of whole sentences; return those that share most words with the claim, best first."""
+    found = list(dict.fromkeys(window for passage in pair.passages for window in _cut(passage, size)))
+    words = set(content_tokens(pair.claim))
+    return sorted(found, key=lambda text: -len(words & set(content_tokens(text))))[:most]
+
+
+def _cut(passage: str, size: int) -> Iterator[str]:
+    title, _, body = passage.partition("\n") if "\n" in passage else ("", "", passage)
+    head = f"{title.strip()[:120]}\n" if title.strip() else ""
+    window = ""
+    for sentence in sentences(body) or [body]:
+        for start in range(0, len(sentence), size):
+            piece = sentence[start : start + size].strip()
+            if window and len(window) + len(piece) + 1 > size:
+                yield head + window
+                window = ""
+            window = f"{window} {piece}".strip()
+    if window:
+        yield head + window
+
+
+def appears(quote: str, passages: Sequence[str]) -> bool:
+    """Return whether a quote is in the passages, apart from whitespace, capitals and the form of quotation marks."""
+    parts = [_plain(part) for part in re.split(r"\.\.\.|…|\[\.\.\.\]", quote)]
+    whole = _plain("\n".join(passages))
+    return any(parts) and all(part in whole for part in parts)
+
+
+def _plain(text: str) -> str:
+    straight = text.translate(str.maketrans("“”‘’", "\"\"''")).casefold()
+    return " ".join(straight.strip(" \t\n\"'").split())
+
+
+class Verdicts:
+    """The judgements of this process by content, so that no judge is asked the same twice.  Thread-safe."""
+
+    MOST: Final = 20_000
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[str, Judgement] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, judge: str, pair: Pair) -> Judgement | None:
+        """Return what the judge said of exactly this claim and these passages, if it did."""
+        with self._lock:
+            return self._found.get(_digest(judge, pair))
+
+    def put(self, judge: str, pair: Pair, judgement: Judgement) -> None:
+        """Record a judgement; the oldest gives way."""
+        with self._lock:
+            self._found[_digest(judge, pair)] = judgement
+            while len(self._found) > self.MOST:
+                self._found.popitem(last=False)
+
+
+def _digest(judge: str, pair: Pair) -> str:
+    return hashlib.sha256(msgspec.json.encode([judge, pair.claim, pair.passages])).hexdigest()

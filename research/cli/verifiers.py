@@ -1,0 +1,74 @@
+"""`verifiers`: the judges of citations, and how often they are right."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from research.cli.common import open_home
+from research.cli.parser import Commands, positive_int
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its actions."""
+    actions = Commands.actions_of(
+        commands.add("verifiers", "the judges of citations, and how often they are right", None)
+    )
+    action = actions.add("list", "list the judges with what was measured", list_verifiers)
+    action.add_argument("--json", action="store_true", help="print one JSON object")
+    action = actions.add(
+        "calibrate", "measure a judge on claims whose verdict is known, and set its thresholds", calibrate
+    )
+    action.add_argument("name", help="rules, cross-encoder:PATH_OR_ID, or a model such as openai:NAME")
+    action.add_argument(
+        "--claims",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help='JSON lines with "claim", "sources" ([{"title", "text"}]) or "text", and "verdict" or "true"',
+    )
+    action.add_argument("--limit", type=positive_int, metavar="N", help="only the first N claims")
+    action.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def list_verifiers(arguments: argparse.Namespace) -> int:
+    """Print one line for each judge that was measured or is configured."""
+    import msgspec
+
+    from research.citations.verifiers import RULES
+    from research.workbench import verifiers
+
+    bench = open_home(arguments)
+    found = verifiers.measured(bench.settings.home)
+    if arguments.json:
+        print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+        return 0
+    for name in dict.fromkeys(filter(None, [RULES, verifiers.configured(bench.settings), *found])):
+        print(f"{name}: {found[name].line() if name in found else 'not measured here'}")
+    return 0
+
+
+def calibrate(arguments: argparse.Namespace) -> int:
+    """Measure the judge, save its thresholds and print them."""
+    import msgspec
+
+    from research.workbench import verifiers
+
+    bench = open_home(arguments)
+
+    def progress(done: int, of: int) -> None:
+        print(f"{done:,} of {of:,} claims", file=sys.stderr, flush=True)
+
+    found = verifiers.measure(
+        bench, arguments.name, [Path(each) for each in arguments.claims], arguments.limit, progress
+    )
+    if arguments.json:
+        print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+        return 0
+    limits = found.thresholds
+    sides = {"supported": limits.support, "contradicted": limits.contradict, "overrules the rules": limits.overrule}
+    print(f"{found.name}: {found.line()}")
+    print("; ".join(f"{side}: {'never' if least is None else f'from {least:.2f}'}" for side, least in sides.items()))
+    return 0
