@@ -163,15 +163,6 @@ def measure(
     return found
 
 
-def precision(home: Path, judge: str) -> str:
-    """Return what was measured of a judge, in words; empty if nothing was."""
-    try:
-        found = measured(home).get(judge)
-    except ConfigError:
-        return ""
-    return found.line() if found else ""
-
-
 def configured(settings: Settings) -> str:
     """Return the judge of runs with the settings' own model; empty if only the rules judge."""
     if settings.judge == "off":

@@ -6,12 +6,16 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.shared import home as open_home
+from research.citations.calibration import Calibration, Rate
+from research.citations.verifiers import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
+from research.workbench import verifiers
 from tests.app.conftest import APP
 from tests.fake_openai import FakeOpenAI
 from tests.workers import until
@@ -130,6 +134,29 @@ def test_changed_defaults_are_saved_and_default_values_are_not_written(visit: Vi
     app.selectbox(key="default-reader").select("direct")
     next(button for button in app.button if button.label == "Save").click().run()
     assert load(home=home).origin("reader") == "default"
+
+
+def test_the_judge_is_turned_off_and_a_verifier_named(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WORKBENCH_JUDGE")
+    app = visit(home, "settings", section="defaults")
+    app.selectbox(key="default-judge").select("off")
+    app.text_input(key="default-verifier").input("cross-encoder:here")
+    next(button for button in app.button if button.label == "Save").click().run()
+    now = load(home=home)
+    assert (now.judge, now.verifier) == ("off", "cross-encoder:here")
+    app.text_input(key="default-verifier").input("a poet")
+    next(button for button in app.button if button.label == "Save").click().run()
+    assert "unknown judge 'a poet'" in said(app)
+    assert load(home=home).verifier == "cross-encoder:here"
+
+
+def test_the_system_section_shows_the_judges_with_their_measured_precision(visit: Visit, home: Path) -> None:
+    measured = Calibration("rules", Thresholds(), 100, Rate(45, 50), Rate(19, 20))
+    (home / verifiers.FILE).write_bytes(msgspec.json.encode({"rules": measured}))
+    text = said(tried(visit(home, "settings", section="system")))
+    assert "measured on 100 statements: 90% of its ticks and 95% of its flags right" in text
 
 
 def test_a_changed_encoder_takes_effect_at_once(visit: Visit, home: Path) -> None:

@@ -51,8 +51,8 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
     for part in {"temperature", "protocol", "recall", "remember"} & set(parts):
         yield part, getattr(choices, part)
-    if "judge" in parts:
-        yield "citation-judge", choices.judge or "auto"
+    if "judge" in parts and choices.judge:
+        yield "citation-judge", "auto" if choices.judge == "model" else choices.judge
     if "language" in parts:
         yield "answer-language", choices.language
 

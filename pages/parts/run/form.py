@@ -190,12 +190,12 @@ def _rest() -> dict[str, Any]:
 
 def _judge(bench: Workbench) -> str:
     """Draw the switch of the judge; a run that is repeated may have named one."""
-    state = st.session_state
-    judge: str = state.setdefault("citation-judge", bench.settings.judge)
+    key = form_state.key("citation-judge")
+    judge: str = st.session_state.setdefault(key, bench.settings.judge)
     return st.selectbox(
         t("Judge of citations"),
         list(dict.fromkeys([*JUDGES, judge])),
-        key="citation-judge",
+        key=key,
         persist_state=KEEP,
         format_func=lambda each: t(JUDGES[each]) if each in JUDGES else plain(each),
         help=t(

@@ -23,6 +23,7 @@ from research.events.view import RoundView, RunView
 from research.store import RunRow
 from research.text import clip
 from research.types import Citation
+from research.workbench.workbench import Workbench
 
 LONGEST = 120_000
 """Maximum characters of a report."""
@@ -46,8 +47,8 @@ Possessive quantifiers keep matching linear.
 """
 
 
-def draw(view: RunView, row: RunRow) -> None:
-    """Draw the report of a run at the shown round, with what changed in that round."""
+def draw(view: RunView, row: RunRow, bench: Workbench | None = None) -> None:
+    """Draw the report of a run at the shown round, with what changed in that round; with its owner's workbench, who judged."""
     if view.error and view.status == "paused":
         st.warning(plain(clip(view.error, BEFORE)), title=t("The run is paused: fix this, then resume it"))
     elif view.error:
@@ -66,6 +67,8 @@ def draw(view: RunView, row: RunRow) -> None:
     _statements(view, laid_out, "report", linked=True)
     if finished:
         sources.checked(view)
+        if bench is not None:
+            sources.judged(bench, view)
     sources.images(view)
     sources.draw(view, _shown(view.report))
 

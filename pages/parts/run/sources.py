@@ -12,10 +12,13 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research.citations import cited
+from research.errors import REFUSED
 from research.events.view import RunView
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Source
+from research.workbench import verifiers
+from research.workbench.workbench import Workbench
 
 PLOT_PIXELS = 16_000
 """Maximum width and height of a plot, because imported runs may contain anything."""
@@ -42,6 +45,23 @@ def checked(view: RunView) -> None:
         urls = "  \n".join(f"`{clip(url.replace('`', ''), 300)}`" for url in view.removed[:LISTED])
         taken = count(len(view.removed), "address")
         st.warning(urls, title=t("Removed, because no source contains it: {addresses}", addresses=taken))
+
+
+def judged(bench: Workbench, view: RunView) -> None:
+    """Draw who judged the citations, and how often each of them was right where it was measured."""
+    names = dict.fromkeys(name for each in view.citations for name in (each.by, *(said.by for said in each.judgements)))
+    names.pop("", None)
+    if not names:
+        return
+    try:
+        known = verifiers.measured(bench.settings.home)
+    except REFUSED:  # doctor reports the damaged file
+        known = {}
+    told = [f"{cite.judge(name)} ({cite.precision(known.get(name))})" for name in names]
+    disputed = sum(cite.disputed(each) for each in view.citations)
+    if disputed:
+        told.append(t("they disagree on {statements}", statements=count(disputed, "statement")))
+    st.caption(t("Judged by {judges}", judges=" · ".join(told)))
 
 
 def images(view: RunView) -> None:

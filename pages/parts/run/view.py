@@ -56,7 +56,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
-            report.draw(shown, row)
+            report.draw(shown, row, bench)
             draft = st.container(key="draft", gap="xsmall")
         if live:
             _follow(bench, row, view, agent, (top, open_rounds, draft), at_rest)

@@ -13,13 +13,15 @@ from pages.parts.shared import models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
+from research.citations.verifiers import check_name
 from research.config import saved_settings
 from research.config.settings import Settings, variable
 from research.errors import REFUSED, ConfigError
 from research.search import embedders
 from research.workbench.workbench import Workbench
 
-FIELDS: Final = ("model", "reader", "python_tool", "search_cache_s", "gguf_context", "embedder")
+FIELDS: Final = ("model", "judge", "verifier", "reader", "python_tool", "search_cache_s", "gguf_context", "embedder")
+JUDGES: Final = {"auto": later("automatic"), "off": later("off: rules only")}
 READERS: Final = {"direct": later("Built-in reader"), "jina": later("Jina Reader (sees every address)")}
 SANDBOXES: Final = {
     "auto": later("Automatic"),
@@ -41,6 +43,7 @@ def draw(bench: Workbench) -> None:
                 ["extractive", *st.session_state.get(models.KNOWN, [])],
                 t("Model for new runs."),
             ),
+            **_judging(settings),
             "reader": _picked(settings, "reader", t("Web page reader"), READERS),
             "python_tool": _picked(settings, "python_tool", t("Python sandbox"), SANDBOXES),
             "search_cache_s": st.number_input(
@@ -90,6 +93,22 @@ def draw(bench: Workbench) -> None:
             _save(bench, entered)
 
 
+def _judging(settings: Settings) -> dict[str, Any]:
+    judge = _picked(settings, "judge", t("Judge of citations"), JUDGES)
+    entered: str = st.text_input(
+        t("Verifier"),
+        settings.verifier,
+        key="default-verifier",
+        placeholder="cross-encoder:PATH_OR_ID",
+        disabled=_closed(settings, "verifier"),
+        help=t(
+            "Judges citations instead of the run's language model: `cross-encoder:` followed by a folder or a "
+            "Hugging Face model name, or `model:` followed by a model."
+        ),
+    )
+    return {"judge": judge, "verifier": entered.strip()}
+
+
 def _closed(settings: Settings, field: str) -> bool:
     return bool(saved_settings.why_locked(settings, field))
 
@@ -129,6 +148,8 @@ def _save(bench: Workbench, entered: dict[str, Any]) -> None:
     try:
         if "model" in changed:
             bench.model(changed["model"])
+        if changed.get("verifier"):
+            check_name(changed["verifier"])
         if "embedder" in changed:
             embedders.create(changed["embedder"])
         saved_settings.save(settings, **{field: None if field in usual else value for field, value in changed.items()})

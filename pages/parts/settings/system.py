@@ -14,14 +14,16 @@ import streamlit as st
 
 from pages.parts.settings import trials
 from pages.parts.settings.services import frame
+from pages.parts.shared import cite
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research import plugins
+from research.citations.verifiers import CROSS_ENCODER, RULES
 from research.errors import REFUSED
 from research.ops import disk_usage
 from research.search import embedders
-from research.workbench import doctor
+from research.workbench import doctor, verifiers
 from research.workbench.doctor import Check
 from research.workbench.workbench import Workbench
 
@@ -72,6 +74,7 @@ def parts(bench: Workbench) -> None:
     known = embedders.known()
     what = known.get(bench.settings.embedder) or list(known.values())[-1]
     _part(bench, "encoder", t("Encoder"), plain(t(what)), doctor.encoder, at_once=True)
+    _judges(bench)
     _part(bench, "python tool", t("Python"), t("Where code written by a model runs."), doctor.python_tool, at_once=True)
     try:
         for name, how in bench.mcp.configured():
@@ -87,6 +90,26 @@ def parts(bench: Workbench) -> None:
     _plugins()
     found = ", ".join(f"{name} {installed}" for name in SHOWN if (installed := _version(name)))
     st.caption(f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}, {plain(found)}")
+
+
+def _judges(bench: Workbench) -> None:
+    """Draw who judges citations, and how often each of them was right; a cross-encoder is loaded by its test only."""
+    try:
+        chosen = verifiers.configured(bench.settings)
+        known = verifiers.measured(bench.settings.home)
+        names = dict.fromkeys([RULES, *filter(None, [chosen]), *known])
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("Judges of citations are unavailable"))
+        return
+    for name in names:
+        what = cite.precision(known.get(name))
+        title = t("Judge of citations: {name}", name=t("the rules") if name == RULES else plain(name))
+        if name.startswith(CROSS_ENCODER):
+            _part(bench, f"judge {name}", title, what, partial(doctor.verifier, name=name))
+            continue
+        with frame(f"judge-{list(names).index(name)}") as (words, _):
+            words.markdown(f"**{title}**")
+            words.caption(what)
 
 
 def _plugins() -> None:

@@ -8,7 +8,8 @@ import streamlit as st
 
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import VERDICTS
+from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
+from research.citations.calibration import Calibration
 from research.exports.csl import web
 from research.text import clip
 from research.types import Citation, Source
@@ -54,6 +55,31 @@ def quoted(text: str) -> None:
 def verdict(citation: Citation) -> None:
     colour, icon, words = VERDICTS[citation.status]
     st.caption(f":{colour}[:material/{icon}:] {t(words)} {plain(clip(citation.reason, QUOTE))}".strip())
+    if len(citation.judgements) > 1:
+        said = (f"{judge(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements)
+        st.caption(" · ".join(said))
+    elif citation.by:
+        st.caption(t("Judged by {judges}", judges=judge(citation.by)))
+
+
+def judge(name: str) -> str:
+    """Return the name of a judge as Markdown."""
+    return t("the rules") if name == "rules" else plain(name.removeprefix("model:"))
+
+
+def precision(found: Calibration | None) -> str:
+    """Return how often a judge was right where it was measured."""
+    if found is None:
+        return t("precision not measured here")
+    ticks, flags = ("–" if rate.share is None else f"{rate.share:.0%}" for rate in (found.supported, found.flagged))
+    return t("measured on {claims}: {ticks} of its ticks and {flags} of its flags right",
+             claims=count(found.claims, "statement"), ticks=ticks, flags=flags)  # fmt: skip
+
+
+def disputed(citation: Citation) -> bool:
+    """Return whether one judge ticks the statement and another denies it."""
+    said = {each.status for each in citation.judgements}
+    return bool(said & {"supported", "calculated"} and said & {"contradicted", "unsupported", "partial"})
 
 
 def link(source: Source, quote: str = "") -> None:
