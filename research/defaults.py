@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+OFFLINE = "extractive"
+"""The model that needs no key, file or network."""
 FRAMEWORK = "react"
 CONTEXT = "full"
 FRAMEWORKS = (FRAMEWORK, "tool_rounds", "iter_research", "rewoo", "reflexion", "parallel", "supervisor")

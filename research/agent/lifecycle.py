@@ -12,6 +12,7 @@ import msgspec
 from research.agent import prompts
 from research.agent.context import Steps
 from research.agent.judging import judge
+from research.agent.reading import with_reader
 from research.agent.recall import keep, recall
 from research.agent.run import Run
 from research.answers import Assessment, assess
@@ -89,6 +90,8 @@ def _events(run: Run) -> Iterator[Event]:
 
 def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     """Check the answer; one that cites no source the run saw is labelled as such."""
+    if answer.outcome not in ("stopped", "failed"):
+        answer = yield from with_reader(run, answer)
     sources, user_text = run.context.ledger.sources, "\n".join(run.context.user_texts)
     outcome = answer.outcome
     text, removed = clean(answer.text, sources, user_text)

@@ -20,6 +20,15 @@ _SAID = re.compile(
 )
 _YES = re.compile(r"^\W*(?P<said>yes|no|是的?|否|不是|对|没有|有)(?![\w\u4e00-\u9fff])", re.I)
 _BOLD = re.compile(r"\*\*([^*\n]{1,100}?)\*\*")
+_FIRST = re.compile(
+    r"\*\*(?P<said>[^*\n]{1,120})\*\*[.。]?(?: ?\[\d+\])+[.。]?\s*(?:\n|$)|"
+    r"(?:Perhaps |可能是)\*\*(?P<hedged>[^*\n]{1,120})\*\*[:：]"
+)
+"""Matches a first line that is nothing but the answer in bold type with its mark, or a guess of the offline model."""
+_QUOTED = re.compile(r"“")
+"""Matches a report that begins with a sentence of a source, because no part of it is clearly the answer."""
+_REFUSED = re.compile(r"The passages that were found name |找到的段落谈到")
+"""Matches what the offline model writes if no sentence states what is asked."""
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|took|does|do|did)\b|[是为有]", re.I)
 _BY = re.compile(
     r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|higher|lower|longer|larger)\b|\bdifference\b|"
@@ -48,6 +57,10 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
     A span is in the cited passages, except yes, no, an option of the question, and a figure that was calculated.
     """
     if asked.open:
+        return ""
+    if (first := _FIRST.match(report)) and (words := _clean(first["said"] or first["hedged"])):
+        return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
+    if _QUOTED.match(report) or _REFUSED.match(report):
         return ""
     if asked.options:
         return _option(asked.options, report)

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from research import defaults, plugins
 
-ROLES = ("planner", "researcher", "summariser", "writer", "critic", "judge")
-"""Parts of the work that a model may be chosen for.  A `judge` checks the citations of the finished report."""
-PURPOSES: Mapping[str, str] = {"act": "researcher", "conclude": "writer", "verify": "judge"}
+ROLES = ("planner", "researcher", "summariser", "writer", "critic", "reader", "judge")
+"""Parts of the work that a model may be chosen for.  A `reader` reads the answer in the prose that the offline model cites.
+A `judge` checks the citations of the finished report."""
+PURPOSES: Mapping[str, str] = {"act": "researcher", "conclude": "writer", "read": "reader", "verify": "judge"}
 """Purposes of the requests that every framework makes, each with its role; see `plugins.Framework.purposes` for others."""
 LIBRARY = "library"
 """The source that is the sample library and the recipe's folders."""

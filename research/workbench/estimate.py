@@ -12,8 +12,10 @@ from math import ceil, sqrt
 from msgspec import Struct
 
 from research import plugins
+from research.agent.reading import reads
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of
+from research.answers.reader import PASSAGES, SEEN
 from research.citations.judge import BATCH, BATCH_TOKENS, answers_yes_or_no
 from research.citations.verifiers import MODEL
 from research.events.recipe import Recipe
@@ -83,6 +85,9 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
             at_once = max(at_once, piece.agents.high)
     if recipe.judged_by.startswith(MODEL):
         parts.append(_verdicts(recipe.judged_by))
+    if reads(recipe):
+        passages = Call(purpose="read", count=Span(0, 1), reads=Span(50, PASSAGES * SEEN / per_token))
+        parts.append(_call(passages, question))
     return _capped(recipe, models, [part for part in parts if part.calls.high], head, at_once, growth)
 
 

@@ -26,6 +26,9 @@ _WORDS: Final = {
     "summariser": later("Condenses history and merges findings into the report."),
     "writer": later("Writes the answer, and a report's introduction and conclusion."),
     "critic": later("Evaluates drafts and reflects on them."),
+    "reader": later(
+        "Reads the short answer in the passages of prose that the offline model cites; with other models it is not asked."
+    ),
     "judge": later("Checks the citations of the finished report; without a judge, fixed rules do."),
 }
 _NAMES: Final = {
@@ -34,6 +37,7 @@ _NAMES: Final = {
     "summariser": later("Summarizer"),
     "writer": later("Writer"),
     "critic": later("Critic"),
+    "reader": later("Reader"),
     "judge": later("Judge"),
 }
 
@@ -81,6 +85,8 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
         st.caption(
             t("`extractive` works offline. It is not a language model: it finds sentences, calculates and quotes.")
         )
+        if any(name != model for name in known):
+            st.caption(t("A language model can read the answer in the prose that it cites: choose a reader below."))
     elif not tried:
         _check(bench, (model or "").strip() or bench.settings.model)
     roles = {}
@@ -94,7 +100,7 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
                 index=None,
                 key=form_state.key(f"role-{role}"),
                 accept_new_options=True,
-                placeholder=t("rules only") if role == "judge" else t("the model above"),
+                placeholder=t("rules only") if role in ("reader", "judge") else t("the model above"),
                 help=t(words) if words else None,
                 persist_state="session",
             )

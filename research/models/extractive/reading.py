@@ -11,6 +11,7 @@ from msgspec import Struct
 from research.answers.kinds import Kind, kind_of
 from research.citations.lexicon import sides
 from research.citations.names import is_country, names
+from research.models.extractive.choosing import Choice, choose
 from research.models.extractive.evidence import Fact
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.models.extractive.prose import Prose
@@ -72,6 +73,9 @@ def read(prose: Prose) -> Reading | None:
     if not ranked:
         return None
     first = ranked[0]
+    choice = choose(prose)
+    if choice:
+        return _chosen(choice, ranked, prose, unknown)
     beside = [s for s in ranked[1:2] if s.worth >= _CLOSE * first.worth and _goes_with(s.page, first.page, prose)]
     quoted = {said.page.n for said in (first, *beside)}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
@@ -89,6 +93,21 @@ def read(prose: Prose) -> Reading | None:
         unknown=tuple(unknown),
         unsaid=tuple(word for at, word in wanted.words.items() if at in unsaid)[::-1],
         stated=stated,
+    )
+
+
+def _chosen(choice: Choice, ranked: Sequence[Candidate], prose: Prose, unknown: Sequence[str]) -> Reading:
+    """Return the answer to a question that offers two things."""
+    cited = {fact.n for fact in choice.facts}
+    others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in cited}
+    return Reading(
+        best=choice.facts,
+        others=tuple(others[page.n] for page in prose.chosen if page.n in others),
+        span=choice.answer,
+        sure=choice.sure,
+        compared=tuple(zip(choice.names, choice.figures, strict=False)),
+        known=tuple(name for name in prose.names if name not in unknown),
+        unknown=tuple(unknown),
     )
 
 

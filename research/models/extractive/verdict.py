@@ -50,7 +50,11 @@ class Reading(Struct, frozen=True):
     others: tuple[Fact, ...]
     """One sentence of each other document that is cited."""
     span: str = ""
-    """The short answer: a part of the first sentence, or `yes` or `no`."""
+    """The short answer: a part of the first sentence, one of two things that the question offers, or `yes` or `no`."""
+    sure: bool = True
+    """Whether the sentences decide the short answer; if not, it is only the likeliest."""
+    compared: tuple[tuple[str, str], ...] = ()
+    """The things compared, each with the date or figure in its sentence of `best`; the answer is the first."""
     known: tuple[str, ...] = ()
     """Names of the question that the documents contain."""
     unknown: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ _WORDS = {
         "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
+        "perhaps": "Perhaps {span}: the passages do not say so in one sentence. Those that come closest:",
         "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
         "more": "What the other passages say",
         "and": ", ",
@@ -88,6 +89,7 @@ _WORDS = {
         "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。",
         "says": "来源写道：",
+        "perhaps": "可能是{span}：没有一句话直接这样说。最接近的原文：",
         "best": "以上是与问题最相符的来源原文，按用词选出，不是推理的结论。",
         "more": "其他段落写道",
         "and": "、",
@@ -147,11 +149,23 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
         head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
     else:
-        span = w.get(reading.span, reading.span)
-        head = [*([f"**{span}** [{first.n}]"] if span else []), *best, w["best"]]
+        head = [*_short(reading, w), *best, w["best"]]
         head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
+
+
+def _short(reading: Reading, w: dict[str, str]) -> list[str]:
+    """Return the short answer, with the dates or figures that decide a comparison; without a mark if it is not sure."""
+    span = w.get(reading.span, reading.span)
+    if not span:
+        return []
+    if not reading.sure:
+        return [w["perhaps"].format(span=f"**{span.rstrip('.。')}**")]
+    figures = (
+        f"{name}: {figure} [{fact.n}]" for (name, figure), fact in zip(reading.compared, reading.best, strict=False)
+    )
+    return [f"**{span}** [{reading.best[0].n}]", *(["; ".join(figures) + "."] if reading.compared else [])]
 
 
 def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:

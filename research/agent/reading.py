@@ -1,0 +1,48 @@
+"""Letting a language model read the short answer out of the passages that the offline planner cites."""
+
+from __future__ import annotations
+
+import msgspec
+
+from research import defaults
+from research.agent import prompts
+from research.agent.context import Steps
+from research.agent.run import Run
+from research.answers import reader
+from research.errors import LimitReached, ProviderError, RunPaused, Stopped
+from research.events.recipe import Recipe
+from research.types import Answer
+
+
+def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
+    """Return the answer with what the recipe's reader found in the passages it cites; unchanged if that is nothing.
+
+    Only the offline planner has a reader: a language model that plans also reads.  A reader that fails changes nothing.
+    """
+    if not reads(run.recipe):
+        return answer
+    report = answer.report or answer.text
+    seen = reader.passages(report, run.context.ledger.sources)
+    if not seen:
+        return answer
+    try:
+        messages = reader.messages(run.question, seen)
+        reply = yield from run.ask("read", messages=messages, tools=(), schema=reader.SCHEMA)
+    except (LimitReached, ProviderError, Stopped):
+        return answer
+    except RunPaused as pause:
+        if pause.reason:  # the reader is unreachable; after a user's pause, the resumed run asks it instead
+            return answer
+        raise
+    found = reader.read(reply.answer, run.question, seen)
+    if found is None:
+        return answer
+    text = reader.taken_up(report, found, prompts.text("read", run.language))
+    if not answer.report:
+        return msgspec.structs.replace(answer, text=text)
+    return msgspec.structs.replace(answer, text=f"**{found.answer}** [{found.n}]\n\n{answer.text}", report=text)
+
+
+def reads(recipe: Recipe) -> bool:
+    """Return whether a run of this recipe may ask a reader."""
+    return recipe.model == defaults.OFFLINE and bool({"reader", "read"} & recipe.roles.keys())
