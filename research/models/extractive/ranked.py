@@ -1,0 +1,164 @@
+"""Answer a question over all countries of a place: find its comparison, read what is needed of it, and calculate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from research._util.amounts import Amount, code, written
+from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.finding import Finder
+from research.models.extractive.fitting import as_query
+from research.models.extractive.rankings import TITLE, Ranking, Row, Table, address, measure, table
+from research.models.extractive.verdict import Computation, Coverage, Ranked, Verdict
+
+PAGES = 4
+"""Most pages of one comparison to read."""
+NEXT = 3
+"""Countries after the first that are named."""
+_STATED = {"sum": "Sum of ", "mean": "Mean of ", "median": "Median of "}
+
+
+def over_all(finder: Finder, ranking: Ranking) -> Verdict | None:
+    """Return the answer over all countries, or the next step; None if comparisons do not help with the question."""
+    found = _compared(finder, ranking)
+    q = finder.question
+    if finder.actions:
+        return Verdict(q, actions=tuple(finder.actions))
+    if found:
+        return Verdict(q, ranked=found[0], computed=found[1])
+    if ranking.sure and any(fact.title.startswith(TITLE) for fact in finder.evidence.facts):
+        about = ranking.label or " ".join(ranking.words)
+        return Verdict(q, missing=(*finder.missing, f"{about} ({ranking.place})"))
+    return None
+
+
+def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, Computation | None] | None:
+    """Return the answer and its calculation; None if a step was added to `finder`, or if there is none."""
+    evidence = finder.evidence
+    about = ranking.label or " ".join(ranking.words)
+    if finder.search(as_query(f"country comparison {about}"), f"Look for a comparison of all countries by {about}."):
+        return None
+    label = measure(ranking, evidence)
+    if label is None:
+        return None
+    tables = [table(evidence.facts, label, place) for place in ranking.places]
+    for place, read in zip(ranking.places, tables, strict=True):
+        _read(finder, evidence, ranking, label, place, read)
+    found = [each for each in tables if each]
+    if finder.actions or not found or not all(_complete(ranking, each) for each in found):
+        return None
+    if len(found) < len(tables) and len(tables) == 1:
+        return None
+    if ranking.kind == "top":
+        return _top(ranking, label, found), None
+    if ranking.kind == "count":
+        return _count(ranking, label, found)
+    return _total(finder, ranking, label, found)
+
+
+def _read(finder: Finder, evidence: Evidence, ranking: Ranking, label: str, place: str, read: Table | None) -> None:
+    """Add the visit to the next page of a comparison, if more of it is needed."""
+    if read and _complete(ranking, read):
+        return
+    for page in range(1, PAGES + 1):
+        url = address(label, place, page)
+        if url not in evidence.visited:
+            which = "the highest" if ranking.most else "the lowest"
+            goal = f"{label} of the countries in {place}: {which if ranking.kind == 'top' else 'all figures'}"
+            finder.act("visit", {"url": url, "goal": goal}, f"Read the comparison of {label} in {place}.")
+            return
+        if read is None:
+            return  # this place has no comparison by this measure
+
+
+def _complete(ranking: Ranking, read: Table) -> bool:
+    """Return whether the rows that decide were read: those at one end, or all of them."""
+    ranks = [row.rank for row in read.rows if row.rank]
+    if ranking.kind == "top":
+        if ranking.most:
+            return 1 in ranks and len(ranks) >= min(ranking.first, read.have)
+        return any(row.fact.label.endswith("lowest)") for row in read.rows) and len(ranks) >= min(
+            ranking.first, read.have
+        )
+    stated = _STATED.get(ranking.kind, "")
+    if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
+        return True
+    return len(ranks) >= read.have
+
+
+def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked:
+    """Return the first countries in order, with all that are equal to the last of them."""
+    sign = -1 if ranking.most else 1
+    rows = sorted((row for each in found for row in each.rows), key=lambda row: (sign * row.amount.value, row.name))
+    states = [row for row in rows if row.rank]
+    last = states[min(ranking.first, len(states)) - 1].amount.value
+    chosen = [row for n, row in enumerate(states) if n < ranking.first or row.amount.value == last]
+    beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
+    after = states[len(chosen) : len(chosen) + NEXT] if ranking.first == 1 else []
+    tied = len(chosen)
+    if len(found) == 1 and not ranking.most and ranking.first == 1:
+        tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them
+        after = [row for row in after if row.rank == chosen[0].rank - 1] if tied == 1 else []
+    return _ranked(ranking, label, found, chosen, tied, after=tuple(after), territories=tuple(beyond[:NEXT]))
+
+
+def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, None] | None:
+    """Return the countries past the threshold; None if it has another unit than the figures."""
+    limit = ranking.above or ranking.below
+    if limit is None or not _fits(limit, found[0].rows[0].amount):
+        return None
+    value = limit.value
+    states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
+    kept = [row for row in states if (row.amount.value > value if ranking.above else row.amount.value < value)]
+    return _ranked(ranking, label, found, kept, len(kept)), None
+
+
+def _fits(limit: Amount, of: Amount) -> bool:
+    """Return whether a threshold can be compared with figures: `20 %` with `20 % of GDP`, `50 million` with people."""
+    return limit.base == of.base or (limit.percent and of.percent) or (not limit.unit and not of.power)
+
+
+def _total(
+    finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]
+) -> tuple[Ranked, Computation | None] | None:
+    """Return the sum, mean or median as the comparison states it, or calculated from the figures of several regions."""
+    start = _STATED[ranking.kind]
+    stated = [head for each in found for head in each.heads if head.label.startswith(start)]
+    if len(found) == 1:
+        if not stated:
+            return None
+        return _ranked(ranking, label, found, (), 0, value=stated[0].value, heads=(stated[0],)), None
+    if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
+        return None
+    rows = [row for each in found for row in each.rows if row.rank]
+    values = [row.amount.value for row in rows]
+    total = sum(values, Decimal(0))
+    like = [row.amount for row in rows]
+    listed = ", ".join(map(code, values))
+    by = f" / {len(values)}" if ranking.kind == "mean" else ""
+    computed = finder.compute(f"print(round(sum([{listed}]){by}, 4))", "Calculate over all countries.")
+    result = round(total / len(values), 2) if by else total
+    return _ranked(
+        ranking, label, found, (), 0, value=written(result, like), heads=() if by else tuple(stated)
+    ), computed
+
+
+def _first(read: Table) -> Fact:
+    return next(head for head in read.heads if "countries have a figure" in head.line)
+
+
+def _ranked(
+    ranking: Ranking,
+    label: str,
+    found: Sequence[Table],
+    rows: Sequence[Row],
+    count: int,
+    *,
+    after: tuple[Row, ...] = (),
+    territories: tuple[Row, ...] = (),
+    value: str = "",
+    heads: tuple[Fact, ...] = (),
+) -> Ranked:
+    covered = tuple(Coverage(each.place, each.have, each.all, _first(each)) for each in found)
+    return Ranked(ranking, label, tuple(rows), count, after, territories, covered, heads, value)

@@ -1,0 +1,289 @@
+"""Questions over all countries of a region: which has the most, the top few, how many, the sum and the mean.
+
+They are answered from comparisons, documents that list the figures of all countries by one measure, sorted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from research._util.amounts import Amount
+from research._util.amounts import amount as read_amount
+from research.models.extractive import patterns
+from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.lexicon import filler
+from research.models.extractive.question import Question
+from research.text import STOP_WORDS, tokens
+
+TITLE = "Country comparison · "
+"""Start of the titles of comparisons."""
+WORLD = "the world"
+
+Kind = Literal["top", "count", "sum", "mean", "median"]
+
+_REGIONS = (
+    ("Central America and the Caribbean", r"central america(?:n)? and (?:the )?caribbean|中美洲和加勒比"),
+    ("South Asia", r"south[- ]asian?|南亚"),
+    ("Central Asia", r"central[- ]asian?|中亚"),
+    ("East and Southeast Asia", r"east (?:and|or|&) south-?east asian?|东亚和东南亚"),
+    ("Middle East", r"(?:the )?middle[- ]east(?:ern)?|中东"),
+    ("South America", r"(?:latin|central|north) and south america|south[- ]american?|南美洲?"),
+    ("North America", r"north[- ]american?|北美洲?"),
+    ("Australia and Oceania", r"(?:australia and )?oceanian?|大洋洲"),
+    ("Africa", r"african?s?|非洲"),
+    ("Europe", r"europe(?:ans?)?|欧洲"),
+    ("Asia", r"asian?s?|亚洲"),
+    (WORLD, r"(?:in |of |on |around |across )*(?:the )?(?:whole |entire )?(?:world(?:wide)?|earth|globe|planet)|"
+     r"global(?:ly)?|全世界|世界上?|全球"),
+)  # fmt: skip
+_PARTS = {
+    "Asia": ("Central Asia", "East and Southeast Asia", "Middle East", "South Asia"),
+    WORLD: (
+        "Africa", "Antarctica", "Australia and Oceania", "Central America and the Caribbean", "Central Asia",
+        "East and Southeast Asia", "Europe", "Middle East", "North America", "South America", "South Asia",
+    ),
+}  # fmt: skip
+"""The regions that a larger one consists of."""
+_OF_REGIONS = frozenset(
+    "africa african europe european asia asian america american oceania oceanian australia middle east eastern south north "
+    "central southeast caribbean world earth global globe planet and the 非洲 欧洲 亚洲 中东 南亚 中亚 大洋洲 北美 南美 北美洲 "
+    "南美洲 美洲 世界 全世界 全球".split()
+)
+"""The words of regions' names."""
+_FOLDERS = {
+    "Australia and Oceania": "australia-oceania",
+    "Central America and the Caribbean": "central-america-n-caribbean",
+}
+_FOLDERS["East and Southeast Asia"] = "east-n-southeast-asia"
+_ELSEWHERE = re.compile(
+    r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
+    r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|nordic|scandinavia|baltic|maghreb|sahel|"
+    r"european union|eu\b|eurozone|oecd|nato|g7|g20|brics|asean|opec|south africa|african union|gulf)|"
+    r"东南亚|东亚|北欧|西欧|东欧|南欧|拉丁美洲|加勒比|欧盟|北非|西非|东非|南非|中非"
+)
+"""Groups of countries for which there is no comparison, and countries with the name of a region in theirs."""
+_ASKS = re.compile(
+    r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
+    r"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b|"
+    r"\bcountr(?:y|ies) (?:with|that|in)\b|哪个国家|哪些国家|哪国|国家|谁"
+)
+_OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
+_MOST = re.compile(rf"(?<![a-z])(?:{patterns.MOST}|worst|most often|maximum)(?![a-z])|之最|居首|第一")
+_LEAST = re.compile(rf"(?<![a-z])(?:{patterns.LEAST}|least)(?![a-z])")
+_BAD = re.compile(
+    r"Inflation|nemployment|mortality|debt|poverty|Obesity|emissions|Death rate|underweight|Tobacco", re.I
+)
+"""Measures of which more is worse."""
+_NUMBERS = {w: n for n, w in enumerate("two three four five six seven eight nine ten".split(), 2)} | {
+    w: n for n, w in enumerate("两三四五六七八九十", 2)
+}
+_HOW_MANY = re.compile(
+    rf"\b(?:top|first|the)\s+(?P<a>\d{{1,2}}|{'|'.join(k for k in _NUMBERS if k.isascii())})\b(?! (?:percent|years|million))|"
+    r"前(?P<b>\d{1,2}|[两三四五六七八九十])|(?P<c>[两三四五六七八九十]|\d{1,2})(?:个国家|大)"
+)
+_COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
+_THRESHOLD = re.compile(
+    r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"
+    r"\b(?P<below>less than|under|below|fewer than|at most|lower than)|"
+    r"(?P<zh_above>超过|高于|多于|大于|以上)|(?P<zh_below>低于|少于|不到|小于)"
+)
+_SUM = re.compile(
+    r"\b(?:total|combined|sum|altogether|together|add(?:ed)? up|all (?:the )?countries)\b|合计|总和|一共|总共|加起来|总"
+)
+_MEAN = re.compile(r"\b(?:average|mean)\b|平均")
+_MEDIAN = re.compile(r"\bmedian\b(?! age)|中位数")
+_LINE = re.compile(r"(?P<name>.+) \((?:rank (?P<rank>\d+)(?:, (?:highest|lowest))?|(?P<territory>territory))\)")
+_SHARE = re.compile(r"(?P<have>\d+) of (?P<all>\d+) countries have a figure")
+_IGNORED = frozenset(
+    "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
+    "land continent region latest newest number going proven known estimated often gets burn produce use has "
+    "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
+    "inhabitant people sits sit most least more less than over under above below exceed many much "
+    "国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个".split()
+) | frozenset(_NUMBERS)
+
+
+class Ranking(Struct, frozen=True):
+    """What is asked of all countries of a place."""
+
+    kind: Kind
+    place: str
+    label: str
+    """The measure as the question names it; empty if only words do."""
+    words: tuple[str, ...]
+    """The words that the label of the measure must have, if it is not known."""
+    most: bool = True
+    first: int = 1
+    """How many countries are asked for."""
+    above: Amount | None = None
+    below: Amount | None = None
+    worst: bool = False
+    """Whether the worst is asked for, which is the highest only where more is worse."""
+    sure: bool = False
+    """Whether the countries are asked for, so that no other way of answering is tried."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places whose lists are read: all regions for a count over the world, whose list shows both ends only."""
+        whole = self.place == WORLD and self.kind in ("top", "sum", "mean", "median") and self.first <= 20
+        return (self.place,) if whole else _PARTS.get(self.place, (self.place,))
+
+
+class Row(Struct, frozen=True):
+    """One figure of a comparison."""
+
+    name: str
+    rank: int
+    """The place among the countries of its list; 0 for a territory."""
+    amount: Amount
+    fact: Fact
+
+
+class Table(Struct, frozen=True):
+    """The rows of a comparison that were read, and how many countries it has."""
+
+    place: str
+    rows: tuple[Row, ...]
+    have: int
+    all: int
+    heads: tuple[Fact, ...]
+    """The lines with the number of countries, the sum and the mean."""
+
+
+def asked(q: Question) -> Ranking | None:
+    """Return what the question asks of all countries of a place; None if it asks for something else."""
+    text = q.text.lower()
+    bare = text
+    place = ""
+    for name, pattern in _REGIONS:
+        edged = "|".join(rf"(?<![a-z])(?:{each})(?![a-z])" for each in [pattern])
+        if re.search(edged, bare):
+            place = place or name
+            bare = re.sub(edged, " ", bare)
+    if (
+        q.relation
+        or q.pick
+        or q.years
+        or _ELSEWHERE.search(
+            re.sub(
+                r"south[- ](?:asia|america)n?|central[- ]asian?|"
+                r"north[- ]american?",
+                " ",
+                text,
+            )
+        )
+    ):
+        return None
+    kind, most, first = _kind(text, place)
+    if kind is None:
+        return None
+    labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
+    words = tuple(token for token in dict.fromkeys(tokens(bare)) if _telling(token))
+    known = set(tokens(" ".join(labels))) | _OF_REGIONS
+    if any(not set(tokens(name)) <= known for name in q.names):
+        return None  # a name that is no region: the question is about a thing, or about a given group
+    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else ""
+    if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
+        label = "Population, total"
+    above, below = _threshold(text) if kind == "count" else (None, None)
+    if kind == "count" and above is None and below is None:
+        return None
+    sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
+    return Ranking(kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure)
+
+
+def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
+    """Return what is computed, whether the highest come first, and how many are asked for."""
+    number = _HOW_MANY.search(text)
+    written = next(filter(None, number.groups()), "") if number else ""
+    first = (int(written) if written.isdigit() else _NUMBERS.get(written, 1)) if written else 1
+    if _COUNT.search(text) or (_ASKS.search(text) and re.search(r"\bcountries\b", text) and _THRESHOLD.search(text)):
+        return "count", True, 1
+    least = _LEAST.search(text)
+    most = _MOST.search(text)
+    if (most or least) and _ASKS.search(text):
+        highest = most is not None and (least is None or most.start() < least.start())
+        return "top", highest, max(1, min(first, 20))
+    if most or least or not place or (place == WORLD and "countries" not in text):
+        return None, True, 1
+    if _MEDIAN.search(text):
+        return "median", True, 1
+    if _MEAN.search(text):
+        return "mean", True, 1
+    return ("sum", True, 1) if _SUM.search(text) or place != WORLD else (None, True, 1)
+
+
+def _telling(token: str) -> bool:
+    return token not in _IGNORED and token not in STOP_WORDS and token not in filler() and not token.isdigit()
+
+
+def _left(q: Question, label: str) -> set[str]:
+    """Return the words beside the measure that its label does not have, so that something else may be asked for."""
+    held = set(tokens(label))
+    said = [word for t in q.targets for word in (*t.words, *t.beside, *t.near)]
+    return {word for word in said if _telling(word) and word not in held | _OF_REGIONS}
+
+
+def _threshold(text: str) -> tuple[Amount | None, Amount | None]:
+    """Return the figure that the countries must exceed, and the one that they must stay below."""
+    match = _THRESHOLD.search(text)
+    if match is None:
+        return None, None
+    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个", "", text[match.end() :])
+    found = read_amount(re.sub(r"\s*per ?cent\b|\s*个?百分点", "%", rest.rstrip("?？. ")))
+    above = bool(match["above"] or match["zh_above"])
+    return (found, None) if above else (None, found)
+
+
+def measure(ranking: Ranking, evidence: Evidence) -> str | None:
+    """Return the label of the comparison that is clearly the measure asked for; None if none or several may be."""
+    titles = dict.fromkeys(f.title.removeprefix(TITLE) for f in evidence.facts if f.title.startswith(TITLE))
+    labels = [title for title in titles if not any(title.endswith(f", {region}") for region in _PARTS[WORLD])]
+    if ranking.label in labels and not ranking.worst:
+        return ranking.label
+    wanted = set(tokens(ranking.label)) or {word for word in ranking.words if word not in _OF_REGIONS}
+    if not wanted:
+        return None
+    extra = {
+        label: len(set(tokens(label)) - wanted - STOP_WORDS)
+        for label in labels
+        if wanted - STOP_WORDS <= set(tokens(label))
+    }
+    least = min(extra.values(), default=0)
+    best = [label for label, n in extra.items() if n == least]
+    return best[0] if len(best) == 1 and (not ranking.worst or _BAD.search(best[0])) else None
+
+
+def address(label: str, place: str, page: int = 1) -> str:
+    """Return the address of a comparison."""
+    parts = ["library://factbook/comparison", _slug(label)]
+    if place != WORLD:
+        parts.append(_FOLDERS.get(place) or _slug(place))
+    return "/".join([*parts, *([str(page)] if page > 1 else [])])
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+
+
+def table(facts: Sequence[Fact], label: str, place: str) -> Table | None:
+    """Return the rows of a comparison that were read; None if nothing of it was."""
+    title = f"{TITLE}{label}" + ("" if place == WORLD else f", {place}")
+    lines = [fact for fact in facts if fact.title == title]
+    head = next((match for fact in lines if (match := _SHARE.search(fact.line))), None)
+    if head is None:
+        return None
+    rows = {}
+    for fact in lines:
+        match = _LINE.fullmatch(fact.label)
+        amount = read_amount(fact.value, last=label.startswith("Elevation,")) if match else None
+        if match and amount:
+            rows[match["name"]] = Row(match["name"], int(match["rank"] or 0), amount, fact)
+    heads = tuple(fact for fact in lines if not _LINE.fullmatch(fact.label))
+    return Table(place, tuple(rows.values()), int(head["have"]), int(head["all"]), heads)

@@ -1,0 +1,91 @@
+"""Write what was found over all countries of a place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.models.extractive.rankings import WORLD, Row
+from research.models.extractive.verdict import Coverage, Ranked
+
+TIED = 8
+"""Most names of countries with the same figure to list."""
+NAMED = 60
+"""Most names of countries past a threshold to list."""
+_PLACES = {
+    WORLD: "全世界", "Africa": "非洲", "Antarctica": "南极洲", "Asia": "亚洲", "Europe": "欧洲", "Middle East": "中东",
+    "Australia and Oceania": "大洋洲", "Central America and the Caribbean": "中美洲和加勒比", "Central Asia": "中亚",
+    "East and Southeast Asia": "东亚和东南亚", "North America": "北美洲", "South America": "南美洲", "South Asia": "南亚",
+}  # fmt: skip
+_DIVIDED = {"Asia", "Central Asia", "Europe"}
+"""Places that readers may expect to have other countries."""
+_COVERED = re.compile(r"countries have a figure(, \d{4}(?: to \d{4})?)?")
+
+
+def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
+    """Return the paragraphs of the answer: the countries or the value, then what the figures cover."""
+    ranking = found.ranking
+    place = _named(ranking.place, w)
+    which = w["most" if ranking.most else "least"]
+    named = {"label": found.label, "place": place, "which": which}
+    lines = []
+    if ranking.kind == "top":
+        lines += _tops(found, named, w)
+        if found.after:
+            lines.append(w["next"].format(rows=_listed(found.after)))
+        if found.territories:
+            lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
+    elif ranking.kind == "count":
+        limit = ranking.above or ranking.below
+        said = w["above" if ranking.above else "below"].format(limit=_limit(limit.value, limit.unit)) if limit else ""
+        names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
+        lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
+    else:
+        cited = found.heads or tuple(each.fact for each in found.covered)
+        marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
+        lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
+    covered = [_covered(each, w) for each in found.covered]
+    divided = [w["regions"]] if {ranking.place, *(each.place for each in found.covered)} & _DIVIDED else []
+    return [*lines, " ".join([*covered, *divided])]
+
+
+def _tops(found: Ranked, named: dict[str, str], w: dict[str, str]) -> list[str]:
+    rows = found.rows
+    first = rows[0]
+    if found.ranking.first > 1:
+        listed = (f"{n}. **{row.name}**: {row.fact.value} [{row.fact.n}]" for n, row in enumerate(rows, 1))
+        return [w["tops"].format(count=len(rows), **named) + "\n\n" + "\n".join(listed)]
+    if found.count > 1:
+        names = ", ".join(f"**{row.name}**" for row in rows[:TIED]) + (" …" if found.count > len(rows[:TIED]) else "")
+        return [w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)]
+    return [w["top"].format(name=first.name, value=_bold(first.fact.value), n=first.fact.n, **named)]
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
+
+
+def _limit(value: object, unit: str) -> str:
+    text = f"{value:,f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:,f}"
+    return f"{unit}{text}" if unit in ("$", "€", "£") else f"{text}{'' if unit.startswith('%') else ' '}{unit}".rstrip()
+
+
+def _covered(each: Coverage, w: dict[str, str]) -> str:
+    """Return how many countries of a region have a figure, and of which years."""
+    match = _COVERED.search(each.fact.line)
+    years = re.findall(r"\d{4}", match[1] or "") if match else []
+    said = ""
+    if years:
+        span = years[0] if len(years) == 1 else w["to"].format(a=years[0], b=years[-1])
+        said = f"（{span}）" if w["language"] == "zh" else f", {span}"
+    return w["figures"].format(have=each.have, all=each.all, place=_named(each.place, w), years=said, n=each.fact.n)
+
+
+def _named(place: str, w: dict[str, str]) -> str:
+    return _PLACES.get(place, place) if w["language"] == "zh" else place
+
+
+def _bold(value: str) -> str:
+    """Set the figure of a value in bold, without the year and remarks after it."""
+    figure, space, rest = value.partition(" (")
+    return f"**{figure}**{space}{rest}"

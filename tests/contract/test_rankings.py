@@ -1,0 +1,50 @@
+"""The offline model answers over all countries from the comparisons of the library."""
+
+from __future__ import annotations
+
+import pytest
+
+import research
+from research.search.library.library import Library
+from research.workbench.workbench import Workbench
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "Which African country has the longest coast?",
+            "**Madagascar** has the highest Coastline in Africa: **4,828 km**",
+        ),
+        ("Which country has the lowest fertility on earth?", "**South Korea** has the lowest Total fertility rate"),
+        ("Top five holders of proven coal reserves, in order?", "5. **India**: 127.727 billion metric tons"),
+        ("How many countries in Africa have more than 50 million people?", "**9** countries in Africa"),
+        ("What is the average life expectancy in Asia?", "is **75.19 years**"),
+        ("What is the population of South America?", "adds up to **443,652,311**"),
+        ("非洲人口最多的三个国家是哪些？", "3. **Democratic Republic of the Congo**: 119,038,825"),
+    ],
+)
+def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, said: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "answered"
+    assert said in view.answer.split("\n### ")[0]
+
+
+def test_a_measure_that_is_not_clear_is_not_ranked(bench: Workbench) -> None:
+    view = research.run("Which country in Europe has the most electricity?", workbench=bench)
+    assert view.outcome == "no_evidence"
+
+
+def test_comparisons_follow_the_documents_of_a_country_in_a_search(bench: Workbench) -> None:
+    for query in ("Japan Population total", "France Median age total", "Germany Exports 2024"):
+        assert not bench.library.search(query)[0].title.startswith("Country comparison")
+
+
+def test_the_list_of_a_region_is_read_but_not_searched(bench: Workbench) -> None:
+    library: Library = bench.library
+    assert (
+        library.open("library://factbook/comparison/coastline/africa").title == "Country comparison · Coastline, Africa"
+    )
+    titles = [passage.title for passage in library.search("country comparison coastline Africa", 40)]
+    assert "Country comparison · Coastline" in titles
+    assert not any(title.endswith(", Africa") for title in titles)
