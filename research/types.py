@@ -324,6 +324,12 @@ the number.  `partial` and `unsupported` are said by models, and in runs of earl
 """
 
 
+HOLDS: frozenset[Verdict] = frozenset(("supported", "calculated"))
+"""Verdicts on a statement that its source bears out."""
+FAILS: frozenset[Verdict] = frozenset(("contradicted", "unsupported", "dead"))
+"""Verdicts on a statement that its source does not bear out; `partial` and `unverified` are neither."""
+
+
 class Judgement(Struct, frozen=True, omit_defaults=True):
     """What one judge says of a statement."""
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from research.citations.arithmetic import counts_items, names_operation, operands_of, rounds_to
+from research.citations.arithmetic import counts_items
 from research.citations.degrees import overstated
+from research.citations.derived import OPERATORS, Derivation, derive
+from research.citations.evidence import gather
 from research.citations.figures import check_comparison, check_date, check_figure, missing_figure
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.matching import Problem, closeness, common_figures, cover, embedding_text, match, weights_of
-from research.citations.measures import Quantity
 from research.citations.names import Names, contains_name, is_country
 from research.citations.owners import misattributed
 from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, lines_of
 from research.citations.relations import reversed_relations
+from research.citations.verdicts import Finding, Status, meaning_may_tell, verdict
 from research.citations.wording import contradictions
 from research.types import Citation, Source
 
@@ -28,36 +30,14 @@ if TYPE_CHECKING:
 
     from research.types import Embedder
 
-Status = Literal["supported", "partial", "unsupported"]
-
-ENOUGH = 0.5
-"""Share of a claim's words, by weight, from which a claim without figures is supported."""
 SOME = 0.3
-"""The same for a claim whose figures hold; below it, the claim is partial."""
+"""Share of words that counts for a claim in another language than its source, if its figures hold."""
 LITTLE = 0.25
-"""Below this a claim without figures is unsupported."""
+"""The same if it has none."""
+ENOUGH = 0.5
+"""Share of words that counts for a claim with the meaning of its source."""
 NEAR = 0.55
 """Cosine of claim and line from which their meaning is the same, whatever the words."""
-FAR = 0.4
-"""Cosine of claim and nearest line below which they have nothing in common."""
-
-
-class Finding(Struct, frozen=True):
-    """What the cited sources say about one claim."""
-
-    problems: tuple[Problem, ...]
-    figures: int
-    """Number of figures that hold."""
-    share: float
-    """Share of the claim's words, by weight, that the lines contain."""
-    lines: tuple[Sentence, ...]
-    """The lines used as evidence, best first."""
-    nearest: float = 0.0
-    """The highest cosine of the claim with a line; 0 without an encoder."""
-    arithmetic: bool = False
-    """The claim names a sum, a difference or the like, whose words need not be in the source."""
-    computed: bool = False
-    """None of the claim's figures is in the source: all were computed from figures that are."""
 
 
 def check(
@@ -65,13 +45,30 @@ def check(
 ) -> tuple[Citation, ...]:
     """Check each cited statement against the quotes of its sources; return one `Citation` per statement and number.
 
-    `dead`: no source has that number.  `supported`: the relevant lines have the figures, names and direction, or the
-    figures follow from `computed`, the outputs of the python tool.  `partial`: something is missing.  `unsupported`: the
-    source says otherwise or nothing of the kind.  `embedder` helps to match different words of the same meaning.
+    `dead`: no source has that number.  `supported`: the cited lines state it.  `calculated`: its figures follow from the
+    cited ones, by the formula in the reason.  `contradicted`: the lines state something else of the same.  `unverified`:
+    the rules cannot tell.  `computed` are outputs of the python tool, which support nothing by themselves.  `embedder`
+    helps to match different words of the same meaning.
     """
     found = statements(answer)
     checker = _Checker(answer, {n for each in found for n in each.numbers}, sources, computed, embedder)
-    return tuple(citation for statement in found for citation in checker.citations(statement))
+    return tuple(
+        citation for i, statement in enumerate(found) for citation in checker.citations(statement, _around(found, i))
+    )
+
+
+def _around(found: Sequence[Statement], i: int) -> tuple[str, str]:
+    """Return the four statements before one, and the rest of its sentence if a mark cut it (`[1], against …`)."""
+    before = "\n".join(without_marks(each.text) for each in found[max(i - 4, 0) : i])
+    behind = found[i + 1].text if i + 1 < len(found) else ""
+    return before, without_marks(behind) if behind.startswith((",", "，", ";", "；")) else ""
+
+
+def check_claim(claim: str, sources: Sequence[Source], embedder: Embedder | None = None) -> tuple[Citation, ...]:
+    """Check one sentence without marks against all given sources; return one `Citation` per source."""
+    numbers = tuple(dict.fromkeys(source.n for source in sources))
+    checker = _Checker(claim, numbers, sources, (), embedder)
+    return tuple(checker.citations(Statement(claim, numbers=numbers)))
 
 
 class _Scope(Struct, frozen=True):
@@ -99,6 +96,11 @@ def _distinct(lines: Iterable[Sentence]) -> list[Sentence]:
     return list({id(line): line for line in lines}.values())
 
 
+_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+BY = "rules"
+"""The judge named in every verdict here."""
+
+
 class _Checker:
     def __init__(
         self,
@@ -117,26 +119,27 @@ class _Checker:
         self.embedder = embedder
         self.vectors: dict[str, NDArray[np.float32]] = {}
 
-    def citations(self, statement: Statement) -> list[Citation]:
-        """Return a citation for each number that a statement cites."""
+    def citations(self, statement: Statement, around: tuple[str, str] = ("", "")) -> list[Citation]:
+        """Return a citation for each number that a statement cites; `around` is the text before, and its continuation."""
         if not statement.numbers:
             return []
         claim = without_marks(statement.text)
         known = [n for n in statement.numbers if n in self.lines]
         found = [
-            Citation(n, claim, "dead", reason=f"no source has the number {n}")
+            Citation(n, claim, "dead", reason=f"no source has the number {n}", by=BY)
             for n in statement.numbers
             if n not in known
         ]
         if known:
-            sentence = Sentence(re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", claim), statement.context)
+            before, behind = (_EMPHASIS.sub("", text) for text in around)
+            sentence = Sentence(_EMPHASIS.sub("", claim), f"{statement.context}\n{before}", behind=behind)
             lines = [line for n in known for line in self.lines[n]]
             finding = self.find(sentence, lines, {})
-            status, reason = _status(finding)
+            status, reason = verdict(finding)
             # The encoder is slow, so it is used only where a comparison of words is inconclusive.
-            if self.embedder and status != "supported" and not any(p.figure for p in finding.problems):
+            if self.embedder and status == "unverified" and meaning_may_tell(finding):
                 finding = self.find(sentence, lines, self._meaning(sentence, lines))
-                status, reason = _status(finding)
+                status, reason = verdict(finding)
             for n in known:
                 found.append(self._citation(n, claim, sentence, status, reason, finding, alone=len(known) == 1))
         return sorted(found, key=lambda citation: statement.numbers.index(citation.n))
@@ -149,11 +152,12 @@ class _Checker:
         )
         figures = [q for q in sentence.quantities if q.kind == "number"]
         # A claim with two figures may come from two lines.
-        bearing = [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
+        inputs = [line for each in finding.derived for line in each.lines if line.n == n]
+        bearing = inputs or [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
         quote = "\n".join(dict.fromkeys(line.text for line in bearing[:3])) or (own[0].text if own else "")
-        if status == "supported" and not (alone or finding.computed or self._adds(n, sentence, finding)):
-            return Citation(n, claim, "partial", quote, "the other sources bear this out; this one adds nothing to it")
-        return Citation(n, claim, status, quote, reason)
+        if status == "supported" and not (alone or self._adds(n, sentence, finding)):
+            status, reason = "unverified", "the other sources support this; this one adds nothing to it"
+        return Citation(n, claim, status, quote, reason, BY)
 
     def _adds(self, n: int, sentence: Sentence, finding: Finding) -> bool:
         """Return whether one source, among several of a statement, states part of it."""
@@ -171,7 +175,7 @@ class _Checker:
         """Compare a claim with all lines of its sources.  `near` holds cosines of some lines, by `id`."""
         scope = _scope(claim, lines, near)
         weights, rank = scope.weights, scope.rank
-        problems, used, held = self._figures(claim, scope)
+        problems, used, held, derived = self._figures(claim, scope)
         for q in claim.quantities:
             if q.kind in ("year", "date"):
                 problems += check_date(q, claim, used, lines, weights)
@@ -181,12 +185,11 @@ class _Checker:
             problems += trouble
             held += 2 * (not trouble)
             used += pair
-        computed = bool(claim.figures) and not used
         covering = cover(claim, rank)
-        used = _distinct(used or covering)
+        inputs = [line for each in derived for line in each.lines]
+        used = _distinct([*used, *inputs] or covering)
         evidence = used + [line for line in covering if line not in used]
-        # No line has a computed figure, so its names may be in any line of the cited sources.
-        problems += self._missing_names(claim, lines if computed else evidence, lines)
+        problems += self._missing_names(claim, evidence, lines)
         if comparison is None:
             problems += contradictions(self.names, claim, evidence, weights)
             candidates = _distinct([*evidence, *rank[:5]])
@@ -195,19 +198,38 @@ class _Checker:
             problems += misattributed(self.names, claim, candidates)
         share = self._share(claim, evidence, held, scope)
         nearest = max(near.values(), default=0.0)
-        arithmetic = names_operation(claim.text)
-        return Finding(tuple(dict.fromkeys(problems)), held, share, tuple(evidence), nearest, arithmetic, computed)
+        near_lines = _distinct([*evidence, *rank[:4]])
+        return Finding(
+            claim,
+            tuple(dict.fromkeys(problems)),
+            held,
+            share,
+            tuple(evidence),
+            nearest,
+            tuple(derived),
+            gather(self.names, claim, near_lines),
+            self._bare(claim, evidence),
+            comparison is not None,
+        )
 
-    def _figures(self, claim: Sentence, scope: _Scope) -> tuple[list[Problem], list[Sentence], int]:
-        """Look up each figure of a claim.  Return the problems, the lines that state a figure, and how many hold."""
+    def _bare(self, claim: Sentence, evidence: Sequence[Sentence]) -> bool:
+        """Return whether a claim is only names and figures: no words, no header of a table, no label of a line."""
+        labels = [line.label.casefold() for line in evidence if line.label]
+        if "|" in claim.text or any(label in claim.text.casefold() for label in labels):
+            return False
+        return not claim.keys - self.names.words(claim.text) - OPERATORS
+
+    def _figures(self, claim: Sentence, scope: _Scope) -> tuple[list[Problem], list[Sentence], int, list[Derivation]]:
+        """Look up each figure of a claim.
+
+        Return the problems, the lines that state a figure, how many figures hold, and how others follow from the lines.
+        """
         problems: list[Problem] = []
         used: list[Sentence] = []
         missing: list[Figure] = []
+        derived: list[Derivation] = []
         held = 0
         for figure in claim.figures:
-            if figure.quantity.weak and self._derived(claim, figure.quantity, ()) is not None:
-                held += 1
-                continue
             judged = [
                 (
                     check_figure(self.names, claim, figure, line, seen, scope.lines, scope.weights, scope.near),
@@ -224,18 +246,32 @@ class _Checker:
                 judged,
                 key=lambda pair: (sum(2 if p.against else 1 for p in pair[0]), -scope.close[id(pair[1])]),
             )
+            # `41.0%` may follow from two shares although a line has 41 of something else.
+            bare = not any(figure.quantity.unit == each.quantity.unit for each in line.figures)
+            if trouble and bare and (found := derive(self.names, claim, figure.quantity, scope.rank)):
+                derived.append(found)
+                continue
             problems += trouble
             held += not any(problem.against for problem in trouble)
             used.append(line)
         for figure in missing:
-            verdict = self._derived(claim, figure.quantity, scope.rank[:6])
-            held += verdict is not None
-            problems += [missing_figure(figure, scope.rank)] if verdict is None else verdict
-        return problems, used, held
+            q = figure.quantity
+            if found := derive(self.names, claim, q, scope.rank):
+                derived.append(found)
+            elif not any(counts_items(q, line.text) for line in scope.rank[:4]):
+                problems.append(self._missing(figure, scope.rank))
+        return problems, used, held, derived
+
+    def _missing(self, figure: Figure, rank: Sequence[Sentence]) -> Problem:
+        """Return the problem of a figure that no line states and that follows from none."""
+        if any(figure.quantity.states(each) for each in self.computed):
+            written = figure.quantity.written
+            return Problem(f"the python tool printed {written}, but the cited sources do not give its inputs")
+        return missing_figure(figure, rank)
 
     def _share(self, claim: Sentence, evidence: Sequence[Sentence], held: int, scope: _Scope) -> float:
         """Return the share of the claim's words, by weight, that the evidence contains."""
-        words = claim.keys - self.names.words(claim.text)
+        words = claim.keys - self.names.words(claim.text) - OPERATORS
         share = match(words, Sentence(" ".join(f"{x.text} {x.context}" for x in evidence)), scope.weights)
         if evidence and any(scope.near.get(id(line), 0.0) >= NEAR for line in evidence):
             share = max(share, ENOUGH)
@@ -278,46 +314,9 @@ class _Checker:
                     contains_name(claim.text, k) for _, _, k in self.names.of(evidence[0].title) if is_country(k)
                 )
             ):
-                found.append(Problem(f"the source is about {titles[0]}, not {written}", against=True))
+                found.append(Problem(f"the source is about {titles[0]}, not {written}", against=True, kind="owner"))
             elif contains_name(whole, key):
                 found.append(Problem(f"the source does not say this of {written}"))
             else:
-                found.append(Problem(f"{written} does not stand in the source"))
+                found.append(Problem(f"the source does not mention {written}", kind="name"))
         return found
-
-    def _derived(self, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> list[Problem] | None:
-        """Return no problems for a figure that was computed or follows from other figures; None if it does neither."""
-        if any(rounds_to(c, q) for c in self.computed):
-            return []
-        own = [f.quantity for f in claim.figures if f.quantity is not q]
-        if operands_of(claim.text, q, own):
-            return []
-        for line in rank[:4]:
-            if operands_of(claim.text, q, [*own, *(f.quantity for f in line.figures)][:8]) or counts_items(
-                q, line.text
-            ):
-                return []
-        seen = [f.quantity for line in rank[:4] for f in line.figures if not f.quantity.weak][:10]
-        times = re.search(r"倍|\btimes\b", claim.text)
-        return [] if q.unit != "%" and (times or not q.weak) and operands_of(claim.text, q, seen) else None
-
-
-def _status(finding: Finding) -> tuple[Status, str]:
-    """Return status and reason.  `unsupported` needs a contradiction, or almost no words and meaning in common."""
-    reason = "; ".join(dict.fromkeys(p.reason for p in sorted(finding.problems, key=lambda p: not p.against)[:3]))
-    if any(problem.against for problem in finding.problems):
-        return "unsupported", reason
-    nothing = finding.share < LITTLE and not finding.figures and finding.nearest < FAR
-    missing = [problem for problem in finding.problems if problem.figure]
-    if missing and not finding.figures and not finding.arithmetic:
-        return "unsupported", reason
-    if finding.problems:
-        return ("unsupported" if nothing else "partial"), reason
-    if finding.arithmetic and finding.computed:
-        return "supported", ""  # no source contains words such as "a difference of"
-    if finding.share >= (SOME if finding.figures else ENOUGH):
-        return "supported", ""
-    return ("unsupported", "the source says nothing like it") if nothing else ("partial", _VAGUE)
-
-
-_VAGUE = "much of the wording does not stand in the source"

@@ -68,7 +68,7 @@ def overstated(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
         for degree, adjective in _DEGREE.findall(clause.lower()):
             theirs = _DEGREE.findall(" ".join(line.text for line in lines).lower())
             if (degree, adjective) not in theirs and any(a == adjective for _, a in theirs):
-                found.append(Problem(f"the source does not say {degree} {adjective}", against=True))
+                found.append(Problem(f"the source does not say {degree} {adjective}", against=True, kind="degree"))
     return found
 
 

@@ -40,7 +40,7 @@ def check_figure(
         and not other.quantity.weak
     ]
     if q.value * s.value < 0 and not ({(0, 1), (16, 1)} & sides(claim.text) or negated(claim.text)):
-        found.append(Problem(f"the source has {s.written}, with its sign", against=True))
+        found.append(Problem(f"the source has {s.written}, with its sign", against=True, kind="sign"))
     found += _check_years(claim, figure, line, seen, others)
     found += _check_names(names, figure, line, seen, others)
     if line.cjk == claim.cjk:
@@ -64,9 +64,19 @@ def _check_years(
         return []
     if own:
         said = ", ".join(str(year) for year in sorted(own))
-        return [Problem(f"the source gives {seen.quantity.written} for {said}, not {_listed(claimed)}", against=True)]
+        return [
+            Problem(
+                f"the source gives {seen.quantity.written} for {said}, not {_listed(claimed)}",
+                against=True,
+                kind="year",
+            )
+        ]
     if any(years(other.own) & claimed for other in others):
-        return [Problem(f"the source does not give {seen.quantity.written} for {_listed(claimed)}", against=True)]
+        return [
+            Problem(
+                f"the source does not give {seen.quantity.written} for {_listed(claimed)}", against=True, kind="year"
+            )
+        ]
     return []
 
 
@@ -84,7 +94,11 @@ def _check_names(names: Names, figure: Figure, line: Sentence, seen: Figure, oth
             continue
         if elsewhere and beside:
             found.append(
-                Problem(f"the source gives {seen.quantity.written} for {beside[0]}, not {written}", against=True)
+                Problem(
+                    f"the source gives {seen.quantity.written} for {beside[0]}, not {written}",
+                    against=True,
+                    kind="owner",
+                )
             )
         elif contains_name(line.text, key) or contains_name(line.context, key):
             continue
@@ -97,9 +111,9 @@ def _check_names(names: Names, figure: Figure, line: Sentence, seen: Figure, oth
             reason = (
                 f"the source says {said[0]}, not {written}"
                 if said
-                else f"{written} does not stand with {seen.quantity.written}"
+                else f"the source does not give {seen.quantity.written} for {written}"
             )
-            found.append(Problem(reason, against=bool(said) and is_country(key)))
+            found.append(Problem(reason, against=bool(said) and is_country(key), kind="owner"))
     return found
 
 
@@ -122,17 +136,18 @@ def _check_measure(
     known = stems(line.title) | stems(line.label) | called
     own, beside = stems(figure.own) - known, stems(seen.own) - known
     if opposed(sides(figure.own), sides(seen.own)) and (own & beside or all(map(two_sided, own))):
-        return [Problem(f"the source has the opposite beside {seen.quantity.written}", against=True)]
+        reason = f"the source seems to have the opposite beside {seen.quantity.written}"
+        return [Problem(reason, against=True, kind="opposite figure")]
     foreign = {key for key in beside - own if not two_sided(key)}
     for other in others if foreign else ():
         there = stems(other.own) - known
         if (own & there) - beside and not (own & beside) - there:
-            return [Problem(f"the source gives {other.quantity.written} for this, not {seen.quantity.written}")]
+            return [_instead(other, seen)]
     mine, theirs = _beside(figure) - called, _beside(seen) - called
     for other in others if not figure.quantity.weak else ():
         there = _beside(other) - called
         if (there - theirs) and (there - theirs) <= mine and not (theirs - there) <= mine:
-            return [Problem(f"the source gives {other.quantity.written} for this, not {seen.quantity.written}")]
+            return [_instead(other, seen)]
     local = (stems(figure.near) or own) - called
     here = match(local, line, weights) if local else 1.0
     if here > 0.9 or (len(local) == 1 and all(map(two_sided, local))):
@@ -151,11 +166,18 @@ def _check_measure(
         given = [f.quantity for f in rival.figures if q.unit == f.quantity.unit]
         said = rival.label or rival.text[:60]
         if given and not any(q.states(g) for g in given):
-            return [Problem(f"the source gives {given[0].written} for this ({said})", against=here < 0.5)]
+            return [
+                Problem(f"the source gives {given[0].written} for this ({said})", against=here < 0.5, kind="measure")
+            ]
         if not given and here < 0.2:
             what = line.label or line.text[:60]
             return [Problem(f"the source has {seen.quantity.written} for something else ({what})")]
     return []
+
+
+def _instead(other: Figure, seen: Figure) -> Problem:
+    reason = f"the source gives {other.quantity.written} for this, not {seen.quantity.written}"
+    return Problem(reason, kind="measure")
 
 
 Comparison = tuple[list[Problem], tuple[Sentence, Sentence]]
@@ -197,7 +219,7 @@ def check_comparison(
         return None
     if (a.value > b.value) == (ends == {0}):
         return [], (one, two)
-    return [Problem(f"the sources give {a.written} and {b.written}", against=True)], (one, two)
+    return [Problem(f"the sources give {a.written} and {b.written}", against=True, kind="comparison")], (one, two)
 
 
 def _beside(figure: Figure) -> frozenset[str]:
@@ -214,7 +236,7 @@ def check_date(
         return [] if claim.figures or q.kind != "year" else _wrong_year(q, claim, lines, weights)
     if q.kind == "year" and any(_spans(line.years, frozenset((int(q.value),))) for line in used):
         return []
-    return [Problem(f"{q.written} does not stand in the source")]
+    return [Problem(f"the source does not state {q.written}", kind="date")]
 
 
 def _wrong_year(q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]) -> list[Problem]:
@@ -242,6 +264,7 @@ def _wrong_year(q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights
             Problem(
                 f"the source does not say this of {year}" + (f" but of {_listed(found)}" if found else ""),
                 against=there >= 0.75,
+                kind="year",
             )
         ]
     return []
@@ -256,7 +279,7 @@ def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
         for f in line.figures
         if f.quantity.unit == q.unit and stems(figure.near) & line.keys
     ]
-    reason = f"{q.written} does not stand in the source" + (f", which has {given[0]}" if given else "")
+    reason = f"the source does not state {q.written}" + (f"; it has {given[0]}" if given else "")
     # a rounded figure close to the source's is not a different figure
     round_ = q.hedge or q.written.rstrip("%").endswith("0") or len(re.sub(r"\D", "", q.written)) <= 2
     close = any(
@@ -264,7 +287,11 @@ def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
         for line in rank[:3]
         for f in line.figures
     )
-    return Problem(reason, figure=not q.weak and not (round_ and close))
+    return Problem(
+        reason,
+        figure=not q.weak and not (round_ and close),
+        kind="figure" if given and not q.weak and not q.hedge else "",
+    )
 
 
 def _spans(ranges: frozenset[int], claimed: frozenset[int]) -> bool:

@@ -21,6 +21,8 @@ class Problem(Struct, frozen=True):
     """The source contradicts the claim, rather than only not stating it."""
     figure: bool = False
     """A figure of the claim is missing in the source."""
+    kind: str = ""
+    """What differs, a key of `thresholds.CONTRADICTED`."""
 
 
 def weights_of(claim: Sentence, lines: Sequence[Sentence]) -> dict[str, float]:

@@ -107,7 +107,9 @@ def misattributed(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> l
             continue
         if contains_name(best[3].title, key) and not contains_name(best[3].title, others[0]):
             continue
-        found.append(Problem(f"the source says this of {others[0]}, not of {written}", against=top >= 0.75))
+        found.append(
+            Problem(f"the source says this of {others[0]}, not of {written}", against=top >= 0.75, kind="subject")
+        )
     return found
 
 
@@ -171,7 +173,7 @@ def _in_chinese(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
                 kin = other[-1] == subject[-1] and other[-1] in _KINDS
                 people = n < 4 and other[0] in _SURNAMES and subject[0] in _SURNAMES and clause.endswith(other)
                 if (kin or people) and other not in text and subject != other:
-                    return [Problem(f"the source says this of {other}, not of {subject}", against=True)]
+                    return [Problem(f"the source says this of {other}, not of {subject}", against=True, kind="subject")]
     return []
 
 

@@ -52,6 +52,8 @@ class Sentence(Struct, frozen=True, dict=True):
     """Title, heading, and the sentences before it that it may refer to."""
     title: str = ""
     n: int = 0
+    behind: str = ""
+    """The rest of a claim's sentence, if a mark cut it."""
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:

@@ -158,7 +158,13 @@ def reversed_relations(claim: Sentence, lines: Sequence[Sentence]) -> list[Probl
                 elif across > crossed:
                     crossed, where = across, line.text
         if crossed > same:
-            found.append(Problem(f"in the source it is the other way round: “{clip(where, 90)}”", against=True))
+            found.append(
+                Problem(
+                    f"the source seems to have it the other way round: “{clip(where, 90)}”",
+                    against=True,
+                    kind="reversed",
+                )
+            )
     return found
 
 

@@ -43,9 +43,11 @@ def contradictions(
             _reversal(names, clause, line, window) for score, _, line, window in windows if score >= best - 0.05
         ]
         if best >= 0.45 and all(reversals):
-            found.append(Problem(reversals[0], against=True))
+            found.append(Problem(reversals[0], against=True, kind=_kind(reversals[0])))
         elif best >= 0.45 and (other := _opposite(clause, near)):
-            found.append(Problem(f"the source says the opposite: “{_short(other)}”", against=True))
+            found.append(
+                Problem(f"the source seems to say the opposite: “{_short(other)}”", against=True, kind="opposite")
+            )
         elif len(telling) >= 1:
             found += _check_subject(names, clause, max(windows, key=lambda entry: entry[1] + entry[0] / 10))
     return found
@@ -59,10 +61,17 @@ def _reversal(names: Names, clause: str, line: Sentence, window: str) -> str:
     if apart and denied and any(_turns(text) for text in (clause, window)):
         return ""  # `did not rise` agrees with `fell`
     if apart:
-        return f"the source says the opposite: “{_short(window)}”"
+        return f"the source seems to say the opposite: “{_short(window)}”"
     if denied:
-        return f"the source {'denies this' if negated(window) else 'does not deny this'}: “{_short(window)}”"
-    return f"in the source it is the other way round: “{_short(line.text)}”" if changed == "same" else ""
+        return f"the source seems to {'deny this' if negated(window) else 'say this without the denial'}: “{_short(window)}”"
+    return f"the source seems to have it the other way round: “{_short(line.text)}”" if changed == "same" else ""
+
+
+def _kind(reason: str) -> str:
+    for words, kind in (("the opposite", "opposite"), ("seems to deny", "denied"), ("without the denial", "undenied")):
+        if words in reason:
+            return kind
+    return "reversed"
 
 
 def _roles(names: Names, clause: str, line: Sentence) -> str:
@@ -105,7 +114,7 @@ def _check_subject(names: Names, clause: str, window: tuple[float, float, Senten
         or contains_name(mine[0][1], theirs[0][2])
     ):
         return []
-    return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True)]
+    return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True, kind="subject")]
 
 
 _MUTUAL = re.compile(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from research.cli import (
     app,
+    check,
     compare,
     doctor,
     evaluate,
@@ -50,6 +51,7 @@ COMMANDS = (
     library,
     memory,
     verifiers,
+    check,
     parse,
     mcp,
     worker,

@@ -19,7 +19,7 @@ from research.evaluation.agreement import cmrc, hotpot
 from research.evaluation.questions import Question
 from research.events.view import RunView
 from research.plugins import scorer
-from research.types import Source
+from research.types import HOLDS, Source, Verdict
 
 CITED = 5
 """Sources that count as evidence, in the order of citation.  Without this limit, citing everything would score best."""
@@ -138,15 +138,15 @@ def evidence_seen(run: FinishedRun, question: Question) -> float | None:
 
 @scorer("Citation precision")
 def citation_precision(run: FinishedRun, question: Question) -> float | None:
-    """Share of cited statements that their source supports."""
-    supported = _supported(run)
-    return sum(supported) / len(supported) if supported else None
+    """Share of cited statements that their source supports, among those that a judge could decide."""
+    decided = [status in HOLDS for status in _verdicts(run) if status != "unverified"]
+    return sum(decided) / len(decided) if decided else None
 
 
 @scorer("Effective citations")
 def effective_citations(run: FinishedRun, question: Question) -> float | None:
     """Number of cited statements that their source supports."""
-    return float(sum(_supported(run)))
+    return float(sum(status in HOLDS for status in _verdicts(run)))
 
 
 def _agreement(run: FinishedRun, question: Question) -> tuple[float | None, float | None]:
@@ -156,7 +156,6 @@ def _agreement(run: FinishedRun, question: Question) -> tuple[float | None, floa
     return (cmrc if question.language == "zh" else hotpot)(run.answer, question.answers)
 
 
-def _supported(run: FinishedRun) -> list[bool]:
-    """Return for each pair of statement and source whether the source supports the statement."""
-    pairs = {(each.n, each.claim): each.status == "supported" for each in run.view.citations}
-    return list(pairs.values())
+def _verdicts(run: FinishedRun) -> list[Verdict]:
+    """Return the verdict for each pair of statement and source."""
+    return list({(each.n, each.claim): each.status for each in run.view.citations}.values())

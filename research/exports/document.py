@@ -19,7 +19,7 @@ from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import Citation, Source, Verdict
+from research.types import FAILS, HOLDS, Citation, Source, Verdict
 from research.web.url_guard import MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {
@@ -167,28 +167,32 @@ def references(view: RunView, say: Words) -> tuple[Reference, ...]:
 
 def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> Reference:
     own = [citation for citation in citations if citation.n == source.n]
-    bad = [citation for citation in own if citation.status != "supported"]
+    doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = ""
     if own:
-        sign = SYMBOLS[
-            "partial"
-            if bad and len(bad) < len(own)
-            else own[0].status
-            if len(own) == 1
-            else "unsupported"
-            if bad
-            else "supported"
-        ]
-        verdict = f"{sign} " + say(
-            "{good} of {all} supported", good=len(own) - len(bad), all=say.count(len(own), "statement")
+        good, open_ = len(own) - len(doubtful), sum(citation.status == "unverified" for citation in own)
+        verdict = f"{SYMBOLS[_summary(own)]} " + say(
+            "{good} of {all} supported", good=good, all=say.count(len(own), "statement")
         )
+        if open_:
+            verdict += " · " + say("{count} not verified", count=open_)
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
     lines = tuple(visible(line).strip() for line in source.quote.splitlines() if line.strip())
-    doubts = tuple(_doubt(citation, say) for citation in bad)
+    doubts = tuple(_doubt(citation, say) for citation in doubtful)
     # the address of a memory entry leads nowhere
     address = "" if source.url.startswith(MEMORY) else " ".join(visible(source.url).split())
     return Reference(source.n, _line(source.title), address, lines, verdict, doubts)
+
+
+def _summary(own: list[Citation]) -> Verdict:
+    """Return the verdict whose sign describes all statements that cite a source."""
+    statuses = {citation.status for citation in own}
+    if len(statuses) == 1:
+        return own[0].status
+    if statuses <= HOLDS:
+        return "supported"
+    return "unsupported" if statuses <= FAILS else "partial"
 
 
 def _doubt(citation: Citation, say: Words) -> str:

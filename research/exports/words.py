@@ -36,6 +36,7 @@ _CHINESE: Final = {
     "contradicted": "与来源相反",
     "without a source": "没有来源",
     "{good} of {all} supported": "{all}中，{good} 条有依据",
+    "{count} not verified": "{count} 条未核实",
     "from memory": "来自记忆",
     "{count} checked: {told}.": "共核查{count}：{told}。",
     "Cited numbers that no source has:": "引用了不存在的来源编号：",

@@ -13,7 +13,7 @@ from research.citations import check, cited
 from research.errors import ConfigError, LimitReached, ProviderError
 from research.plugins import Oracle, Range, framework
 from research.text import clip, tokens
-from research.types import Answer
+from research.types import FAILS, Answer
 
 REFLECTIONS = 3
 """Number of latest reflections that an attempt sees, as in the paper."""
@@ -113,7 +113,7 @@ def _problem(run: Run, answer: Answer) -> str:
     sources = run.context.ledger.sources
     if not set(cited(answer.text)) & {source.n for source in sources}:
         return "The answer cites no source that was seen."
-    bad = [c.claim for c in check(answer.text, sources, run.context.computed) if c.status in ("unsupported", "dead")]
+    bad = [c.claim for c in check(answer.text, sources, run.context.computed) if c.status in FAILS]
     return f"Not supported by the source it cites: {bad[0]}" if bad else ""
 
 

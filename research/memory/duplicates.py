@@ -9,7 +9,7 @@ import msgspec
 from research.citations import check
 from research.memory import Entry
 from research.text import sentences
-from research.types import Source
+from research.types import HOLDS, Source
 
 MIN_COSINE = 0.9
 """Two texts with a lower cosine are never compared."""
@@ -51,4 +51,4 @@ def _words(text: str) -> list[str]:
 def _supported(claims: list[str], quote: str) -> bool:
     cited = "\n\n".join(f"{_FINAL_MARKS.sub('', claim)} [1]." for claim in claims)
     found = check(cited, [Source(1, "", "", quote)])
-    return len(found) == len(claims) and all(citation.status == "supported" for citation in found)
+    return len(found) == len(claims) and all(citation.status in HOLDS for citation in found)

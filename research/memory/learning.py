@@ -9,7 +9,7 @@ from research.errors import ConfigError
 from research.events.view import RunView
 from research.memory import Entry
 from research.text import clip
-from research.types import Citation, Source
+from research.types import HOLDS, Citation, Source
 
 MAX_PASSAGES = 200
 """Maximum number of passages from one run."""
@@ -42,7 +42,7 @@ def new_findings(view: RunView) -> tuple[Entry, ...]:
 
 
 def _supported(view: RunView) -> list[Citation]:
-    supported = [each for each in view.citations if each.status == "supported" and each.n in view.sources]
+    supported = [each for each in view.citations if each.status in HOLDS and each.n in view.sources]
     # A claim that begins with a comma is a fragment of a sentence and means nothing by itself.
     return [each for each in supported if not _FRAGMENT_START.match(each.claim)]
 

@@ -16,6 +16,7 @@ from research.events.events import Event
 from research.events.view import RunView, fold, messages_sent
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
+from research.types import HOLDS
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.command import Cli
@@ -54,11 +55,11 @@ def wrong(view: RunView, events: list[Event], round: int = 1) -> dict[str, str]:
 )  # fmt: skip
 def test_the_model_reads_an_edit_and_no_citation_supports_it(bench: Workbench, framework: str, context: str) -> None:
     view, events = asked(bench, framework=framework, context=context)
-    assert (FALSE in view.answer, {c.status for c in view.citations}) == (False, {"supported"})
+    assert (FALSE in view.answer, {c.status for c in view.citations}) == (False, {"supported", "calculated"})
     fork, fork_events = made(bench, view.run, 1, edits=wrong(view, events))
     assert f"${FALSE} trillion" in fork.answer
     assert [c.status for c in fork.citations if FALSE in c.claim], "the model does not cite what the user wrote"
-    assert not [c for c in fork.citations if FALSE in c.claim and c.status == "supported"]
+    assert not [c for c in fork.citations if FALSE in c.claim and c.status in HOLDS]
     # Replies are kept unchanged: only the observation differs.
     replies = [event for event in fork_events if isinstance(event, e.Replied)]
     before = [event for event in events if isinstance(event, e.Replied)]
@@ -120,7 +121,7 @@ def test_an_edited_python_result_does_not_count_as_computed(bench: Workbench) ->
     call = next(each for each in editable(events, 2, view.recipe) if each.call and each.call.name == "python")
     fork, _ = made(bench, view.run, 2, edits={call.name: "55.5\n77.7"})
     assert "55.5" in fork.answer
-    assert not [c for c in fork.citations if "55.5" in c.claim and c.status == "supported"]
+    assert not [c for c in fork.citations if "55.5" in c.claim and c.status in HOLDS]
     following = list(bench.engine.follow_up(fork.run, "And in Spain?", here=True).events())
     earlier = following[0]
     assert isinstance(earlier, e.RunStarted)

@@ -59,17 +59,20 @@ TRUE = [
     "France has 68 million inhabitants, Spain 47 million [3].",
     "The population of Spain is 47 million [3].",
     "Germany is the most populous member of the European Union, with 84 million people [3].",
-    "The French parliament turned down the bill in 2019 but adopted it in March 2021 [3].",
-    "Imports from Italy increased by 5%, whereas exports to Italy declined by 3% [3].",
     "In 2022 otters were found at 42 of 60 sites on the River Aller [4].",
-    "The number of sites with otters rose from 17 in 2010 to 42 in 2022 [4].",
     "Jana Holt of the University of Kiel led the survey [4].",
     "No otters were seen below the Verden weir [4].",
     "France has a larger population than Spain [1][5].",
     "2024年法国的人口为6837万 [1]。",
     "法国的实际GDP（购买力平价）在2024年为3.732万亿美元 [2]。",
-    "With 68,374,591 people, France has 21,094,158 more inhabitants than Spain, which has 47,280,433 [1][5].",
 ]  # fmt: skip
+
+REWORDED = [
+    "The French parliament turned down the bill in 2019 but adopted it in March 2021 [3].",
+    "Imports from Italy increased by 5%, whereas exports to Italy declined by 3% [3].",
+    "The number of sites with otters rose from 17 in 2010 to 42 in 2022 [4].",
+]
+"""True statements that join or reorder what the source says, which rules cannot tell from exchanged roles."""
 
 LIES = {
     "altered number": "France had a population of 68,374,951 in 2024 [1].",
@@ -106,7 +109,8 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 def test_a_false_statement_is_not_supported(lie: str) -> None:
     found = check(lie, SOURCES)
-    assert found and all(citation.status != "supported" and citation.reason for citation in found), found
+    good = ("supported", "calculated")
+    assert found and all(citation.status not in good and citation.reason for citation in found), found
 
 
 @pytest.mark.parametrize("claim", TRUE)
@@ -115,11 +119,29 @@ def test_a_true_statement_is_supported(claim: str) -> None:
     assert found and {citation.status for citation in found} == {"supported"}, found
 
 
+@pytest.mark.parametrize("claim", REWORDED)
+def test_a_statement_in_other_words_and_order_is_left_open_with_its_passage(claim: str) -> None:
+    (found,) = check(claim, SOURCES)
+    assert found.status == "unverified" and found.quote in SOURCES[found.n - 1].quote, found
+
+
+def test_a_difference_of_two_cited_figures_is_calculated_with_both_in_the_reason() -> None:
+    claim = "With 68,374,591 people, France has {} more inhabitants than Spain, which has 47,280,433 [1][5]."
+    found = check(claim.format("21,094,158"), SOURCES)
+    assert [(c.n, c.status) for c in found] == [(1, "calculated"), (5, "calculated")]
+    assert {c.reason for c in found} == {"68,374,591 − 47,280,433 = 21,094,158"}
+    for wrong in ("21,094,185", "21.1 billion", "21,094"):
+        assert {c.status for c in check(claim.format(wrong), SOURCES)}.isdisjoint({"supported", "calculated"})
+
+
 def test_each_statement_of_a_report_is_checked_separately() -> None:
     """False statements among true ones are found wherever they are."""
     planted = [LIES["altered number"], LIES["swapped country, both in the source"], LIES["no such source"]]
     report = (
-        "# Report\n\n" + "\n\n".join(" ".join(TRUE[i : i + 4]) for i in range(0, 16, 4)) + "\n\n" + " ".join(planted)
+        "# Report\n\n"
+        + "\n\n".join(" ".join(TRUE[i : i + 4]) for i in range(0, len(TRUE), 4))
+        + "\n\n"
+        + " ".join(planted)
     )
     found = check(report, SOURCES)
     assert [citation.claim for citation in found if citation.status != "supported"] == [

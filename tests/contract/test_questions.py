@@ -85,7 +85,7 @@ def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, qu
 def test_shares_are_compared_in_percentage_points(bench: Workbench) -> None:
     view = research.run("Which has a larger share of hydropower, Norway or Iceland?", workbench=bench)
     assert "**19 percentage points**" in view.answer
-    assert {citation.status for citation in view.citations} == {"supported"}
+    assert {citation.status for citation in view.citations} == {"supported", "calculated"}
 
 
 def test_every_concept_of_the_lexicon_matches_a_factbook_label(bench: Workbench) -> None:

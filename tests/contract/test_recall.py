@@ -122,7 +122,7 @@ def test_a_second_run_says_that_it_remembers_cites_the_source_and_searches_less(
     remembered = [source for source in view.cited_sources if source.memory]
     assert remembered
     assert all(source.url.startswith("library://factbook/") for source in view.cited_sources)
-    assert {each.status for each in view.citations} == {"supported"}
+    assert {each.status for each in view.citations} <= {"supported", "calculated"}
     assert view.uncited == ()
     said = re.search(
         r"(?:The sources remembered from earlier runs, not looked up again: |来源取自以往运行的记忆，这次没有重新查找：)(.*)",
@@ -161,7 +161,9 @@ def test_a_similar_finding_in_memory_does_not_change_the_answer(bench: Workbench
     assert bench.memory.count()
     view = ask(bench, second, recall=5)
     assert essence(view) == essence(ask(bench, second))
-    assert {each.status for each in view.citations} <= {"supported"}
+    # A superlative over all neighbours cannot be told from one page.
+    assert {each.status for each in view.citations} <= {"supported", "calculated", "unverified"}
+    assert not view.citations or any(each.status in ("supported", "calculated") for each in view.citations)
 
 
 def test_a_remembered_year_in_an_evolving_report_is_not_taken_for_the_latest(bench: Workbench) -> None:
@@ -396,7 +398,7 @@ def test_an_unsupported_claim_is_not_remembered(make: Make) -> None:
         # The player cites [1], which is a note with another statement.
         view = ask(bench, QUESTION, model="openai:fake", recall=5, remember="findings")
     assert view.sources[1][0].url.startswith(MEMORY)
-    assert {each.status for each in view.citations} == {"unsupported"}
+    assert {each.status for each in view.citations} == {"contradicted"}
     assert view.remembered is not None
     assert (view.remembered.added, bench.memory.count()) == ((), 1)
 

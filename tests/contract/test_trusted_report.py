@@ -60,14 +60,14 @@ def test_false_claims_are_flagged_and_invented_urls_removed_in_every_export(
         "Details: [the census](https://census.invented.example/france) and www.invented.example/again."
     )
     found = {(each.n, each.claim.split()[0]): each.status for each in view.citations}
-    assert found == {(n, "France"): "unsupported", (n, "Portugal"): "unsupported", (77, "The"): "dead"}
+    assert found == {(n, "France"): "contradicted", (n, "Portugal"): "contradicted", (77, "The"): "dead"}
     assert all(each.reason for each in view.citations)
     assert "invented.example" not in view.report + view.answer
     assert len(view.removed) == 2
     assert as_dict(view)["removed"] == list(view.removed)
     exported = markdown(view)
     assert "✗ 0 of 2 statements supported" in exported
-    assert "3 citations checked: ✗ 2 not supported, ⌁ 1 without a source." in exported
+    assert "3 citations checked: ✗ 2 contradicted, ⌁ 1 without a source." in exported
 
 
 def test_a_fact_without_a_citation_is_listed(answer_with: Callable[..., RunView]) -> None:
@@ -123,7 +123,9 @@ def test_a_failing_citation_check_fails_the_run_but_keeps_the_report(
     assert answer in view.report
 
 
-def test_a_figure_calculated_from_two_sources_is_supported(bench: Workbench) -> None:
+def test_a_figure_that_follows_from_two_sources_is_calculated(bench: Workbench) -> None:
     view = research.run("What is the difference in area between Spain and Portugal?", workbench=bench)
-    assert {each.status for each in view.citations} == {"supported"}
+    assert {each.status for each in view.citations} == {"supported", "calculated"}
+    reasons = {each.reason for each in view.citations if each.status == "calculated"}
+    assert "505,370 sq km − 92,090 sq km = 413,280 sq km" in reasons
     assert view.uncited == ()

@@ -29,22 +29,25 @@ TRUE = [
 ]  # fmt: skip
 
 
+CALCULATED = {"Wool and cotton together made up 65% of the yarn [1].": "calculated"}
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_changed_relation_is_flagged(lie: str) -> None:
-    assert [c.status != "supported" for c in check(lie, [SOURCE])] == [True]
+    assert [c.status in ("unverified", "contradicted") for c in check(lie, [SOURCE])] == [True]
 
 
 @pytest.mark.parametrize("claim", TRUE)
 def test_a_rephrased_relation_is_supported(claim: str) -> None:
-    assert [c.status for c in check(claim, [SOURCE])] == ["supported"], check(claim, [SOURCE])
+    assert [c.status for c in check(claim, [SOURCE])] == [CALCULATED.get(claim, "supported")], check(claim, [SOURCE])
 
 
 @pytest.mark.parametrize(
     "lie", ["东洲证券收购了海宁银行 [1]。", "所有股东反对 [1]。", "由于利息收入减少，利率下降 [1]。"]
 )
 def test_a_changed_relation_in_chinese_is_flagged(lie: str) -> None:
-    assert [c.status != "supported" for c in check(lie, [CHINESE])] == [True]
+    assert [c.status in ("unverified", "contradicted") for c in check(lie, [CHINESE])] == [True]
 
 
 def test_a_wrong_sum_is_flagged() -> None:
-    assert check("Wool and cotton together made up 68% of the yarn [1].", [SOURCE])[0].status != "supported"
+    assert check("Wool and cotton together made up 68% of the yarn [1].", [SOURCE])[0].status == "unverified"

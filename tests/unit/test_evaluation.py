@@ -98,6 +98,9 @@ def test_citations_count_as_pairs_and_a_report_without_any_has_no_precision() ->
     )  # fmt: skip
     scores = measure(question, run_view("me [1][2]", "x", "y", citations=pairs), names)
     assert (scores.citation_precision, scores.effective_citations) == (0.25, 1.0)
+    opened = (*pairs, Citation(1, "d", "calculated"), Citation(2, "e", "unverified"), Citation(2, "f", "contradicted"))
+    scores = measure(question, run_view("me [1][2]", "x", "y", citations=opened), names)
+    assert (scores.citation_precision, scores.effective_citations) == (2 / 6, 2.0), "unverified counts for neither"
     scores = measure(question, run_view("me"), names)
     assert (scores.citation_precision, scores.effective_citations) == (None, 0.0)
 

@@ -32,7 +32,7 @@ from research.events.view import RunView, fold
 from research.exports import bibtex, csl
 from research.exports.json import as_dict
 from research.exports.markdown import PLOTS, markdown, prose
-from research.types import Citation, Observation, Reply, Source, ToolCall, Usage
+from research.types import Citation, Observation, Reply, Source, ToolCall, Usage, Verdict
 
 DAY = 1_763_700_000.0  # 21 November 2025
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -293,7 +293,12 @@ def test_each_reference_lists_the_verdicts_on_its_statements() -> None:
     assert "4 citations checked: ✓ 2 supported, ✗ 1 not supported, ⌁ 1 without a source." in text
     assert "1 sentence without a source:\n\n- Birds sing." in text
     assert "1 address taken out that no source had shown:\n\n- `https://made.up/x`" in text
-    assert 'citations: {"supported": 2, "partial": 0, "unsupported": 1, "dead": 1}' in text
+    (counts,) = re.findall(r"^citations: (.+)$", text, re.M)
+    assert {verdict: n for verdict, n in json.loads(counts).items() if n} == {
+        "supported": 2,
+        "unsupported": 1,
+        "dead": 1,
+    }
     assert "## Checked" not in markdown(run_of(report="Nothing."))
 
 
@@ -315,10 +320,29 @@ def test_front_matter_is_valid_yaml_whatever_the_question_contains() -> None:
 # JSON
 
 
+@pytest.mark.parametrize(
+    ("statuses", "verdict"),
+    [
+        (("supported", "calculated"), "✓ 2 of 2 statements supported"),
+        (("supported", "calculated", "unverified"), "~ 2 of 3 statements supported · 1 not verified"),
+        (("unverified",), "○ 0 of 1 statement supported · 1 not verified"),
+        (("contradicted", "unsupported"), "✗ 0 of 2 statements supported"),
+    ],
+)
+def test_a_statement_that_is_not_verified_counts_neither_for_nor_against_its_source(
+    statuses: tuple[Verdict, ...], verdict: str
+) -> None:
+    citations = tuple(Citation(1, f"Claim {i}.", status) for i, status in enumerate(statuses))
+    text = markdown(run_of(source(1, "Japan"), citations=citations))
+    assert f"[1] Japan. <https://example.org/1> — {verdict}\n" in text
+
+
 def test_json_contains_citations_with_reasons_and_removed_links() -> None:
-    cited = Citation(1, "Claim.", "partial", "Seen.", "Why.")
+    cited = Citation(1, "Claim.", "partial", "Seen.", "Why.", "rules")
     found = as_dict(run_of(source(1), citations=(cited,), uncited=("U.",), removed=("https://x",)))
-    assert found["citations"] == [{"n": 1, "claim": "Claim.", "status": "partial", "quote": "Seen.", "reason": "Why."}]
+    assert found["citations"] == [
+        {"n": 1, "claim": "Claim.", "status": "partial", "quote": "Seen.", "reason": "Why.", "by": "rules"}
+    ]
     assert (found["uncited"], found["removed"]) == (["U."], ["https://x"])
     json.dumps(found)
 

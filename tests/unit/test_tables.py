@@ -84,8 +84,10 @@ def counted() -> str:
 
 
 def cited() -> str:
-    names = [*citations.SETS, "claims_held"]
-    return citations.lines(citations.Score(each, each in citations.SEEN, (1, 1), (1, 1), 1, 1) for each in names)
+    names = [*citations.SETS, "claims_held", "fever_symmetric_dev", "wice_dev_oracle"]
+    # No claim of WiCE is contradicted, so its table has no rate there.
+    crossed = {each: (0, 0, 1) if each.startswith("wice") else (1, 1, 1) for each in names}
+    return citations.lines(citations.Score(each, each in citations.SEEN, (1, 1, 1), crossed[each]) for each in names)
 
 
 def linked() -> str:

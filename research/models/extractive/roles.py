@@ -18,7 +18,7 @@ from research.models.extractive.solve import Solver, relevant
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.text import clip, language_of
-from research.types import Message, Request, Source
+from research.types import FAILS, Message, Request, Source
 
 DONE = "<think>Nothing more to look up: write what the sources say.</think>\n"
 
@@ -105,7 +105,7 @@ def _evaluate(messages: Sequence[Message]) -> Iterator[str]:
         Source(int(n), "", title, quote)
         for n, title, quote in re.findall(r"^\[(\d+)\] ([^:\n]+): (.*?)(?=^\[\d+\] |\Z)", quoted, re.S | re.M)
     ]
-    bad = [c.claim for c in check(stated, sources) if c.status in ("unsupported", "dead")]
+    bad = [c.claim for c in check(stated, sources) if c.status in FAILS]
     if not cited(stated):
         yield "FAIL: the answer cites no source."
     else:

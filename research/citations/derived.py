@@ -1,0 +1,262 @@
+"""Recompute figures of a claim that no source states from figures that the cited sources do state.
+
+All values are in base units.  The claim must name the operation, the operands must share unit, year and measure, and the
+result must match to the written precision; otherwise nothing is derived.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from research.citations.arithmetic import (
+    CHANGE,
+    DIFFERENCE,
+    MEAN,
+    OPERANDS,
+    RATIO,
+    SUM,
+    equals,
+)
+from research.citations.lexicon import sides
+from research.citations.measures import Quantity
+from research.citations.names import Names, contains_name, is_country
+from research.citations.quantities import quantities
+from research.citations.reading import Sentence, stems, years
+
+POOL = 14
+"""Maximum number of figures of the sources that are combined."""
+_YEARLY = re.compile(r"\b(?:a|per|each|every) year\b|\bannual(?:ly|ized|ised)?\b|每年|年均", re.I)
+_PER_AREA = re.compile(r"\bper (?:sq|square)\b|每平方(?:公里|千米)", re.I)
+_PER_HEAD = re.compile(r"\bper (?:capita|person|head|inhabitant|resident)\b|人均|每人", re.I)
+_SPAN = re.compile(
+    r"\b(?:after|before|later|earlier|for|between|aged?|old|lasted|over|spent|separat\w+|gap|lifespan|when|took|"
+    r"within|until|elapsed|apart)\b|后|前|岁|历时|隔|约有|时间|享年|终年|期间",
+    re.I,
+)
+_OLD = re.compile(r"\b(?:aged?|old|lived|lifespan|at the age of)\b|岁|享年|终年", re.I)
+_LIFE = re.compile(
+    r"[(（][^()（）]{0,40}?(1\d{3}|20\d\d)[^()（）\d]{1,12}(?:[^()（）]{0,24}?)(1\d{3}|20\d\d)[^()（）]{0,8}[)）]"
+)
+
+
+OPERATORS = stems(
+    "difference gap combined together sum altogether times ratio average mean differs against compared "
+    "versus points highest lowest age aged old died lived he she they"
+)
+"""Stems of words that name an operation or a comparison, or a person, and not what is measured."""
+
+
+class Operand(Struct, frozen=True):
+    """A figure of a source, with what it is a figure of."""
+
+    quantity: Quantity
+    line: Sentence
+    words: frozenset[str]
+    years: frozenset[int]
+
+
+class Derivation(Struct, frozen=True):
+    """How a figure of a claim follows from figures of the sources."""
+
+    formula: str
+    lines: tuple[Sentence, ...]
+
+
+def derive(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Derivation | None:
+    """Return how a figure of a claim follows from the sources, whose lines come most similar first; None if it does not."""
+    if q.unit == "years" and _SPAN.search(claim.text) and (found := _duration(names, claim, q, rank)):
+        return found
+    pool = list(_operands(names, claim, q, rank))[:POOL]
+    for operands, value, unit, formula in _results(names, claim, q, pool):
+        made = Quantity("number", "", value, 0.0, unit or q.unit, 0, 0)
+        if value and unit == q.unit and (equals(q, value) or ((q.weak or q.hedge) and q.states(made))):
+            lines = tuple({id(each.line): each.line for each in operands}.values())
+            return Derivation(f"{formula} = {q.written}", lines)
+    return None
+
+
+def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Iterator[Operand]:
+    """Yield the figures that the claim may be about: of its names and years, and with a word in common."""
+    # `A difference of 3 km` leaves the names, the measure and the year to the sentence before.
+    called = [key for _, _, key in names.of(claim.text) or names.of(claim.context) if is_country(key)]
+    about_text = claim.text if claim.keys - names.words(claim.text) - OPERATORS else f"{claim.text}\n{claim.context}"
+    given = quantities(about_text) if about_text != claim.text else ()
+    words, dated = stems(about_text), claim.years or years(claim.context)
+    for line in rank[:40]:
+        titles = [key for _, _, key in names.of(line.title) if is_country(key)]
+        if titles and called and not set(titles) & set(called):
+            continue
+        for figure in line.figures:
+            s = figure.quantity
+            if s.kind != "number" or not s.value or s.hedge in ("over", "under") or (s.weak and not q.weak):
+                continue
+            if given and not any(each.states(s) for each in given):
+                continue
+            own = years(figure.own) or years(line.label) or (line.years if len(line.years) == 1 else frozenset())
+            if dated and own and not own & dated:
+                continue
+            about = stems(line.label) or stems(figure.own) or stems(line.text)
+            if about & words or sides(line.label or figure.own) & sides(about_text) or _PER_AREA.search(claim.text):
+                yield Operand(s, line, about, own)
+
+
+_Result = tuple[tuple[Operand, ...], float, str, str]
+
+
+def _results(names: Names, claim: Sentence, q: Quantity, pool: Sequence[Operand]) -> Iterator[_Result]:
+    """Yield operands, value, unit and formula for each operation that the claim names."""
+    text = claim.text
+    if SUM.search(text) or MEAN.search(text):
+        for n in range(2, min(len(pool), OPERANDS) + 1):
+            for some in combinations(pool, n) if len(pool) <= 8 else _neighbours(pool, n):
+                if len({each.quantity.unit for each in some}) == 1 and _alike(claim, some):
+                    total = sum(each.quantity.value for each in some)
+                    written = " + ".join(each.quantity.written for each in some)
+                    if SUM.search(text):
+                        yield some, total, q.unit if some[0].quantity.unit == q.unit else "?", written
+                    if MEAN.search(text):
+                        yield some, total / n, some[0].quantity.unit, f"({written}) ÷ {n}"
+    for a, b in combinations(pool, 2):
+        yield from _pair(names, claim, q, a, b)
+
+
+def _neighbours(pool: Sequence[Operand], n: int) -> Iterator[tuple[Operand, ...]]:
+    for start in range(len(pool) - n + 1):
+        yield tuple(pool[start : start + n])
+
+
+def _pair(names: Names, claim: Sentence, q: Quantity, a: Operand, b: Operand) -> Iterator[_Result]:
+    text, pair = claim.text, (a, b)
+    one, two = a.quantity, b.quantity
+    if one.unit != two.unit:
+        yield from _rates(text, q, a, b)
+        return
+    if one.value == two.value or one.written == two.written:
+        return
+    series = bool(a.years and b.years and not a.years & b.years)
+    large, small = (a, b) if abs(one.value) > abs(two.value) else (b, a)
+    big, little = large.quantity, small.quantity
+    if not (_alike(claim, pair) or (series and _same_series(claim, a, b))) or not _directed(names, claim, large, small):
+        return
+    if DIFFERENCE.search(text):
+        yield pair, abs(one.value - two.value), one.unit, f"{big.written} − {little.written}"
+    if RATIO.search(text) and not q.unit:
+        top, base = (large, small) if _place(names, claim, large) <= _place(names, claim, small) else (small, large)
+        ratio = top.quantity.value / base.quantity.value
+        yield pair, ratio, "", f"{top.quantity.written} ÷ {base.quantity.written}"
+    if q.unit != "%" or one.unit == "%":
+        return
+    if not series:
+        yield pair, 100 * little.value / big.value, "%", f"{little.written} ÷ {big.written}"
+    if CHANGE.search(text):
+        old, new = (a, b) if not series or max(a.years) < max(b.years) else (b, a)
+        for first, last in ((old, new),) if series else ((old, new), (new, old)):
+            change = abs(last.quantity.value / first.quantity.value - 1)
+            written = f"({last.quantity.written} − {first.quantity.written}) ÷ {first.quantity.written}"
+            yield pair, 100 * change, "%", written
+        span = abs(max(a.years, default=0) - max(b.years, default=0))
+        if series and span > 1 and _YEARLY.search(text) and old.quantity.value * new.quantity.value > 0:
+            rate = abs((new.quantity.value / old.quantity.value) ** (1 / span) - 1)
+            yield pair, 100 * rate, "%", f"({new.quantity.written} ÷ {old.quantity.written})^(1/{span}) − 1"
+
+
+def _rates(text: str, q: Quantity, a: Operand, b: Operand) -> Iterator[_Result]:
+    """Yield densities and amounts a head: the only quotients of unlike units."""
+    if a.line.title.split(" · ")[0] != b.line.title.split(" · ")[0]:
+        return
+    for top, base in ((a, b), (b, a)):
+        if top.quantity.unit != q.unit:
+            continue
+        factor = 0.0
+        if _PER_AREA.search(text) and base.quantity.unit == "area":
+            factor = 1e6
+        elif _PER_HEAD.search(text) and not base.quantity.unit and base.quantity.value > 1_000:
+            factor = 1.0
+        if factor:
+            formula = f"{top.quantity.written} ÷ {base.quantity.written}"
+            yield (top, base), factor * top.quantity.value / base.quantity.value, q.unit, formula
+
+
+def _alike(claim: Sentence, operands: Sequence[Operand]) -> bool:
+    """Return whether figures are of one year, and of one measure unless the claim names each."""
+    dated = [each.years for each in operands if each.years]
+    if len(dated) > 1 and not frozenset.intersection(*dated):
+        return False
+    return _measures(claim, operands)
+
+
+def _measures(claim: Sentence, operands: Sequence[Operand]) -> bool:
+    """Return whether operands from labelled lines measure the same, or the claim has a word for what tells them apart."""
+    common = frozenset.intersection(*(each.words for each in operands))
+    for each in operands:
+        apart = each.words - common
+        if each.line.label and apart and not (apart & claim.keys or sides(" ".join(apart)) & sides(claim.text)):
+            return False
+    return True
+
+
+def _same_series(claim: Sentence, a: Operand, b: Operand) -> bool:
+    """Return whether two figures are one measure in two years, and the claim names both years or a change."""
+    if a.line.title != b.line.title or not _measures(claim, (a, b)):
+        return False
+    if claim.years:
+        return bool(claim.years & a.years and claim.years & b.years)
+    return CHANGE.search(claim.text) is not None
+
+
+def _directed(names: Names, claim: Sentence, large: Operand, small: Operand) -> bool:
+    """Return whether the claim has the two the right way round, if it says which is larger or that one grew."""
+    ends = sides(claim.text)
+    up, down = (0, 0) in ends, (0, 1) in ends
+    if large.years and small.years and not large.years & small.years:
+        grew = max(large.years) > max(small.years)
+        return up in (down, grew)
+    first, second = (_place(names, claim, each) for each in (large, small))
+    if first == second or first < 0 or second < 0:
+        return True
+    more, less = (1, 0) in ends, (1, 1) in ends
+    if re.search(r"\bthan\b|比", claim.text) and not (more and less):
+        return (first < second) != less
+    return True
+
+
+def _place(names: Names, claim: Sentence, operand: Operand) -> int:
+    """Return where the claim has the name that a figure is about; -1 if nowhere."""
+    about = f"{operand.line.title}\n{operand.line.text}" if operand.line.label else operand.line.text
+    found = [place for place, _, key in names.of(claim.text) if contains_name(about, key)]
+    return found[0] if len(found) == 1 else -1
+
+
+def _duration(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Derivation | None:
+    """Return how an age or duration follows from two years or dates that share words with the claim."""
+    if _OLD.search(claim.text):
+        called = [key for _, _, key in names.of(claim.text)]
+        for line in (each for each in rank if all(contains_name(f"{each.title}\n{each.text}", key) for key in called)):
+            for match in _LIFE.finditer(f"{line.text}"):
+                if _elapsed(q, int(match[1]), int(match[2])):
+                    return Derivation(f"{match[2]} − {match[1]} = {q.written}", (line,))
+    moments: list[tuple[int, str, Sentence, frozenset[str]]] = []
+    for line in rank[:12]:
+        if line.cjk != claim.cjk:
+            continue
+        for clause in line.clauses:
+            found = years(clause)
+            shared = (stems(clause) | (stems(line.title) if line.label else frozenset())) & claim.keys
+            if len(found) == 1 and shared:
+                moments.append((min(found), str(min(found)), line, frozenset(shared)))
+    for (a, early, one, mine), (b, late, two, theirs) in combinations(moments, 2):
+        if a != b and mine != theirs and _elapsed(q, a, b):
+            first, last = (early, late) if a < b else (late, early)
+            lines = (one,) if one is two else (one, two)
+            return Derivation(f"{last} − {first} = {q.written}", lines)
+    return None
+
+
+def _elapsed(q: Quantity, one: int, two: int) -> bool:
+    return equals(q, abs(one - two)) or bool(
+        q.hedge and q.states(Quantity("number", "", abs(one - two), 0.0, "years", 0, 0))
+    )
