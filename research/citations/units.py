@@ -92,7 +92,7 @@ _KNOWN = [
     for words, factor in group
 ]
 _ANY = re.compile("|".join(f"(?:{words})" for group in _UNITS.values() for words, _ in group))
-_POUNDS = re.compile(r"pounds?(?! of\b)")
+_POUNDS = re.compile(r"pounds?\b(?! of\b)")
 
 
 def unit_at(text: str, end: int) -> tuple[str, float, int]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from research.citations import Ledger, check, cited, source_text, without_marks
+from research.citations.names import names
+from research.citations.quantities import quantities
+from research.citations.reading import lines_of
 from research.types import Passage, Source
 
 FRANCE = Passage(
@@ -92,3 +95,36 @@ def test_two_sources_support_a_sentence_together_and_each_gets_its_quote() -> No
 
 def test_statements_without_citations_are_not_checked() -> None:
     assert check("A plain statement. Another one, 42.", SOURCES) == ()
+
+
+def test_a_date_with_the_name_of_its_month_is_read() -> None:
+    assert [q.date for q in quantities("It opened on 12 March 2020.")] == [(2020, 3, 12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("3 million pounds a year", "gbp"), ("3 million pounds of beef", "mass"), ("3 pounds", "mass")]
+)
+def test_millions_of_pounds_are_money_unless_they_are_of_something(text: str, unit: str) -> None:
+    assert [q.unit for q in quantities(text)] == [unit]
+
+
+@pytest.mark.parametrize("text", ["one of the three", "the two", "the other four"])
+def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> None:
+    assert quantities(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("Real GDP of Chile", "CL"), ("President of Chile", "CL"), ("Real GDP of Leeds", "leeds")]
+)
+def test_a_property_and_its_owner_are_two_names(text: str, name: str) -> None:
+    assert names(text)[-1][2] == name
+
+
+def test_a_name_that_contains_of_stays_whole() -> None:
+    assert [found for _, _, found in names("University of Leeds")] == ["university of leeds"]
+
+
+@pytest.mark.parametrize("heading", ["Trade", "# Trade in goods, 2020"])
+def test_a_line_sees_the_heading_above_it(heading: str) -> None:
+    last = lines_of(Source(1, "https://example.org", "Chile", f"{heading}\nExports rose by 5 percent in 2020."))[-1]
+    assert last.context == f"Chile\n{heading.lstrip('# ')}"

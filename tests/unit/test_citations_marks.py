@@ -28,6 +28,10 @@ def test_brackets_in_code_are_not_citations() -> None:
     assert cited("`a[1]` and\n```\nx[2]\n```\nbut this [3]") == [3]
 
 
+def test_backticks_in_two_paragraphs_enclose_no_code() -> None:
+    assert cited("a ` b [1]\n\nc [2] ` d") == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [

@@ -17,6 +17,7 @@ from research.agent.parsing import FORMATS, as_dict, parse
 from research.agent.parsing.arguments import checked
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.agent.protocols import create
+from research.agent.protocols.tagged import tag
 from research.errors import FormatError, ToolError
 from research.events.transcript import Interaction
 from research.types import Completion, Observation, RawCall, ToolSpec
@@ -346,6 +347,32 @@ def test_a_reply_reports_invalid_calls_by_their_position() -> None:
     reply = create("tagged").read(Completion(f"{BAD}{GOOD}"), lambda index: f"id-{index}", TOOLS)
     assert [call.id for call in reply.calls] == ["id-1"]
     assert [(error.index, error.id, error.code, error.name) for error in reply.errors] == [(0, "id-0", "bad_json", "")]
+
+
+@pytest.mark.parametrize("text", ["<think>I wonder", "<report>It grew"])
+def test_a_reply_that_is_only_an_unclosed_tag_says_so(text: str) -> None:
+    assert parse("react", text, TOOLS).code == "unclosed_tag"
+
+
+@pytest.mark.parametrize(("times", "kind"), [(3, "tool_calls"), (4, "format_error")])
+def test_arguments_are_read_from_at_most_three_layers_of_json(times: int, kind: str) -> None:
+    arguments: Any = {"query": ["a"]}
+    for _ in range(times):
+        arguments = json.dumps(arguments)
+    call = json.dumps({"name": "search", "arguments": arguments})
+    assert parse("react", f"<tool_call>{call}</tool_call>", TOOLS).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("draft", "found"),
+    [
+        ("<report>old</report> <report> It grew. </report> more", "It grew."),
+        ("<think>x</think><report>It gr", "It gr"),
+        ("It grew.", ""),
+    ],
+)
+def test_a_draft_shows_its_last_report_as_far_as_it_is_written(draft: str, found: str) -> None:
+    assert tag(draft, "report") == found
 
 
 def test_without_tools_plain_text_is_the_answer_and_a_call_is_rejected() -> None:
