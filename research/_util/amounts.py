@@ -28,7 +28,7 @@ _CURRENCIES = "$€£¥"
 _AMOUNT = re.compile(
     rf"(?P<sign>[-−]?)(?:(?P<currency>[{_CURRENCIES}])(?P<after>-?)|(?<![A-Za-z\d.,]))"
     rf"(?P<digits>\d+(?:,\d{{3}})*(?:\.\d+)?|\.\d+)"
-    rf"(?:[ ]?(?P<scale>{'|'.join(SCALES)})(?![a-z]))?(?P<unit>(?:[^;()\d,]|\(s\)|(?<=/)\d[\d,]*)*)"
+    rf"(?:[ ]?(?P<scale>{'|'.join(SCALES)})(?![a-z]))?(?P<unit>(?:[^;()\d,]|\(s\)|(?<=/)\d[\d,]*|(?<=[A-Za-z])\d)*)"
 )
 _LENGTH = {"km": ("m", 3), "m": ("m", 0), "metres": ("m", 0), "meters": ("m", 0), "cm": ("m", -2), "mm": ("m", -3)}
 _UNITS = {

@@ -67,8 +67,8 @@ def bare(label: str) -> str:
     return _SERIES.sub("", label)
 
 
-def hindrance(facts: Sequence[Fact]) -> Hindrance | None:
-    """Return why figures cannot be compared or added: one figure only, other units, or other measures."""
+def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | None:
+    """Return why figures cannot be compared or added: one figure only, other units, or other `measures` if these count."""
     if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
         return Hindrance("same")
     if any(amount_of(fact) is None for fact in facts):
@@ -76,7 +76,7 @@ def hindrance(facts: Sequence[Fact]) -> Hindrance | None:
     units = unlike(amounts_of(facts))
     if units:
         return Hindrance("units", *(unit or "1" for unit in units))
-    labels = list(dict.fromkeys(bare(fact.label) for fact in facts))
+    labels = list(dict.fromkeys(bare(fact.label) for fact in facts if measures))
     return Hindrance("measures", *labels[:2]) if len(labels) > 1 else None
 
 

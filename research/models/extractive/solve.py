@@ -15,6 +15,8 @@ from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import ALIKE, MATCH, NAMING, NEUTRAL, fit, has_words_of, usual_name
 from research.models.extractive.followup import understand
+from research.models.extractive.formulas import asked as formula_asked
+from research.models.extractive.formulas import derive
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
@@ -36,6 +38,7 @@ class Solver:
         self.acting = acting
         self.question, beside = _bind_words(evidence, understand(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
+        self.formula = formula_asked(self.question)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
         self.ranking = asked(self.question if evidence.earlier else parse(evidence.question))
 
@@ -99,6 +102,8 @@ class Solver:
             self.finder.missing += lost
             return self._free() if q.operation == "lookup" and not q.relation else self._end()
         targets = [target for target in q.targets if target not in used]
+        if self.formula and len(subjects) == 1 and (derived := derive(self.finder, self.formula, subjects[0])):
+            return derived
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
         if not targets:

@@ -35,6 +35,14 @@ class Hindrance(Struct, frozen=True):
     two: str = ""
 
 
+class Derived(Struct, frozen=True):
+    """A measure calculated from the two findings."""
+
+    kind: str
+    value: str
+    per: int = 1
+
+
 class Coverage(Struct, frozen=True):
     """How many of a region's countries have a figure, and the line that says so."""
 
@@ -129,3 +137,5 @@ class Verdict(Struct, frozen=True):
     """Why the findings are not calculated with, where the question asks for that."""
     ranked: Ranked | None = None
     """The answer from comparisons of all countries."""
+    derived: Derived | None = None
+    """The measure calculated from the two findings."""

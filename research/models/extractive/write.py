@@ -9,7 +9,8 @@ from decimal import Decimal
 from research._util.amounts import written
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.verdict import Computation, Finding, Reading, Verdict
+from research.models.extractive.formulas import inputs, years_differ
+from research.models.extractive.verdict import Computation, Derived, Finding, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 
 _WORDS = {
@@ -35,6 +36,10 @@ _WORDS = {
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
         "total_mean": "The mean {label} of the countries in {place}, not weighted by their size, is **{value}** [{n}].",
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
+        "ratio": "{subject}: {v}, calculated from {a} and {b}.",
+        "density": "{subject}: a population density of {v}, calculated from {a} and {b}.",
+        "balance": "{subject}: a trade balance of {v}, which is {a} minus {b}.",
+        "without": "{subject}: {v} people without it, calculated from {a} and {b}.",
         "regions": "The regions are those of the World Factbook, which counts Russia to Central Asia.",
         "above": "above {limit}",
         "below": "below {limit}",
@@ -94,6 +99,10 @@ _WORDS = {
         "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
         "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
+        "ratio": "{subject}：{v}，由 {a} 和 {b} 算出。",
+        "density": "{subject}：人口密度为 {v}，由 {a} 和 {b} 算出。",
+        "balance": "{subject}：贸易差额为 {v}，即 {a} 减去 {b}。",
+        "without": "{subject}：{v} 人没有，由 {a} 和 {b} 算出。",
         "regions": "地区按《世界概况》划分，俄罗斯归入中亚。",
         "above": "高于 {limit}",
         "below": "低于 {limit}",
@@ -219,6 +228,8 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
     if verdict.hindrance:
         return _hindered(verdict, w)
+    if verdict.derived:
+        return _derived(verdict, verdict.derived, w)
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
@@ -314,6 +325,18 @@ def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) 
     years = [(finding.subject, year_of(finding.fact)) for finding in findings]
     if len({year for _, year in years if year}) > 1:
         said = w["and"].join(f"{subject} {year or '?'}" for subject, year in years)
+        lines.append(w["years"].format(years=said))
+    return lines
+
+
+def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
+    """Return the measure with the figures that it was calculated from."""
+    facts = tuple(finding.fact for finding in verdict.findings)
+    one, two = inputs(facts)
+    name = "balance" if derived.kind == "difference" else derived.kind
+    lines = [w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)]
+    if years_differ(facts):
+        said = w["and"].join(f"{bare(fact.label)} {year_of(fact) or '?'}" for fact in facts)
         lines.append(w["years"].format(years=said))
     return lines
 

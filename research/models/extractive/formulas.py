@@ -1,0 +1,146 @@
+"""Measures that no line states but two lines give: densities, figures per head, the balance of trade, people without."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from msgspec import Struct
+
+from research._util.amounts import Amount, code, written
+from research.models.extractive.arithmetic import amounts_of, bare, hindrance, year_of
+from research.models.extractive.evidence import Fact
+from research.models.extractive.finding import Finder
+from research.models.extractive.question import Question, Target
+from research.models.extractive.verdict import Derived, Verdict
+from research.text import tokens
+
+POPULATION, AREA = "Population, total", "Area, total"
+ACCESS = "Electricity access, electrification - total population"
+
+_DENSITY = re.compile(
+    r"\bpopulation density\b|\bdensely (?:populated|settled)\b|\b(?:people|inhabitants|persons|residents)\b.{0,24}\b"
+    r"(?:per|each|every) (?:sq|square)\b|人口密度|每平方(?:公里|千米).{0,10}人"
+)
+_PER_AREA = re.compile(r"\b(?:per|each|every|for every) (?P<n>[\d,]+ )?(?:sq\.?|square) (?:km|kilomet)")
+_PER_HEAD = re.compile(
+    r"\bper (?:capita|person|head|inhabitant|resident|citizen)\b|\b(?:each|every) (?:person|inhabitant|resident|citizen)\b|"
+    r"\b(?:does|do|for|by|to) (?:each|every|the average|an average|a typical|the typical) \w+|人均|每人|平均每个?人"
+)
+_BALANCE = re.compile(
+    r"\btrade (?:balance|surplus|deficit|gap)\b|\bbalance of trade\b|\bexports minus (?:its )?imports\b|"
+    r"贸易(?:顺差|逆差|差额|平衡)"
+)
+_WITHOUT = re.compile(
+    r"\b(?:people|persons|inhabitants|residents)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?electricity\b"
+)
+_RELATIVE = re.compile(
+    r"per capita|density|rate\b|ratio|per 100|percent|expectancy|\bage\b|index|elevation|GDP - composition|Debt|Land use",
+    re.I,
+)
+"""Measures that are relative already."""
+
+
+class Formula(Struct, frozen=True):
+    """A measure calculated from two labels of one subject."""
+
+    kind: str
+    """`ratio`, `density`, `difference`, or `without`: the people outside a percentage."""
+    one: str
+    two: str
+    per: int = 1
+    """A ratio is given per so many units of the second."""
+
+
+def asked(q: Question) -> Formula | None:
+    """Return the formula for what the question asks of one thing; None if a line may state it."""
+    text = q.text.lower()
+    if len(q.names) != 1 or q.relation or q.pick or q.operation == "growth":
+        return None
+    labels = [target.label for target in q.targets if target.label]
+    other = [label for label in labels if label not in (POPULATION, AREA)]
+    if _WITHOUT.search(text) and ACCESS in labels:
+        return Formula("without", POPULATION, ACCESS)
+    if _BALANCE.search(text) and "Current account balance" not in labels:
+        return Formula("difference", "Exports", "Imports")
+    if _DENSITY.search(text) and not other:
+        return Formula("density", POPULATION, AREA)
+    if len(other) != 1 or _RELATIVE.search(other[0]):
+        return None
+    if match := _PER_AREA.search(text):
+        return Formula("ratio", other[0], AREA, int((match["n"] or "1").replace(",", "")))
+    return Formula("ratio", other[0], POPULATION) if _PER_HEAD.search(text) else None
+
+
+def derive(finder: Finder, formula: Formula, subject: str) -> Verdict | None:
+    """Return the calculated measure with the lines it is from, or the next step; None if a line is missing."""
+    q = finder.question
+    year = q.years[0] if q.years else None
+    found = [finder.find(subject, Target(label), year, numeric=True) for label in (formula.one, formula.two)]
+    if finder.actions:
+        return Verdict(q, actions=tuple(finder.actions))
+    one, two = found
+    if not one or not two:
+        return None
+    for finding, label in ((one, formula.one), (two, formula.two)):
+        if set(tokens(label)) <= set(tokens(finding.fact.label)):
+            continue
+        if finding.fact.url in finder.evidence.visited:
+            return None  # only a part of the measure is known, such as the emissions from coal
+        finder.act("visit", {"url": finding.fact.url, "goal": label}, f"Read {finding.fact.title} for {label}.")
+    if finder.actions:
+        return Verdict(q, actions=tuple(finder.actions))
+    facts = (one.fact, two.fact)
+    if formula.kind == "difference" and (obstacle := hindrance(facts, measures=False)):
+        return Verdict(q, findings=(one, two), hindrance=obstacle)
+    calculated = _calculated(formula, facts)
+    if calculated is None:
+        return None
+    value, source = calculated
+    computed = finder.compute(source, "Calculate it from the two figures.")
+    if finder.actions:
+        return Verdict(q, actions=tuple(finder.actions))
+    return Verdict(q, findings=(one, two), computed=computed, derived=Derived(formula.kind, value, formula.per))
+
+
+def _calculated(formula: Formula, facts: tuple[Fact, Fact]) -> tuple[str, str] | None:
+    """Return the value with its unit, and the code that calculates it; None if the units do not allow it."""
+    one, two = (amounts_of([fact])[0] for fact in facts)
+    if formula.kind == "difference":
+        return written(one.value - two.value, [one, two]), f"print(round({code(one.value)} - {code(two.value)}, 6))"
+    if formula.kind == "without":
+        if not two.percent or one.percent:
+            return None
+        value = one.value * (100 - two.value) / 100
+        return f"{value:,.0f}", f"print(round({code(one.value)} * (100 - {code(two.value)}) / 100))"
+    if one.percent or two.percent or "/" in one.unit.replace("/day", "") or not two.value:
+        return None
+    # In the units as written: people per square kilometre, not per square metre.
+    top, bottom = one.value.scaleb(-one.power), two.value.scaleb(-two.power)
+    value = top / bottom * formula.per
+    source = f"print(round({code(top)} / {code(bottom)} * {formula.per}, 4))"
+    return f"{_short(value, one)}{_per(formula, two)}", source
+
+
+def _short(value: Decimal, like: Amount) -> str:
+    decimals = 1 if value >= 100 else 2 if value >= 1 else 2 - value.adjusted()
+    text = f"{round(value, decimals):,f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    if like.unit in ("$", "€", "£"):
+        return f"{like.unit}{text}"
+    return f"{text} {like.unit or 'people'}"
+
+
+def _per(formula: Formula, two: Amount) -> str:
+    count = f"{formula.per:,} " if formula.per > 1 else ""
+    return f" per {count}{two.unit or 'person'}"
+
+
+def years_differ(facts: tuple[Fact, ...]) -> bool:
+    """Return whether the lines name different years."""
+    return len({year for fact in facts if (year := year_of(fact))}) > 1
+
+
+def inputs(facts: tuple[Fact, ...]) -> list[str]:
+    """Return each figure with its measure and year: `Population, total 174,370,536 (2025 est.)`."""
+    return [f"{bare(fact.label)} {fact.value.split(';')[0]} [{fact.n}]" for fact in facts]
