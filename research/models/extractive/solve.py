@@ -153,11 +153,7 @@ class Solver:
         return self._end(findings[: len(subjects)], chosen=subjects[0])
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
-        years = sorted(self.question.years)[-2:] if len(self.question.years) < 3 else sorted(self.question.years)
-        if len(years) == 1:
-            latest = self.finder.latest_year(subjects[0], targets[0])
-            since = re.search(rf"\bsince\s+{years[0]}", self.question.text.lower()) is not None
-            years = [years[0], latest] if since and latest and latest > years[0] else [years[0] - 1, years[0]]
+        years = _ends(self.finder, subjects[0], targets[0])
         pairs: list[tuple[Finding, Finding]] = []
         for subject in subjects:
             wanted = years or self.finder.last_two_years(subject, targets[0])
@@ -281,6 +277,17 @@ class Solver:
         return Verdict(
             self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.finder.missing)), **more
         )
+
+
+def _ends(finder: Finder, subject: str, target: Target) -> list[int]:
+    """Return the years that a change is asked between: those named, or the one named and the year before or the latest."""
+    q = finder.question
+    years = sorted(q.years)[-2:] if len(q.years) < 3 else sorted(q.years)
+    if len(years) == 1:
+        latest = finder.latest_year(subject, target)
+        since = re.search(rf"\bsince\s+{years[0]}", q.text.lower()) is not None
+        years = [years[0], latest] if since and latest and latest > years[0] else [years[0] - 1, years[0]]
+    return years
 
 
 def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, frozenset[str]]:
