@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 from research.config import users
 from research.config.settings import load
 from research.errors import ConfigError, StoreUnavailable
-from research.store.database import apply_migrations, close_pool, connected, create_sqlite, pool
+from research.store.database import apply_migrations, availability, close_pool, connected, create_sqlite, pool
 
 
 @pytest.fixture
@@ -133,6 +134,13 @@ def test_a_connection_closed_during_use_raises_store_unavailable(url: str) -> No
         connection.execute("SELECT 1")
     with connected(pool(url)) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_pool_records_when_the_database_came_back(url: str) -> None:
+    with pytest.raises(StoreUnavailable), connected(pool(url)):
+        raise psycopg.OperationalError("the server closed the connection")
+    with connected(pool(url)):
+        assert availability(pool(url)).since > -math.inf
 
 
 def test_errors_in_a_statement_are_not_hidden(url: str) -> None:

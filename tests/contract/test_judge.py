@@ -162,6 +162,23 @@ def test_a_judge_that_fails_ticks_nothing_and_a_note_says_so(
     assert any("did not judge 1 of 1" in note for current in view.rounds for note in current.notes)
 
 
+def test_an_unreachable_judge_lets_the_run_finish(ask: Callable[..., RunView], found: tuple[int, str]) -> None:
+    busy = FakeReply(status=429, headers={"Retry-After": "0"}, body={"error": {"message": "slow down"}})
+    assert ask(Judge(f"It is a fact [{found[0]}].", lambda claim: busy)).status == "completed"
+
+
+def test_a_users_pause_during_judging_pauses_the_run(home: Path, found: tuple[int, str]) -> None:
+    def verdict(claim: str) -> str:
+        bench.engine.pause(handle.run_id)
+        return "supported"
+
+    answer = " ".join(f"Statement {each} is a fact [{found[0]}]." for each in range(20))
+    with FakeOpenAI(Judge(answer, verdict)) as server:
+        bench = Workbench(load(home=home, openai_base_url=server.base_url, judge="auto"))
+        handle = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=("search",)), here=True)
+        assert fold(handle.events()).status == "paused"
+
+
 def test_a_resumed_run_asks_the_judge_nothing_twice(
     home: Path, ask: Callable[..., RunView], found: tuple[int, str]
 ) -> None:

@@ -364,6 +364,7 @@ def test_a_run_knows_its_origin(store: Store) -> None:
     store.create("b", "Why?", RECIPE, origin=Origin("a", "fork", 2))
     assert store.run("a").origin is None
     assert store.run("b").origin == Origin("a", "fork", 2)
+    assert Origin("a", "rerun").round == 0
     assert [row.id for row in store.runs(filters=Filters(origin="a"))] == ["b"]
 
 
