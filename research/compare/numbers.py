@@ -38,6 +38,10 @@ class Figures(Struct, frozen=True):
     """Number of citations by status; None before the report is checked."""
     uncited: int | None
     """Number of sentences that state a fact and cite nothing."""
+    short: str = ""
+    """The answer in one line, if it has one."""
+    parts: tuple[int, int] | None = None
+    """How many parts of the question are answered, and how many it has; None before the report is checked."""
 
     @property
     def tokens(self) -> int:
@@ -63,6 +67,8 @@ def figures(view: RunView) -> Figures:
         len(view.cited_sources),
         {str(each): n for each, n in view.verdicts.items()} if over else None,
         len(view.uncited) if over else None,
+        view.short,
+        (sum(part.status == "answered" for part in view.parts), len(view.parts)) if view.parts else None,
     )
 
 

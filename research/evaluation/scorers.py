@@ -36,8 +36,10 @@ class FinishedRun(Struct, frozen=True):
 
     @property
     def answer(self) -> str:
-        """The answer without citation marks; empty if the run has none."""
-        return without_marks(self.view.answer) if self.view.outcome not in verdict.UNANSWERED else ""
+        """The short answer or, if the run has none, the answer without citation marks; empty if the run does not answer."""
+        if self.view.outcome in verdict.UNANSWERED:
+            return ""
+        return self.view.short or without_marks(self.view.answer)
 
     def share_of(self, gold: Sequence[str], sources: Sequence[Source]) -> float | None:
         """Return the share of gold documents that are among the sources; None without gold documents."""

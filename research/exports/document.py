@@ -19,7 +19,7 @@ from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import FAILS, HOLDS, Citation, Source, Verdict
+from research.types import FAILS, HOLDS, Citation, Part, Source, Verdict
 from research.web.url_guard import MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {
@@ -146,8 +146,9 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
         tools=say.count(view.tool_calls, "tool call").strip(),
     )
     found = {
+        **({"Answer": view.short} if view.short else {}),
         "Date": f"{started:%Y-%m-%d %H:%M} UTC",
-        "Outcome": say(OUTCOMES[view.outcome] if view.outcome else "Still running"),
+        "Outcome": _outcome(view, say),
         "Recipe": f"{recipe.framework} / {recipe.context} · {recipe.hash}",
         "Model": ", ".join(models),
         "Rounds": f"{view.round_count():,}",
@@ -158,6 +159,14 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
         "Run": view.run,
     }
     return tuple((say(name), visible(value)) for name, value in found.items())
+
+
+def _outcome(view: RunView, say: Words) -> str:
+    words = say(OUTCOMES[view.outcome] if view.outcome else "Still running")
+    if view.outcome != "partly_answered":
+        return words
+    good = sum(part.status == "answered" for part in view.parts)
+    return f"{words} · " + say("{good} of {all} parts", good=good, all=len(view.parts))
 
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
@@ -203,7 +212,7 @@ def _doubt(citation: Citation, say: Words) -> str:
 
 
 def checked(view: RunView, say: Words) -> tuple[Note, ...]:
-    """Return the notes on edits, citations and removed addresses; empty if there is nothing to report."""
+    """Return the notes on missing parts, edits, citations and removed addresses; empty if there is nothing to report."""
     statuses = Counter(citation.status for citation in view.citations)
     comma = "，" if say.language == "zh" else ", "
     counts = comma.join(
@@ -213,6 +222,9 @@ def checked(view: RunView, say: Words) -> tuple[Note, ...]:
     uncited = [_line(sentence) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
     notes = []
+    missing = [part for part in view.parts if part.status == "not_found"]
+    if missing:
+        notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in missing], say)))
     if view.edits:
         text = say(
             "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")
@@ -231,6 +243,10 @@ def checked(view: RunView, say: Words) -> tuple[Note, ...]:
         text = say("{count} taken out that no source had shown:", count=say.count(len(removed), "address"))
         notes.append(Note(text, _listed(removed, say), addresses=True))
     return tuple(notes)
+
+
+def _part(part: Part) -> str:
+    return _line(f"{part.text} ({part.reason})" if part.reason else part.text)
 
 
 def _edit(edit: Edited | ReportEdited, say: Words) -> str:

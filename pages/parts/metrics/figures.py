@@ -23,6 +23,7 @@ MOST = 5
 """Runs listed per category."""
 GROUPS: dict[str, tuple[Outcome, ...]] = {
     later("Answered"): ("answered",),
+    later("Partly answered"): ("partly_answered",),
     later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
     later("No answer found"): ("no_evidence", "tool_errors"),
     later("Stopped"): ("stopped",),

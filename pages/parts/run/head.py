@@ -104,7 +104,7 @@ def inactive(bench: Workbench, view: RunView, row: RunRow, number: int, last: in
         icon, state = "contact_support", t("**Waiting for you** after {rounds}", rounds=rounds)
     else:
         icon = "check_circle" if view.outcome == "answered" else "flag"
-        ended = t(OUTCOMES[view.outcome or "failed"])
+        ended = ending(view)
         state = t("**{outcome}** in {rounds}", outcome=ended, rounds=rounds)
     if number < last:
         shown = t("Round {number} of {last}", number=number, last=last)
@@ -115,6 +115,15 @@ def inactive(bench: Workbench, view: RunView, row: RunRow, number: int, last: in
             st.markdown(f":material/{icon}: {line}", width="stretch")
             meter.draw(view)
     _below(bench, row)
+
+
+def ending(view: RunView) -> str:
+    """Return the outcome of a run in words, with the number of parts answered if not all are."""
+    words = t(OUTCOMES[view.outcome or "failed"])
+    if view.outcome != "partly_answered":
+        return words
+    good = sum(part.status == "answered" for part in view.parts)
+    return f"{words} · " + t("{good} of {all} parts", good=good, all=len(view.parts))
 
 
 def _where(view: RunView, recipe: Recipe) -> str:

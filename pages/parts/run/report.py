@@ -36,6 +36,8 @@ DRAFT = 6_000
 """Characters shown of text being written, from its end."""
 GONE = 20
 """Maximum number of removed statements shown."""
+PART = 300
+"""Maximum characters of a part of the question, and of the reason why it was not found."""
 BEFORE = 2_000
 """Maximum characters of an earlier wording or a removed statement."""
 _DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d+[.)])){10}|^[ \t]{60}", re.M)
@@ -64,6 +66,7 @@ def draw(view: RunView, row: RunRow, bench: Workbench | None = None) -> None:
         return
     laid_out = [Block(text) for text in _blocks(view.report)] if finished else _with_changes(view)
     _head(view, laid_out, finished)
+    _answer(view)
     _statements(view, laid_out, "report", linked=True)
     if finished:
         sources.checked(view)
@@ -71,6 +74,22 @@ def draw(view: RunView, row: RunRow, bench: Workbench | None = None) -> None:
             sources.judged(bench, view)
     sources.images(view)
     sources.draw(view, _shown(view.report))
+
+
+def _answer(view: RunView) -> None:
+    """Draw the short answer as one line, and the parts of the question that were not found."""
+    if view.short:
+        st.markdown(t("Answer: **{short}**", short=plain(view.short)))
+    missing = [part for part in view.parts if part.status == "not_found"]
+    if missing:
+        lines = [
+            f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in missing
+        ]
+        st.warning(
+            "\n".join(lines[:GONE]),
+            title=t("Not found") if len(view.parts) == 1 else t("These parts of the question were not found"),
+            icon=":material/search_off:",
+        )
 
 
 def words(view: RunView, key: str) -> None:
