@@ -109,7 +109,8 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     citations = check(report or text, sources, run.context.computed, embedder)
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations)
-    gate = _assess(run, report or text, text, citations)
+    unsourced = uncited(report or text, run.question, run.context.computed) if sources else ()
+    gate = _assess(run, report or text, text, citations, unsourced)
     if gate is not None and outcome == "answered":
         outcome = gate.outcome
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
@@ -119,7 +120,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         answer=text,
         report=report or text,
         citations=citations,
-        uncited=uncited(report or text, run.question, run.context.computed) if sources else (),
+        uncited=unsourced,
         removed=removed,
         short=gate.short if gate else "",
         parts=gate.parts if gate else (),
@@ -127,10 +128,12 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     )
 
 
-def _assess(run: Run, report: str, text: str, citations: tuple[Citation, ...]) -> Assessment | None:
+def _assess(
+    run: Run, report: str, text: str, citations: tuple[Citation, ...], unsourced: tuple[str, ...]
+) -> Assessment | None:
     """Return which parts of the question the report answers; None if that cannot be said."""
     try:
-        return assess(run.question, report, text, citations, run.context.ledger.sources)
+        return assess(run.question, report, text, citations, run.context.ledger.sources, unsourced)
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None

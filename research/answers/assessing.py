@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from research.types import Citation, Outcome, Part, Source
 HOLDS = frozenset(["supported", "calculated", "partial", "unverified"])
 """Statuses of a statement that may answer: nobody has found it wrong or without a source."""
 SOME = 0.34
-"""The same as `coverage.ENOUGH` for each of several statements that answer together."""
+"""The same as `coverage.ENOUGH` for the best of several statements that answer together."""
 _THROUGH = re.compile(
     r"\b(?:the|some|a|an|which|that|what) (?:\w+ ){0,2}?\w+ (?:whose|that|which|with|where|who|in which|from which|"
     r"containing)\b|"
@@ -75,11 +75,19 @@ class Assessment(Struct, frozen=True):
 
 
 def assess(
-    question: str, report: str, answer: str, citations: Sequence[Citation], sources: Sequence[Source]
+    question: str,
+    report: str,
+    answer: str,
+    citations: Sequence[Citation],
+    sources: Sequence[Source],
+    uncited: Collection[str] = (),
 ) -> Assessment:
-    """Judge a report: which parts of the question it answers, the outcome that follows, and the short answer."""
+    """Judge a report: which parts of the question it answers, the outcome that follows, and the short answer.
+
+    `uncited` are its sentences that state a fact without a source; others without a mark belong to the one before.
+    """
     asked = parts_of(question)
-    told = told_in(report, citations, sources)
+    told = told_in(report, citations, sources, uncited)
     if not told:
         reason = "none of the cited statements holds" if citations else "nothing is cited"
         return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
@@ -96,16 +104,20 @@ def assess(
     return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
 
 
-def told_in(report: str, citations: Sequence[Citation], sources: Sequence[Source]) -> list[Told]:
+def told_in(
+    report: str, citations: Sequence[Citation], sources: Sequence[Source], uncited: Collection[str] = ()
+) -> list[Told]:
     """Return the cited statements of a report that may answer, in order, with what each is based on."""
     checked: dict[str, list[Citation]] = {}
     for citation in citations:
         checked.setdefault(citation.claim, []).append(citation)
     titles = {source.n: source.title for source in reversed(sources)}
-    found = []
+    found: list[Told] = []
     for statement in statements(report):
         claim = without_marks(statement.text)
         own = [citation for citation in checked.get(claim, ()) if _holds(citation)]
+        if not statement.numbers and found and statement.before and _follows(claim, uncited):
+            found[-1] = msgspec.structs.replace(found[-1], text=f"{found[-1].text}\n{_said(claim)}")
         if not statement.numbers or not own:
             continue
         text = _said(claim)
@@ -122,6 +134,11 @@ def told_in(report: str, citations: Sequence[Citation], sources: Sequence[Source
             Told(f"{text}\n{context}".strip(), "\n".join(dict.fromkeys(evidence)), "\n".join(pages), openings, vouched)
         )
     return found
+
+
+def _follows(sentence: str, uncited: Collection[str]) -> bool:
+    """Return whether a sentence without a mark only goes on from the one before, as in *That is 3 km more*."""
+    return sentence.strip("*_ ") not in uncited and not NOTHING.search(sentence)
 
 
 def _holds(citation: Citation) -> bool:
@@ -170,10 +187,10 @@ def _together(part: Asked, told: Sequence[Told], seen: str) -> Told | None:
     through = _THROUGH.search(part.text) is not None
     if not (through or part.many or len(named(part.text)) > 1 or _OF.search(part.text)):
         return None
-    about = [each for each in told if through or gaps(part, each).share >= SOME]
-    if not about:
+    found = [gaps(part, each) for each in told]
+    if not through and not any(gap.share >= min(SOME, gap.needed) and not gap.opposite for gap in found):
         return None
-    whole = joined(about)
+    whole = joined([each for each, gap in zip(told, found, strict=True) if not gap.opposite] or told)
     if through:
         whole = msgspec.structs.replace(whole, evidence=f"{whole.evidence}\n{seen}")
     gap: Gaps = gaps(part, whole)

@@ -116,7 +116,10 @@ def telling(asked: Asked) -> list[str]:
     found = [
         token
         for token in content_tokens(text)
-        if token not in filler() and stem(token) not in called and not token[0].isdigit()
+        if token not in filler()
+        and stem(token) not in called
+        and not token[0].isdigit()
+        and (len(token) > 1 or has_cjk(token))
     ]
     if has_cjk(text):
         chinese = "".join(name for name in named(asked.text) if has_cjk(name))

@@ -181,7 +181,7 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
         return "a date"
     if kind == "whether" and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
         return "" if re.search(r"[(（](?![^()（）]*\d{4})|\b0\b", _value(statement)) else "yes or no"
-    if _NAMED.search(question) and kind != "number" and _ONLY_FIGURE.match(_value(statement)):
+    if _NAMED.search(question) and kind not in ("number", "year", "date") and _ONLY_FIGURE.match(_value(statement)):
         return "a name"
     return ""
 

@@ -32,12 +32,12 @@ _REFUSED = re.compile(r"The passages that were found name |找到的段落谈到
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|took|does|do|did)\b|[是为有]", re.I)
 _BY = re.compile(
     r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|higher|lower|longer|larger)\b|\bdifference\b|"
-    r"\bgap\b|相差|差多少",
+    r"\bgap\b|\bcombined\b|\btogether\b|\badd(?:ed)? up\b|相差|差多少|合计|加起来|总和",
     re.I,
 )
 _CHANGE = re.compile(
     r"\b(?:by|(?:increase|decrease|rise|fall|drop|gain|loss|growth|difference|gap|change) of|(?:gap|"
-    r"difference) is)\b|相差|增长了?|下降了?",
+    r"difference|sum|total) is)\b|\btogether:|\b(?:sum|total) of\b|合计：?|相差|增长了?|下降了?",
     re.I,
 )
 _MEASURE = re.compile(

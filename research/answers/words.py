@@ -11,6 +11,8 @@ from typing import Any
 from research.citations.lexicon import stem
 from research.text import STOP_WORDS, tokens
 
+_SHORT = 8
+"""Longest word that other forms match by their stem: the stem of *countryside* is that of *country*."""
 Sense = tuple[int, int]
 """A line of the table of words for the same thing, and the side of its `|`."""
 
@@ -28,7 +30,7 @@ def senses(text: str) -> frozenset[Sense]:
     table, phrases = _table()
     found: set[Sense] = set()
     for token in tokens(text):
-        found |= table.get(stem(token), frozenset())
+        found |= table.get(token, frozenset()) | table.get(f"{stem(token)}-", frozenset())
     for match in phrases.finditer(text.lower()):
         found |= table[match.group()]
     return frozenset(found)
@@ -57,8 +59,10 @@ def _table() -> tuple[dict[str, frozenset[Sense]], re.Pattern[str]]:
         for side, words in enumerate(line.split("|")):
             for word in words.split():
                 plain = word.replace("_", " ")
-                known = stem(tokens(plain)[0]) if plain.isascii() and " " not in plain else plain
-                built.setdefault(known, set()).add((number, side))
+                plain = tokens(plain)[0] if plain.isascii() and " " not in plain else plain
+                built.setdefault(plain, set()).add((number, side))
+                if plain.isascii() and len(plain) <= _SHORT:
+                    built.setdefault(f"{stem(plain)}-", set()).add((number, side))
     table = {word: frozenset(found) for word, found in built.items()}
     phrases = sorted((word for word in table if " " in word or not word.isascii()), key=len, reverse=True)
     return table, re.compile("|".join(map(re.escape, phrases)))

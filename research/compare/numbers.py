@@ -15,7 +15,7 @@ from research.types import Outcome, Status
 Difference = Literal["question", "budget"]
 
 
-class Figures(Struct, frozen=True):
+class Figures(Struct, frozen=True, omit_defaults=True):
     """One run, as a column of the table."""
 
     run: str

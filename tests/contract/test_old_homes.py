@@ -130,8 +130,9 @@ def same(name: str, found: Mapping[str, Any], left_out: tuple[str, str] | None =
     for key in [key for key in expected if key.endswith(".html")]:
         expected[key] = without_style(expected[key])
         found = {**found, key: without_style(found[key])}
+    expected, found = without_gate(expected, json.loads(text_of(found)))
     text = text_of(found)
-    if json.loads(text) == expected:
+    if found == expected:
         return
     lines: list[str] = []
     for key in sorted(expected.keys() | found.keys()):
@@ -141,6 +142,25 @@ def same(name: str, found: Mapping[str, Any], left_out: tuple[str, str] | None =
         )
     more = [f"… and {len(lines) - DIFFERENCES} more lines"] if len(lines) > DIFFERENCES else []
     pytest.fail("\n".join([line[:CLIPPED] for line in lines[:DIFFERENCES]] + more), pytrace=False)
+
+
+def without_gate(before: Any, now: Any) -> tuple[Any, Any]:
+    """Return both values without what only later versions say of a run that ends: its parts and its short answer."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        gone = {"parts", "short"} - before.keys()
+        if "parts" in now and "parts" in gone:
+            gone |= {"answer"}
+        pairs = {key: without_gate(before.get(key), now.get(key)) for key in (before.keys() | now.keys()) - gone}
+        return (
+            {key: pair[0] for key, pair in pairs.items() if key in before},
+            {key: pair[1] for key, pair in pairs.items() if key in now},
+        )
+    if isinstance(before, list) and isinstance(now, list):
+        now = [each for each in now if each not in ("parts", "short") or each in before]
+        if len(before) == len(now):
+            pairs_ = [without_gate(one, other) for one, other in zip(before, now, strict=True)]
+            return [one for one, _ in pairs_], [other for _, other in pairs_]
+    return before, now
 
 
 def without_style(lines: Sequence[str]) -> list[str]:
@@ -467,4 +487,5 @@ def test_an_old_home_moves_to_postgres(cli: Cli, database_url: str, monkeypatch:
         assert cli(*each).json == expected_json, each
     resumed = continued(cli, "resume", "killed")
     expected = json.loads(lzma.decompress((EXPECTED / "files-resumed.json.xz").read_bytes()))
-    assert resumed == expected["resume killed"]
+    before_, now = without_gate(expected["resume killed"], resumed)
+    assert now == before_
