@@ -34,7 +34,9 @@ def lines(branches: Sequence[int], rounds: int, llm_ms: float = LLM_MS, tool_ms:
                 "framework.branch": "react",
                 "framework.rounds": rounds + 2,
             }
-            at_once = ours.bench.recipe(framework="parallel", model=f"openai:rounds-{rounds}", options=options)
+            at_once = ours.bench.recipe(
+                framework="parallel", model=f"openai:rounds-{rounds}", options=options, judge="off"
+            )
             together = ours.run(at_once)[1]
             one_by_one = sum(ours.run(single)[1] for _ in range(n))
             gain = one_by_one / together

@@ -80,7 +80,9 @@ class Ours:
     def recipe(self, cell: str, rounds: int) -> Recipe:
         framework, context = cell.split("/")
         options = {"framework.rounds": rounds + 2}
-        return self.bench.recipe(framework=framework, context=context, model=f"openai:rounds-{rounds}", options=options)
+        return self.bench.recipe(
+            framework=framework, context=context, model=f"openai:rounds-{rounds}", options=options, judge="off"
+        )
 
     def run(self, recipe: Recipe) -> tuple[str, float]:
         """Return the id of a run, and the seconds it took."""

@@ -28,7 +28,7 @@ def until(true: Callable[[], object], within_s: float = LONG_S) -> None:
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:
     """Return the environment of a process with these settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "WORKBENCH_JUDGE") if name in os.environ}
     told = {variable(field): str(getattr(settings, field)) for field in ("engine", "runs_at_once", "runs_per_user")}
     if settings.database_url is not None:
         told["DATABASE_URL"] = settings.database_url.get_secret_value()

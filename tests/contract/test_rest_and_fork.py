@@ -39,7 +39,7 @@ def words(home: Path, *words: str) -> list[str]:
 
 
 def environment(base_url: str = "") -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "WORKBENCH_JUDGE") if name in os.environ}
     return {**kept, "PYTHONPATH": str(ROOT), **({"OPENAI_BASE_URL": base_url} if base_url else {})}
 
 
