@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from research.citations.verifiers import Pair, Thresholds, Verifier, decided
+from research.citations.verifiers import RULES, Pair, Thresholds, Verifier, decided
 from research.types import Judgement
 
 TARGET: Final = 0.9
@@ -100,7 +100,9 @@ def calibrate(
             (decided(each, fitted) if each.probability is not None else each, true)
             for each, true in judged[fold::FOLDS]
         ]
-    return Calibration(verifier.name, thresholds(judged), len(judged), *_rates(after))
+    # The rules have thresholds of their own, which this measures but does not set.
+    limits = Thresholds() if verifier.name == RULES else thresholds(judged)
+    return Calibration(verifier.name, limits, len(judged), *_rates(after))
 
 
 def _rates(judged: Sequence[tuple[Judgement, bool]]) -> tuple[Rate, Rate]:

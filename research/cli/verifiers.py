@@ -54,6 +54,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     """Measure the judge, save its thresholds and print them."""
     import msgspec
 
+    from research.citations.verifiers import RULES
     from research.workbench import verifiers
 
     bench = open_home(arguments)
@@ -67,8 +68,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
         return 0
+    print(f"{found.name}: {found.line()}")
+    if found.name == RULES:
+        return 0
     limits = found.thresholds
     sides = {"supported": limits.support, "contradicted": limits.contradict, "overrules the rules": limits.overrule}
-    print(f"{found.name}: {found.line()}")
     print("; ".join(f"{side}: {'never' if least is None else f'from {least:.2f}'}" for side, least in sides.items()))
     return 0
