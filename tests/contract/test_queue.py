@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
 
+from research.agent.context import RunContext
 from research.config.settings import Settings, load
 from research.engine import queue
 from research.engine.queue import DbosQueue, enqueued
@@ -198,6 +199,17 @@ def test_processes_share_the_rate_limit_of_a_provider(tmp_path: Path) -> None:
     waits = [pacing(model) for model in ("openai:a", "openai:b") for pacing in limiters]
     assert [round(wait) for wait in waits] == [0, 1, 2, 3]
     assert RateLimiter(limits, lambda: one)("anthropic:a") == 0.0
+
+
+def test_a_run_that_waits_for_several_turns_warns_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(RateLimiter, "__call__", lambda limiter, model: 2.0)
+    monkeypatch.setattr(RunContext, "wait", lambda context, seconds: waited.append(seconds))
+    with FakeOpenAI(Player("native", laps=3)) as server:
+        bench.settings.openai_base_url = server.base_url
+        run = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"]), here=True)
+        assert sum(isinstance(event, Warned) for event in run.events()) == 1
+    assert waited == [2.0] * 4
 
 
 def test_a_rate_limited_run_warns_once_and_can_be_stopped(bench: Workbench) -> None:
