@@ -16,10 +16,8 @@ from research.citations import statements, without_marks
 from research.citations.marks import sentences_of
 from research.citations.names import contains_name, key
 from research.text import has_cjk
-from research.types import Citation, Outcome, Part, Source
+from research.types import FAILS, Citation, Outcome, Part, Source
 
-HOLDS = frozenset(["supported", "calculated", "partial", "unverified"])
-"""Statuses of a statement that may answer: nobody has found it wrong or without a source."""
 SOME = 0.34
 """The same as `coverage.ENOUGH` for the best of several statements that answer together."""
 _THROUGH = re.compile(
@@ -115,7 +113,7 @@ def told_in(
     found: list[Told] = []
     for statement in statements(report):
         claim = without_marks(statement.text)
-        own = [citation for citation in checked.get(claim, ()) if _holds(citation)]
+        own = [citation for citation in checked.get(claim, ()) if citation.status not in FAILS]
         if not statement.numbers and found and statement.before and _follows(claim, uncited):
             found[-1] = msgspec.structs.replace(found[-1], text=f"{found[-1].text}\n{_said(claim)}")
         if not statement.numbers or not own:
@@ -139,11 +137,6 @@ def told_in(
 def _follows(sentence: str, uncited: Collection[str]) -> bool:
     """Return whether a sentence without a mark only goes on from the one before, as in *That is 3 km more*."""
     return sentence.strip("*_ ") not in uncited and not NOTHING.search(sentence)
-
-
-def _holds(citation: Citation) -> bool:
-    """Return whether a statement may answer; that rules alone find no support means only that they cannot tell."""
-    return citation.status in HOLDS or (citation.status == "unsupported" and citation.by in ("", "rules"))
 
 
 def _said(claim: str) -> str:

@@ -137,7 +137,7 @@ def missing_names(asked: Asked, told: Told) -> list[str]:
     wanted = [name for name in named(asked.text) if name not in asked.options]
     if not wanted and len(before := {key(name): name for name in named(asked.about)}) == 1:
         wanted = list(before.values())  # `and what is its capital?`
-    stated = told.all if told.vouched else f"{told.evidence}\n{told.pages}"
+    stated = told.all if told.vouched else f"{told.evidence}\n{told.openings}"
     subject = f"{stated}\n{told.openings}"
     missing = [name for name in wanted if not _names(stated if is_country(key(name)) else subject, name)]
     others = [name for name in wanted if name not in missing and not is_country(key(name))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,15 @@ import pytest
 from research.answers import Assessment, assess, parts_of
 from research.answers.asking import options
 from research.citations import check
-from research.types import Citation, Source
+from research.events.view import RunView
+from research.exports.document import compose
+from research.exports.json import as_dict
+from research.exports.markdown import markdown
+from research.exports.progress import summary
+from research.memory.learning import everything
+from research.types import Citation, Outcome, Part, Source
 
+OUTCOMES: tuple[Outcome, ...] = ("partly_answered", "no_evidence")
 DATA = Path(__file__).parents[1] / "data" / "answers.jsonl"
 JAPAN = Source(1, "https://example.org/japan", "Japan", "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo")
 
@@ -124,3 +132,40 @@ def test_an_assignment_is_judged_by_its_names_only() -> None:
 )
 def test_the_short_answer_is_a_span_of_the_kind_that_is_asked_for(question: str, report: str, short: str) -> None:
     assert judged(question, report, JAPAN).short == short
+
+
+HALF = RunView(
+    question="How many people live in Japan, and who is its emperor?",
+    status="completed",
+    outcome="partly_answered",
+    report="Japan has 123,201,945 people [1].",
+    short="123,201,945",
+    parts=(
+        Part("How many people live in Japan", "answered"),
+        Part("who is its emperor?", "not_found", "nothing cited covers “emperor”"),
+    ),
+)
+
+
+def test_the_summary_says_which_parts_were_not_found() -> None:
+    text = summary(HALF)
+    assert text.startswith("Answer: 123,201,945\n")
+    assert "1 of 2 parts answered; not found: who is its emperor? (nothing cited covers “emperor”)" in text
+
+
+def test_exports_contain_the_short_answer_and_the_missing_parts() -> None:
+    text = markdown(HALF)
+    assert "**Answer:** 123,201,945" in text
+    assert "Parts of the question that were not found:\n\n- who is its emperor?" in text
+    document = compose(HALF, 10_000)
+    assert document.facts[0] == ("Answer", "123,201,945")
+    assert dict(document.facts)["Outcome"] == "Partly answered · 1 of 2 parts"
+    assert as_dict(HALF)["parts"][1]["reason"] == "nothing cited covers “emperor”"
+
+
+def test_the_memory_keeps_no_report_that_answers_nothing() -> None:
+    kinds = {
+        outcome: [entry.kind for entry in everything(dataclasses.replace(HALF, outcome=outcome))]
+        for outcome in OUTCOMES
+    }
+    assert kinds == {"partly_answered": ["report"], "no_evidence": []}
