@@ -53,9 +53,11 @@ _SHARE = re.compile(
 _SHARE_SAID = re.compile(
     r"%|％|\bper ?cent|\bpercentage|\b(?:half|third|quarter|fifth|tenth)s?\b|百分|成|\bout of\b|之[一二三四五六]", re.I
 )
+_COUNT = re.compile(r"\bnumber of\b|^(?!.*(?:percent|out of|per ))\W*how many\b", re.I)
+"""Asks for a number that no percentage answers."""
 _CAUSE = re.compile(
     r"^\W*why\b|\bwhy (?:is|are|was|were|do|does|did|has|have)\b|\b(?:causes?|reasons?) (?:of|for|behind|why)\b|"
-    r"\bwhat (?:caused|causes|led to|drives|drove|explains|explained|is behind)\b|为什么|为何|原因",
+    r"\bwhat (?:caused|causes|led to|drives|drove|explains|explained|is behind)\b|(?<![称名作认定])为什么|为何|原因",
     re.I,
 )
 _CAUSE_SAID = re.compile(
@@ -175,6 +177,8 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
         return "a figure"
     if kind == "number" and figures and (dimensions := _dimensions(question)):
         return "" if any(q.unit in dimensions for q in figures) else "a figure in the unit that is asked for"
+    if _COUNT.search(question) and figures and all(q.unit == "%" for q in figures):
+        return "a number"
     if _SHARE.search(question) and figures and not _SHARE_SAID.search(told):
         return "a share"
     if kind in ("year", "date") and not any(q.kind in ("year", "date") for q in quantities(told)):

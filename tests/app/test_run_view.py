@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,10 +16,11 @@ from research.events.events import Paused
 from research.events.recipe import Recipe
 from research.events.view import RoundView, RunView, fold
 from research.store import Store
+from research.types import Part
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, texts
-from tests.long_run import LongRun
+from tests.long_run import LongRun, ending
 from tests.workers import until
 
 Visit = Callable[..., AppTest]
@@ -65,6 +67,18 @@ def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
     assert rounds(press(app, "Later")) == [str(n) for n in range(36, 61)]
     app.slider[0].set_value(30).run()
     assert rounds(app) == [str(n) for n in range(6, 31)]
+
+
+def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    parts = (Part("how many chapters?", "answered"), Part("who wrote it?", "not_found", "nothing cited covers “wrote”"))
+    run.add([msgspec.structs.replace(ending(2), outcome="partly_answered", short="200 chapters", parts=parts)])
+    app = visit(home, run=LONG)
+    assert any("Partly answered · 1 of 2 parts" in each.value for each in app.markdown)
+    assert any("Answer: **200 chapters**" in each.value for each in app.markdown)
+    (missing,) = [each.value for each in app.warning]
+    assert "who wrote it?" in missing and "how many chapters?" not in missing
 
 
 def test_an_earlier_round_labels_its_changes_to_the_report(visit: Visit, home: Path) -> None:
