@@ -20,6 +20,7 @@ from research.citations import check, cited, clean, uncited
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
 from research.events.view import fold
+from research.models.extractive.asking import asks_for
 from research.text import clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
 
@@ -133,7 +134,7 @@ def _assess(
 ) -> Assessment | None:
     """Return which parts of the question the report answers; None if that cannot be said."""
     try:
-        return assess(run.question, report, text, citations, run.context.ledger.sources, unsourced)
+        return assess(run.question, report, text, citations, run.context.ledger.sources, unsourced, asks_for)
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None

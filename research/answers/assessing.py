@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from research.answers.asking import Asked, asks_only, named, parts_of
-from research.answers.coverage import Gaps, Told, future, gaps, has, joined, over_all
+from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
 from research.answers.kinds import fits, selected
 from research.answers.shortening import LONGEST, short_answer
 from research.citations import statements, without_marks
@@ -79,21 +79,23 @@ def assess(
     citations: Sequence[Citation],
     sources: Sequence[Source],
     uncited: Collection[str] = (),
+    asks_for: AsksFor | None = None,
 ) -> Assessment:
     """Judge a report: which parts of the question it answers, the outcome that follows, and the short answer.
 
     `uncited` are its sentences that state a fact without a source; others without a mark belong to the one before.
+    `asks_for` as for `coverage.gaps`.
     """
     asked = parts_of(question)
     told = told_in(report, citations, sources, uncited)
     if not told:
         reason = "none of the cited statements holds" if citations else "nothing is cited"
         return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
-    seen = "\n".join(f"{source.title}\n{source.quote}" for source in sources)
+    seen = "\n\n".join(f"{source.title}\n{source.quote}" for source in sources)
     found: list[Part] = []
     lines: list[str] = []
     for part in asked:
-        reason, best = _judge(part, told, report, seen)
+        reason, best = _judge(part, told, report, seen, asks_for)
         found.append(Part(part.text, "not_found" if reason else "answered", reason))
         lines.append(short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best else "")
     answered = sum(part.status == "answered" for part in found)
@@ -149,7 +151,9 @@ def _said(claim: str) -> str:
     return kept if len(kept) > len(plain) / 4 else ""
 
 
-def _judge(part: Asked, told: Sequence[Told], report: str, seen: str) -> tuple[str, Told | None]:
+def _judge(
+    part: Asked, told: Sequence[Told], report: str, seen: str, asks_for: AsksFor | None
+) -> tuple[str, Told | None]:
     """Return why a part counts as not found, empty if it is answered, and the statement that answers it."""
     everything = joined(told)
     if part.open:
@@ -157,11 +161,12 @@ def _judge(part: Asked, told: Sequence[Told], report: str, seen: str) -> tuple[s
         return (f"nothing cited is about {_listed(missing)}" if missing else "", told[0])
     if future(part.text) and not future(everything.text):
         return "no source can state what is still to come", None
-    judged = [(gaps(part, each), each) for each in told]
+    judged = [(gaps(part, each, asks_for), each) for each in told]
     closed = [each for gap, each in judged if gap.closed]
     lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
     best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
-    if best is None and (best := _together(part, told, seen)) is None:
+    best = best or next((each for gap, each in judged if gap.labelled and _led_to(gap, each, seen)), None)
+    if best is None and (best := _together(part, told, seen, asks_for)) is None:
         if closed:
             return f"the report does not give {lacking[0]}", None
         nearest = min((gap for gap, _ in judged), key=lambda gap: (len(gap.names), gap.opposite, -gap.share))
@@ -175,18 +180,26 @@ def _judge(part: Asked, told: Sequence[Told], report: str, seen: str) -> tuple[s
     return "", best
 
 
-def _together(part: Asked, told: Sequence[Told], seen: str) -> Told | None:
+def _led_to(gap: Gaps, told: Told, seen: str) -> bool:
+    """Return whether a labelled line answers, its names being those that led to its subject: *run from Dushanbe*."""
+    passages = seen.split("\n\n")
+    subject = told.evidence.rpartition("\n")[2].partition(" · ")[0]
+    about = "\n".join(passage for passage in passages if passage.startswith(f"{subject} · "))
+    return not (gap.years or gap.opposite) and all(contains_name(about, key(name)) for name in gap.names)
+
+
+def _together(part: Asked, told: Sequence[Told], seen: str, asks_for: AsksFor | None) -> Told | None:
     """Return the statements that together answer a comparison or a question about several things, if they do."""
     through = _THROUGH.search(part.text) is not None
     if not (through or part.many or len(named(part.text)) > 1 or _OF.search(part.text)):
         return None
-    found = [gaps(part, each) for each in told]
+    found = [gaps(part, each, asks_for) for each in told]
     if not through and not any(gap.share >= min(SOME, gap.needed) and not gap.opposite for gap in found):
         return None
     whole = joined([each for each, gap in zip(told, found, strict=True) if not gap.opposite] or told)
     if through:
         whole = msgspec.structs.replace(whole, evidence=f"{whole.evidence}\n{seen}")
-    gap: Gaps = gaps(part, whole)
+    gap: Gaps = gaps(part, whole, asks_for)
     return whole if gap.closed and not fits(part.text, part.kind, whole.text, whole.evidence) else None
 
 

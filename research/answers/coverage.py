@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ MOST = 0.6
 """The same for a question for yes or no and for the one with the most of something, where each word counts."""
 _ALIKE = 0.8
 """Similarity of two spellings of a name."""
-_FUTURE = re.compile(r"\btomorrow\b|\bnext (?:week|month|year)\b|明天|明年|下周", re.I)
+_FUTURE = re.compile(r"(?<!for )\btomorrow\b(?!.s)|\bnext (?:week|month|year)\b|明天|明年|下周", re.I)
 _REGION = re.compile(
     r"(?:the )?(?:world|earth|globe|(?:(?:north|south|central|latin|east|west|southeast|"
     r"sub-saharan)(?:ern)?[- ])?(?:africa|asia|europe|"
@@ -73,6 +73,8 @@ class Gaps(Struct, frozen=True):
     """Share that is enough."""
     opposite: bool = False
     """Whether the statement is about the opposite: exports where imports are asked for."""
+    labelled: bool = False
+    """Whether its evidence is a labelled line that the question asks for."""
 
     @property
     def closed(self) -> bool:
@@ -85,10 +87,20 @@ class Gaps(Struct, frozen=True):
         return tuple(dict.fromkeys([*self.names, *self.years, *self.words]))
 
 
-def gaps(asked: Asked, told: Told) -> Gaps:
-    """Compare a part of a question with a statement and its evidence."""
+AsksFor = Callable[[str, str], bool]
+"""Returns whether a question asks for what a labelled line such as `Median age, total: 42.7 years` states."""
+
+
+def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
+    """Compare a part of a question with a statement and its evidence.
+
+    `asks_for` knows which wordings ask for a labelled line, so that such a line covers words that it does not contain.
+    """
     words = telling(asked)
     missing = [word for word in words if not has(told.all, word)]
+    labels = [line for line in told.evidence.splitlines() if ":" in line] if asks_for else []
+    labelled = any(asks_for(asked.text, line) for line in labels) if asks_for else False
+    missing = [] if labelled else missing
     share = 1 - len(missing) / len(words) if words else 1.0
     return Gaps(
         tuple(missing_names(asked, told)),
@@ -97,6 +109,7 @@ def gaps(asked: Asked, told: Told) -> Gaps:
         share,
         _needed(asked, told),
         opposite(asked.text, told.all),
+        labelled,
     )
 
 
@@ -134,7 +147,7 @@ def missing_names(asked: Asked, told: Told) -> list[str]:
 
     A place beside a name that is there, as in `Paul Biya in Yaoundé`, may be anywhere in the source.
     """
-    wanted = [name for name in named(asked.text) if name not in asked.options]
+    wanted = [name for name in named(asked.text) if name not in asked.options and not re.match(r"I['’]", name)]
     if not wanted and len(before := {key(name): name for name in named(asked.about)}) == 1:
         wanted = list(before.values())  # `and what is its capital?`
     stated = told.all if told.vouched else f"{told.evidence}\n{told.openings}"
