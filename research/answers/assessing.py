@@ -11,10 +11,11 @@ from msgspec import Struct
 from research.answers.asking import Asked, asks_only, named, parts_of
 from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
 from research.answers.kinds import fits, selected
-from research.answers.shortening import LONGEST, short_answer
+from research.answers.shortening import LONGEST, refuses, short_answer
 from research.citations import statements, without_marks
 from research.citations.marks import sentences_of
 from research.citations.names import contains_name, key
+from research.citations.quantities import quantities
 from research.text import has_cjk
 from research.types import FAILS, Citation, Outcome, Part, Source
 
@@ -91,6 +92,9 @@ def assess(
     if not told:
         reason = "none of the cited statements holds" if citations else "nothing is cited"
         return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
+    if refuses(report):
+        reason = "the report says that no passage states it"
+        return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
     seen = "\n\n".join(f"{source.title}\n{source.quote}" for source in sources)
     found: list[Part] = []
     lines: list[str] = []
@@ -166,6 +170,7 @@ def _judge(
     lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
     best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
     best = best or next((each for gap, each in judged if gap.labelled and _led_to(gap, each, seen)), None)
+    best = best or _weighed(part, told)
     if best is None and (best := _together(part, told, seen, asks_for)) is None:
         if closed:
             return f"the report does not give {lacking[0]}", None
@@ -186,6 +191,22 @@ def _led_to(gap: Gaps, told: Told, seen: str) -> bool:
     subject = told.evidence.rpartition("\n")[2].partition(" · ")[0]
     about = "\n".join(passage for passage in passages if passage.startswith(f"{subject} · "))
     return not (gap.years or gap.opposite) and all(contains_name(about, key(name)) for name in gap.names)
+
+
+def _weighed(part: Asked, told: Sequence[Told]) -> Told | None:
+    """Return the statements that give a date or a figure for each of the things a question offers, if they do.
+
+    A comparison by dates or figures need not repeat the words of the question: `older` follows from two dates of birth.
+    """
+    found = []
+    for option in part.options:
+        about = [each for each in told if option.casefold() in each.text.casefold()]
+        best = next((each for each in about if quantities(each.text.partition("\n")[0])), None)
+        if best is None:
+            return None
+        found.append(best)
+    kinds = [{q.kind for q in quantities(each.text)} for each in found]
+    return joined(found) if len(found) > 1 and kinds[0] & kinds[1] else None
 
 
 def _together(part: Asked, told: Sequence[Told], seen: str, asks_for: AsksFor | None) -> Told | None:

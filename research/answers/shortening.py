@@ -51,6 +51,11 @@ _MEASURE = re.compile(
 _YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
 
 
+def refuses(report: str) -> bool:
+    """Return whether a report of the offline model says that no sentence states what is asked."""
+    return _REFUSED.match(report) is not None
+
+
 def short_answer(asked: Asked, told: Told, report: str) -> str:
     """Return the answer in one line; empty if the question asks for a text or the statement has no such span.
 
@@ -60,7 +65,7 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
         return ""
     if (first := _FIRST.match(report)) and (words := _clean(first["said"] or first["hedged"])):
         return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
-    if _QUOTED.match(report) or _REFUSED.match(report):
+    if _QUOTED.match(report) or refuses(report):
         return ""
     if asked.options:
         return _option(asked.options, report)

@@ -185,3 +185,16 @@ def test_factbook_figures_are_answered_beside_a_folder_of_notes(english: Asked) 
 def test_prose_is_found_beside_the_factbook(english: Asked) -> None:
     view = english("Who designed the lighthouse of Skelt?", search=("library",))
     assert _verdict(view).startswith("**Mirela Dunov**")
+
+
+def test_two_things_are_compared_by_their_dates(english: Asked) -> None:
+    view = english("Which is older, the lighthouse of Skelt or Port Varn?")
+    assert _verdict(view).startswith("**Port Varn** [")
+    assert "1820" in _verdict(view)
+    assert "1874" in _verdict(view)
+
+
+def test_a_choice_without_dates_or_figures_is_only_a_guess(english: Asked) -> None:
+    view = english("Who is more famous, Tessa Marlow or Ivo Grand?")
+    assert _verdict(view).startswith("Perhaps **")
+    assert view.report.index("[") > view.report.index("\n")

@@ -91,10 +91,8 @@ def test_a_number_of_something_else_is_not_an_answer(english: Asked, question: s
 
 
 def test_a_number_is_an_answer_beside_the_counted_thing(english: Asked) -> None:
-    assert _verdict(english("How many scores does the Corvane Choir hold?")).startswith("**230 scores**")
-    assert _verdict(english("How many crowns did the city give to the Corvane Choir?")).startswith(
-        "**half a million crowns**"
-    )
+    assert _verdict(english("How many scores does the Corvane Choir hold?")).startswith("**230**")
+    assert _verdict(english("How many crowns did the city give to the Corvane Choir?")).startswith("**half a million**")
 
 
 def test_another_persons_wife_in_the_same_document_is_not_an_answer(english: Asked) -> None:

@@ -75,6 +75,9 @@ _LIKE: tuple[frozenset[str], ...] = tuple(
     )
 )
 """Words for the same event or the same thing that is counted."""
+_OLDER = re.compile(r"\b(?:older|oldest|younger|youngest|newer|newest)\b", re.I)
+_MADE = frozenset(("founded", "established", "created", "opened", "built", "completed", "designed", "创办", "建成"))
+"""Words for the events that the age of a thing is counted from."""
 
 
 class Choice(Struct, frozen=True):
@@ -141,14 +144,17 @@ def _thing(text: str) -> bool:
 
 
 def _trimmed(text: str, *, last: bool) -> str:
-    """Return the name next to the conjunction, without other words of the question."""
+    """Return the name next to the conjunction, without other words of the question; empty if no name is there."""
     quoted = re.findall(r"[\"“]([^\"“”]+)[\"”]?", text)
     named = quoted or _NAME.findall(text)
     if not named:
-        return text
+        return ""
     name: str = named[-1] if last else named[0]
-    article = text[: text.find(name)].rpartition(" ")[0].endswith("the") or text[: text.find(name)].endswith("the ")
-    return f"the {name}" if article else name
+    at = text.rfind(name) if last else text.find(name)
+    beside = text[at + len(name) :] if last else text[:at]
+    if not quoted and beside.strip(_MARKS).lower() not in ("", "the"):
+        return ""
+    return f"the {name}" if text[:at].lower().endswith("the ") else name
 
 
 def _lines(name: str, pages: Sequence[Page]) -> Iterator[Fact]:
@@ -175,6 +181,8 @@ def _by_value(sides: Sequence[_Side], wanted: Wanted) -> Choice | None:
         found, most = [_age(side) for side in sides], "younger" not in aged.group()
     elif (early or late) and not (more and not re.search(r"recent", text)):
         found, most = [_date(side, _events(text)) for side in sides], not early
+        if not any(found) and _OLDER.search(text):
+            found = [_date(side, _MADE) for side in sides]
     elif more or less:
         found, most = [_figure(side, text, wanted) for side in sides], not less
     else:

@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from research.answers.kinds import Kind, kind_of
 from research.citations.lexicon import sides
-from research.citations.names import is_country, names
+from research.citations.names import is_country, key, names
 from research.models.extractive.choosing import Choice, choose
 from research.models.extractive.evidence import Fact
+from research.models.extractive.naming import judged, own_name
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.models.extractive.prose import Prose
 from research.models.extractive.spans import counted_in, spans, tells_life
@@ -41,6 +42,16 @@ _CLOSE = 0.85
 """A second sentence with at least this share of the best score is quoted too."""
 
 
+_READ = 3
+"""Sentences in which to look for a name."""
+_NEAR = 0.75
+"""Lowest score of such a sentence, as a share of the best."""
+_FITS = 0.6
+"""Bonus for a name that the documents describe as what is asked for, in shares of the best score."""
+_LATER = 0.08
+"""Penalty for each name that is nearer to the words of the question."""
+
+
 class Candidate(Struct, frozen=True):
     """A sentence with its score as an answer."""
 
@@ -53,6 +64,20 @@ class Candidate(Struct, frozen=True):
     """These, and those in the sentence that led to its document."""
     reached: bool
     """Whether its document contains a name of the question, or another one mentions it in words of the question."""
+
+
+_DEFINES = re.compile(r"^(?!It\b|This\b|He\b|She\b|The\b).{2,90}?\b(?:is|was|are|were) (?:an?|the|one)\b|是|[(（]")
+"""Matches a sentence that says what something is."""
+
+
+class Answer(Struct, frozen=True):
+    """A short answer, and the sentence that states it."""
+
+    span: str
+    said: Candidate
+    sure: bool = True
+    facts: tuple[Fact, ...] = ()
+    """The lines that decide, if they are others."""
 
 
 def read(prose: Prose) -> Reading | None:
@@ -77,18 +102,21 @@ def read(prose: Prose) -> Reading | None:
     if choice:
         return _chosen(choice, ranked, prose, unknown)
     beside = [s for s in ranked[1:2] if s.worth >= _CLOSE * first.worth and _goes_with(s.page, first.page, prose)]
-    quoted = {said.page.n for said in (first, *beside)}
+    stated = _stated(first, wanted, kind)
+    answer = _answer(ranked, prose, kind) if stated and (wanted.asked or kind == "whether") else None
+    if kind in ("year", "date", "number") and not answer:
+        stated = False
+    beside = [answer.said, first] if answer and answer.said is not first else [first, *beside]
+    best = (answer.facts if answer else ()) or tuple(said.fact for said in beside)
+    quoted = {fact.n for fact in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in prose.chosen if page.n in others]
-    stated = _stated(first, wanted, kind)
-    span = _span(first, pages, prose, kind) if stated and (wanted.asked or kind == "whether") else ""
-    if kind in ("year", "date", "number") and not span:
-        stated = False
     unsaid = wanted.asked - first.held or (frozenset() if stated else wanted.asked)
     return Reading(
-        best=(first.fact, *(said.fact for said in beside)),
+        best=best,
         others=tuple(others[n] for n in order),
-        span=span,
+        span=answer.span if answer else "",
+        sure=answer is None or answer.sure,
         known=tuple(name for name in prose.names if name not in unknown),
         unknown=tuple(unknown),
         unsaid=tuple(word for at, word in wanted.words.items() if at in unsaid)[::-1],
@@ -170,6 +198,8 @@ def _sentences(page: Page, led: frozenset[str] | None, prose: Prose, kind: Kind 
         held = wanted.held(page, fact.line)
         line = f"{fact.line} born died" if fact is page.lines[0] and tells_life(fact.line) else fact.line
         held |= {at for at in wanted.asked - held if sides(wanted.words[at]) & sides(line)}
+        have = keys(fact.line) | keys(page.title)
+        held |= {at for at in wanted.named - held if any(_alike(at, other) for other in have)}
         share = wanted.share(held, wanted.asked) + _INHERITED * wanted.share(way - held, wanted.asked)
         of_kind = _OF_KIND if spans(kind, fact.line, page.title, wanted, prose.web.known) else 0.0
         worth = share + of_kind + _WHOLE * wanted.share(held | way) - (_CUT if fact.cut else 0.0)
@@ -193,27 +223,79 @@ def _alike(a: str, b: str) -> bool:
     return min(len(a), len(b)) > 3 and a[0] == b[0] and a.isascii() and SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 
-def _span(first: Candidate, pages: Sequence[Page], prose: Prose, kind: Kind | None) -> str:
+def _answer(ranked: Sequence[Candidate], prose: Prose, kind: Kind | None) -> Answer | None:
+    """Return the short answer from the best sentences: a span of the kind, or `yes` or `no`."""
+    first = ranked[0]
     if kind == "whether":
-        return _whether(pages, prose)
-    found = spans(kind, first.fact.line, first.page.title, prose.wanted, prose.web.known)
-    return found[0] if found else ""
+        yes, sure, facts = _whether(prose)
+        return Answer(yes, first, sure, facts) if yes else None
+    if kind not in ("person", "place", "name"):
+        found = spans(kind, first.fact.line, first.page.title, prose.wanted, prose.web.known)
+        return Answer(found[0], first) if found else None
+    best: tuple[float, Answer] | None = None
+    for said in ranked[:_READ]:
+        if said.worth < _NEAR * first.worth:
+            break
+        line = said.fact.line
+        names = spans(kind, line, said.page.title, prose.wanted, prose.web.known)
+        own = own_name(said.page, prose.wanted) if said.fact is said.page.lines[0] else ""
+        for rank, name in enumerate([*names, own] if own and own not in names and kind != "place" else names):
+            fits = judged(name, kind, line, prose.pages, prose.wanted)
+            whole = kind != "name" and prose.wanted.asked <= said.own and name != own
+            if fits is False or not (fits or whole):  # not clearly the one: the sentences themselves have to do
+                continue
+            worth = said.worth / first.worth + _FITS * bool(fits) - _LATER * rank
+            if best is None or worth > best[0]:
+                best = worth, Answer(name, said)
+    return best[1] if best else None
 
 
-def _whether(pages: Sequence[Page], prose: Prose) -> str:
-    """Return `yes` or `no` if the documents show whether two things have something in common; else an empty string."""
-    named = [page for page in pages if any(mentioned(page.name, name) for name in prose.names)][:2]
-    if len(named) < 2 or not re.search(r"\bboth\b|\bsame\b|都|相同|同一", prose.wanted.text, re.I):
-        return ""
-    lands = [_countries(page) for page in named]
-    asked = {code for _, _, code in names(prose.wanted.text) if is_country(code)}
-    if all(lands) and (asked or re.search(r"\bsame (?:country|nation\w*)\b|国", prose.wanted.text)):
-        alike = all(asked & land for land in lands) if asked else bool(lands[0] & lands[1])
-        return "yes" if alike else "no"
-    wanted = prose.wanted
-    return "yes" if all(wanted.asked and wanted.asked <= wanted.held(page) for page in named) else ""
+def _whether(prose: Prose) -> tuple[str, bool, tuple[Fact, ...]]:
+    """Return whether two things have something in common: `yes` or `no`, whether that is sure, and a line of each.
+
+    The answer is empty if they do not show it.  That a document does not say something makes a `no` unsure.
+    """
+    text, wanted = prose.wanted.text, prose.wanted
+    both = re.search(r"\bboth\b|\bsame\b|都|相同|同一", text, re.I)
+    named = {name: page for name in prose.names if (page := _home(name, prose)) is not None}
+    pair = list(named)[:2]
+    if both is None or len(pair) < 2:
+        return "", False, ()
+    homes = [named[name] for name in pair]
+    lands = [_countries(page) for page in homes]
+    facts = tuple(_definition(page) for page in homes)
+    if re.search(r"\bsame (?:country|nation\w*)\b|[同一]个?国", text, re.I):
+        return ("yes" if lands[0] & lands[1] else "no", True, facts) if all(lands) else ("", False, ())
+    tail = text[max(both.start(), *(text.find(name) + len(name) for name in pair)) :] if not has_cjk(text) else text
+    codes = {code for _, _, code in names(tail) if is_country(code)}
+    said = {at for at in (wanted.asked | wanted.named) & keys(tail) if not is_country(key(wanted.words[at]))}
+    said -= keys(" ".join(pair))
+    if not codes and not said:
+        return "", False, ()
+    if said:
+        facts = tuple(max(page.lines, key=lambda fact: len(said & wanted.held(page, fact.line))) for page in homes)
+    fits = [
+        said <= wanted.held(page) and (not codes or bool(codes & land)) for page, land in zip(homes, lands, strict=True)
+    ]
+    if all(fits):
+        return "yes", all(any(said <= wanted.held(page, fact.line) for fact in page.lines) for page in homes), facts
+    named_in_both = bool(said & wanted.named) and all(said & wanted.named <= wanted.held(page) for page in homes)
+    if any(fits) and not named_in_both:  # otherwise the documents may only use another verb
+        return "no", bool(codes) and not said and all(lands), facts
+    return "", False, ()
+
+
+def _home(name: str, prose: Prose) -> Page | None:
+    """Return the document about a name, by its title."""
+    called = [page for page in prose.pages if mentioned(page.name, name) and page.lines]
+    return max(called, key=lambda page: (len(page.name), prose.wanted.share(prose.wanted.held(page))), default=None)
 
 
 def _countries(page: Page) -> frozenset[str]:
-    """Return the countries in the first sentence of a document."""
-    return frozenset(code for fact in page.lines[:1] for _, _, code in names(fact.line) if is_country(code))
+    """Return the countries in the sentence that says what a document is about."""
+    return frozenset(code for _, _, code in names(_definition(page).line) if is_country(code))
+
+
+def _definition(page: Page) -> Fact:
+    """Return the sentence that says what a document is about."""
+    return next((fact for fact in page.lines if _DEFINES.search(fact.line)), page.lines[0])

@@ -13,6 +13,14 @@ from research.text import has_cjk, segment, tokens
 
 _AT = re.compile(r"\b(?:in|at|of|from|near|to|on)(?: the)? $|[在于位]$", re.I)
 _COUNTED = re.compile(r"\bhow many ([\w'’-]+(?: [\w'’-]+)?)", re.I)
+_TIME = r"(?:year|month|week|day|hour|minute|centur|decade)|[年月周天岁]|小时"
+_LENGTH = r"\b(?:k?m|metres?|meters?|kilomet\w+|feet|foot|ft|miles?|inch\w*|cm)\b|[米里尺]"
+_UNITS = (
+    (r"\bhow old\b|\bhow many years\b|几岁|多少岁|多大年", r"years?|岁"),
+    (r"\bhow (?:tall|high|deep|wide|far)\b|多[高深宽远]", _LENGTH),
+    (r"\bhow long\b|多长", rf"{_TIME}|{_LENGTH}"),
+)
+"""Questions for a number with the units that answer them."""
 _LIFE = re.compile(r"[^()（）]{2,60}[(（][^()（）]{0,80}\d{3,4}年?\s?[-–—－～]{1,2}[^()（）]{0,40}\d{3,4}年?[)）]")
 """Matches the start of an article about a person, with the dates or years of birth and death."""
 
@@ -32,7 +40,7 @@ def spans(kind: Kind | None, line: str, title: str, wanted: Wanted, known: Names
     if pattern:
         found: Iterable[str] = (match.group() for match in pattern.finditer(line))
         if kind == "number":
-            found = (text for text in found if not re.fullmatch(YEAR, text))
+            found = (text for match in pattern.finditer(line) if (text := _count(match, line, wanted)))
         fresh = [text for text in found if not set(tokens(text)) <= set(tokens(wanted.text))]
     elif kind in ("person", "place", "name"):
         named = [name for name in names_in(line, known) if not keys(name) <= wanted.words.keys()]
@@ -47,6 +55,24 @@ def spans(kind: Kind | None, line: str, title: str, wanted: Wanted, known: Names
     counted, day = counted_in(wanted), _life_date(kind, line, wanted)
     return sorted(
         dict.fromkeys(fresh), key=lambda text: (text != day, not counted & keys(text), _distance(text, line, wanted))
+    )
+
+
+def _count(match: re.Match[str], line: str, wanted: Wanted) -> str:
+    """Return a figure as an answer to the question for a number; empty if it is a date or has the wrong unit."""
+    text, counted = match.group(), counted_in(wanted)
+    if re.match(YEAR, text) and not keys(text) & counted:
+        return ""
+    if any(day.start() < match.end() and match.start() < day.end() for day in SPANS["date"].finditer(line)):
+        return ""
+    unit = next((units for pattern, units in _UNITS if re.search(pattern, wanted.text, re.I)), "")
+    if unit and not re.search(unit, text, re.I):
+        return ""
+    number, _, noun = text.rpartition(" ")
+    return (
+        number
+        if number and keys(noun) & counted
+        else re.sub(r" (?:and|in|of|on|to|at|by|from|for|with|as|or)$", "", text)
     )
 
 
