@@ -370,7 +370,7 @@ def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_pat
     ran = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--export", str(tmp_path / "run.md"), "--json").json
     run = ran["run_id"]
     assert cli("show", run, "--json").json == {**ran, "origin": None, "forks": []}
-    assert cli("show", run[:-1]).out.startswith("Japan has 123,201,945 people [1].")
+    assert cli("show", run[:-1]).out.startswith("Answer: 123,201,945 people\n\nJapan has 123,201,945 people [1].")
     events = cli("show", run, "--json", "--events").json["events"]
     whole, part = cli("replay", run).out, cli("replay", run, "--to", "1").out
     assert whole.startswith(part)
