@@ -5,13 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from research import defaults
-from research.agent import prompts
 from research.agent.context import Steps
 from research.agent.run import Run
 from research.answers import reader
 from research.errors import LimitReached, ProviderError, RunPaused, Stopped
 from research.events.recipe import Recipe
 from research.types import Answer
+
+_READ = {
+    "en": "A language model read this in the passages that the offline planner chose.",
+    "zh": "由语言模型从离线规划器选出的段落中读出。",
+}
 
 
 def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
@@ -37,7 +41,7 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
     found = reader.read(reply.answer, run.question, seen)
     if found is None:
         return answer
-    text = reader.taken_up(report, found, prompts.text("read", run.language))
+    text = reader.taken_up(report, found, _READ[run.language])
     if not answer.report:
         return msgspec.structs.replace(answer, text=text)
     return msgspec.structs.replace(answer, text=f"**{found.answer}** [{found.n}]\n\n{answer.text}", report=text)
