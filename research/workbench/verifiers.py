@@ -137,7 +137,7 @@ def _passages(row: dict[str, Any]) -> Iterator[str]:
 def measured(home: Path) -> dict[str, Calibration]:
     """Return what was measured of each judge, by its name.  Raises `ConfigError` if the file is damaged."""
     try:
-        return msgspec.json.decode((home / FILE).read_bytes(), type=dict[str, Calibration])
+        return decoding.decode((home / FILE).read_bytes(), dict[str, Calibration])
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError) as error:
