@@ -21,7 +21,7 @@ from msgspec import Struct
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.I)
 _LAP = re.compile(rb"lap (\d+)")
 REPORT = "What was found so far, in some words. "
-ANSWER = "The answer is 42 [1]."
+ANSWER = "The best method of the survey is the 42nd, on the evidence of lorem ipsum dolor [1]."
 
 
 class Body(Struct):

@@ -134,7 +134,10 @@ def _assess(
 ) -> Assessment | None:
     """Return which parts of the question the report answers; None if that cannot be said."""
     try:
-        return assess(run.question, report, text, citations, run.context.ledger.sources, unsourced, asks_for)
+        asked = "\n".join(
+            dict.fromkeys([run.question, *run.context.user_texts])
+        )  # with replies to the agent's questions
+        return assess(asked, report, text, citations, run.context.ledger.sources, unsourced, asks_for)
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None

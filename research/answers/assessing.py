@@ -101,7 +101,10 @@ def assess(
     for part in asked:
         reason, best = _judge(part, told, report, seen, asks_for)
         found.append(Part(part.text, "not_found" if reason else "answered", reason))
-        lines.append(short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best else "")
+        several = part.kind == "number" and len(named(part.text)) > 1  # one figure answers for none of them
+        lines.append(
+            short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best and not several else ""
+        )
     answered = sum(part.status == "answered" for part in found)
     outcome: Outcome = "answered" if answered == len(found) else "partly_answered" if answered else "no_evidence"
     short = "; ".join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""

@@ -7,6 +7,10 @@ import re
 import msgspec
 
 from research.citations import check
+from research.citations.measures import Quantity
+from research.citations.names import Names
+from research.citations.quantities import quantities
+from research.citations.reading import stems
 from research.memory import Entry
 from research.text import sentences
 from research.types import HOLDS, Source
@@ -30,6 +34,8 @@ def is_duplicate(one: Entry, other: Entry) -> bool:
         return False
     if _words(one.text) == _words(other.text):
         return True
+    if _rephrased(one.text, other.text):
+        return True
     lines = sentences(one.text), sentences(other.text)
     return (
         len(lines[0]) == len(lines[1]) <= _MAX_SENTENCES
@@ -46,6 +52,17 @@ def merged(earlier: Entry, later: Entry) -> Entry:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
+
+
+def _rephrased(one: str, other: str) -> bool:
+    """Return whether two texts have the same words and figures, and too few names to say something else by their order."""
+    figures = [[(q.kind, q.value, q.unit) for q in sorted(quantities(text), key=_value)] for text in (one, other)]
+    names = Names([one, other])
+    return figures[0] == figures[1] and stems(one) == stems(other) and len({key for *_, key in names.of(one)}) < 2
+
+
+def _value(quantity: Quantity) -> float:
+    return quantity.value
 
 
 def _supported(claims: list[str], quote: str) -> bool:

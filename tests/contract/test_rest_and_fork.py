@@ -389,7 +389,7 @@ def test_a_follow_up_is_understood_from_the_earlier_question(bench: Workbench, f
         assert (view.outcome, view.error) == ("answered", "")
         assert answer in view.answer
         assert "France" in view.answer
-        assert {each.status for each in view.citations} == {"supported"}
+        assert {each.status for each in view.citations} <= {"supported", "calculated"}
         assert {n: view.sources[n][0].url for n in before.sources if n in view.sources}.items() <= {
             n: each[0].url for n, each in before.sources.items()
         }.items()
@@ -449,7 +449,7 @@ def test_a_chain_of_follow_ups_continues_the_numbers_and_stays_bounded(bench: Wo
     for name in ("Germany", "Spain", "Italy", "Kenya", "Japan", "Brazil", "Peru", "Chile"):
         view = ended(bench, bench.engine.follow_up(last, f"And {name}?").run_id)
         assert (view.outcome, name in view.answer) == ("answered", True)
-        assert {each.status for each in view.citations} == {"supported"}
+        assert {each.status for each in view.citations} <= {"supported", "calculated"}
         assert view.earlier is not None
         old = {source.n: source.url for source in view.earlier.sources}
         assert all(view.sources[n][0].url == url for n, url in old.items())

@@ -122,7 +122,7 @@ def test_the_tutorial_framework_drafts_and_searches_again(place: Desk) -> None:
     done = place.give(*scripted, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
+    assert (found["outcome"], found["report"]) == ("answered", "Japan has 123,201,945 people [1].")
     assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (2, 2)
     assert f"search {JAPAN} Many people live there" in done.stderr, "the second search must contain the first draft"
 
@@ -221,7 +221,7 @@ def modelled(desk: Desk) -> Iterator[Desk]:
 def test_the_tutorial_model_calls_a_tool_and_answers(modelled: Desk) -> None:
     (words,) = Tutorial(MODEL).commands
     found = modelled.ask(*words)
-    assert (found["outcome"], found["answer"]) == ("answered", "Japan has 123,201,945 people [1].")
+    assert (found["outcome"], found["report"]) == ("answered", "Japan has 123,201,945 people [1].")
     assert [source["url"].startswith("library://factbook/") for source in found["sources"][:1]] == [True]
     usage = found["usage"]
     assert (usage["model_calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 52, 10)
@@ -250,7 +250,7 @@ def test_the_tutorial_tool_is_listed_called_and_cited(desk: Desk) -> None:
     assert listed.returncode == 0, listed.stderr
     assert "1 tools: sales__sales" in listed.stdout
     found = desk.ask(*asking)
-    assert (found["outcome"], found["answer"]) == ("answered", "We sold for 1,410,000 euros in the north in 2025 [1].")
+    assert (found["outcome"], found["report"]) == ("answered", "We sold for 1,410,000 euros in the north in 2025 [1].")
     (source,) = found["sources"]
     assert source["url"].startswith("mcp://sales/sales")
     assert [each["status"] for each in found["citations"]] == ["supported"]

@@ -65,7 +65,7 @@ def test_a_question_asked_by_one_process_can_be_answered_in_another(
 
     status, done, errors = call(home, "resume", shown["run_id"], "--reply", reply, "--json")
     assert (status, done["status"], done["outcome"]) == (0, "completed", "answered"), errors
-    assert [figure for figure in figures if figure not in done["answer"]] == []
+    assert [figure for figure in figures if figure not in done["report"]] == []
     assert done["run_id"] == shown["run_id"]
 
     status, _, errors = call(home, "resume", shown["run_id"], "--reply", "again")
