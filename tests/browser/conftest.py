@@ -187,7 +187,8 @@ def script(tmp_path: Path) -> Path:
          '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing"}}</tool_call>'},
         {"text": "<think>Compute the growth.</think>\n"
          '<tool_call>{"name": "python", "arguments": {"code": "print((3.732 / 3.689 - 1) * 100)"}}</tool_call>'},
-        {"text": "<think>Write it down.</think>\n<answer>Real GDP was **$3.732 trillion** in 2024 [1].</answer>"},
+        {"text": "<think>Write it down.</think>\n<answer>Real GDP was **$3.732 trillion** in 2024 [1]. "
+         "It grew by 1.2 % from $3.689 trillion in 2023 [1].</answer>"},
     ]  # fmt: skip
     path = tmp_path / "script.jsonl"
     path.write_text("\n".join(json.dumps({**line, "delay_s": 3}) for line in lines), encoding="utf-8")
