@@ -6,7 +6,6 @@ They are answered from comparisons, documents that list the figures of all count
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
@@ -18,9 +17,10 @@ from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.question import Question
+from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
 
-TITLE = "Country comparison · "
+TITLE = f"{comparisons.TITLE} · "
 """Start of the titles of comparisons."""
 WORLD = "the world"
 
@@ -43,11 +43,8 @@ _REGIONS = (
 )  # fmt: skip
 _PARTS = {
     "Asia": ("Central Asia", "East and Southeast Asia", "Middle East", "South Asia"),
-    WORLD: (
-        "Africa", "Antarctica", "Australia and Oceania", "Central America and the Caribbean", "Central Asia",
-        "East and Southeast Asia", "Europe", "Middle East", "North America", "South America", "South Asia",
-    ),
-}  # fmt: skip
+    WORLD: tuple(comparisons.REGIONS.values()),
+}
 """The regions that a larger one consists of."""
 _OF_REGIONS = frozenset(
     "africa african europe european asia asian america american oceania oceanian australia middle east eastern south north "
@@ -55,11 +52,6 @@ _OF_REGIONS = frozenset(
     "南美洲 美洲 世界 全世界 全球".split()
 )
 """The words of regions' names."""
-_FOLDERS = {
-    "Australia and Oceania": "australia-oceania",
-    "Central America and the Caribbean": "central-america-n-caribbean",
-}
-_FOLDERS["East and Southeast Asia"] = "east-n-southeast-asia"
 _ELSEWHERE = re.compile(
     r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
     r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|nordic|scandinavia|baltic|maghreb|sahel|"
@@ -261,15 +253,8 @@ def measure(ranking: Ranking, evidence: Evidence) -> str | None:
 
 def address(label: str, place: str, page: int = 1) -> str:
     """Return the address of a comparison."""
-    parts = ["library://factbook/comparison", _slug(label)]
-    if place != WORLD:
-        parts.append(_FOLDERS.get(place) or _slug(place))
-    return "/".join([*parts, *([str(page)] if page > 1 else [])])
-
-
-def _slug(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    folder = [slug for slug, region in comparisons.REGIONS.items() if region == place]
+    return comparisons.address(label, *folder, *([str(page)] if page > 1 else []))
 
 
 def table(facts: Sequence[Fact], label: str, place: str) -> Table | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -81,6 +82,17 @@ REGIONS = {
     "south-asia": "South Asia",
 }
 """The regions by the names of the package's folders."""
+
+
+def address(label: str, *path: str) -> str:
+    """Return the address of a measure's comparison; `path` as in `Comparison.path`."""
+    return "/".join(("library://factbook/comparison", slug(label), *path))
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of an address: small letters, digits and hyphens."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
 
 def comparisons(countries: Sequence[Country]) -> Iterator[Comparison]:

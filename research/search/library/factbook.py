@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version as package_version
 from typing import Any
 
 from msgspec import Struct
 
-from research.search.library.comparisons import TITLE, Country, comparisons, country
+from research.search.library.comparisons import TITLE, Country, address, comparisons, country, slug
 
 _LAYOUT = 2
 """Version of the conversion; increased whenever it makes different text from the same data."""
@@ -85,12 +84,12 @@ def documents() -> Iterator[Document]:
             lines = [line for field, parts in fields.items() for line in _field(field, parts)]
             whole += lines
             if lines:
-                url = f"library://factbook/{_slug(name)}/{_slug(section)}"
+                url = f"library://factbook/{slug(name)}/{slug(section)}"
                 yield Document(url, f"{name} · {section}", "\n".join(lines), others)
         place = country(name, folders.get(code, ""), entity, whole)
         compared += [place] if place else []
     for found in comparisons(compared):
-        url = "/".join(("library://factbook/comparison", _slug(found.label), *found.path))
+        url = address(found.label, *found.path)
         yield Document(url, f"{TITLE} · {found.title}", found.text, _COMPARING, found.searched)
 
 
@@ -170,8 +169,3 @@ def _plain(markup: str) -> str:
     """Remove tags and entities, and collapse white space."""
     text = html.unescape(_MARKUP.sub("", markup)) if _MARKED.search(markup) else markup
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
-
-
-def _slug(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
