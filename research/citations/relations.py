@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from research.citations.lexicon import NEGATIONS, SCALES, sides, stem
 from research.citations.matching import Problem
+from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems
 from research.text import clip, has_cjk
 
@@ -72,7 +73,7 @@ _SPLITS = (
         False,
     ),
 )
-_FROM_TO = re.compile(r"\bfrom\b([^,;]+?)\b(?:to|into)\b([^,;]+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)")
+_FROM_TO = re.compile(r"\bfrom\b((?:[^,;]|,(?=\d))+?)\b(?:to|into)\b((?:[^,;]|,(?=\d))+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)")
 _LESS = re.compile(r"少|低|短|小|慢|轻|便宜|差|弱|浅|窄|晚")
 _COMPARATIVE = re.compile(r"\b(?:(more|less|fewer)\s+([a-z]+)|([a-z]{3,}er|more|less|worse|better|fewer))\b", re.I)
 _ZH_THAN = re.compile(
@@ -178,7 +179,7 @@ def relations(text: str) -> tuple[Relation, ...]:
             first, second = match.groups() if forth else reversed(match.groups())
             found.append(Relation(kind, _words(first), _words(second)))
     for match in _FROM_TO.finditer(plain):
-        found.append(Relation("from", _words(match[1] or match[3]), _words(match[2] or match[4])))
+        found.append(Relation("from", _end(match[1] or match[3]), _end(match[2] or match[4])))
     found += [*_comparisons(plain), *(_verbs_zh(plain) if has_cjk(plain) else _verbs(plain))]
     return tuple(r for r in found if r.first and r.second)
 
@@ -245,6 +246,11 @@ def _verbs_zh(text: str) -> Iterator[Relation]:
             yield Relation(f"verb {word}", _words(match[1]), _words(match[2]) | _words(right))
         else:
             yield Relation(f"verb {word}", _words(left), _words(right))
+
+
+def _end(text: str) -> frozenset[str]:
+    """Return the stems and the figures: `from 5 to 7` is not `from 7 to 5`."""
+    return _words(text) | {f"#{quantity.value:g} {quantity.unit}" for quantity in quantities(text)}
 
 
 def _piece(text: str) -> str:

@@ -7,7 +7,6 @@ import re
 import msgspec
 
 from research.citations import check
-from research.citations.measures import Quantity
 from research.citations.names import Names
 from research.citations.quantities import quantities
 from research.citations.reading import stems
@@ -55,14 +54,13 @@ def _words(text: str) -> list[str]:
 
 
 def _rephrased(one: str, other: str) -> bool:
-    """Return whether two texts have the same words and figures, and too few names to say something else by their order."""
-    figures = [[(q.kind, q.value, q.unit) for q in sorted(quantities(text), key=_value)] for text in (one, other)]
+    """Return whether two texts have the same words, the same figures in the same order, and less than two names.
+
+    "Line 1, part 0" and "line 0, part 1", or "from 5 to 7" and "from 7 to 5", differ in nothing but the order.
+    """
+    figures = [[(q.kind, q.value, q.unit) for q in quantities(text)] for text in (one, other)]
     names = Names([one, other])
     return figures[0] == figures[1] and stems(one) == stems(other) and len({key for *_, key in names.of(one)}) < 2
-
-
-def _value(quantity: Quantity) -> float:
-    return quantity.value
 
 
 def _supported(claims: list[str], quote: str) -> bool:

@@ -135,6 +135,8 @@ def test_entries_with_the_same_meaning_are_stored_once(memory: Open, universal: 
         ("Norway is a member of NATO.", "Norway is not a member of NATO."),
         ("Call Anna about the lease on Monday", "Call Anna about the lease on Tuesday"),
         ("中国的人口比印度多。", "印度的人口比中国多。"),
+        ("The rate rose from 5 percent to 7 percent.", "The rate rose from 7 percent to 5 percent."),
+        ("writer wrote line 0, part 1", "writer wrote line 1, part 0"),
     ],
 )
 def test_similar_entries_with_another_meaning_are_stored_separately(
