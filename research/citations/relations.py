@@ -73,7 +73,9 @@ _SPLITS = (
         False,
     ),
 )
-_FROM_TO = re.compile(r"\bfrom\b((?:[^,;]|,(?=\d))+?)\b(?:to|into)\b((?:[^,;]|,(?=\d))+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)")
+_FROM_TO = re.compile(
+    r"\bfrom\b((?:[^,;]|,(?=\d))+?)\b(?:to|into)\b((?:[^,;]|,(?=\d))+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)"
+)
 _LESS = re.compile(r"少|低|短|小|慢|轻|便宜|差|弱|浅|窄|晚")
 _COMPARATIVE = re.compile(r"\b(?:(more|less|fewer)\s+([a-z]+)|([a-z]{3,}er|more|less|worse|better|fewer))\b", re.I)
 _ZH_THAN = re.compile(
