@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from research.agent.context import Steps
 from research.agent.run import Run
 from research.citations.judge import inquiries
-from research.citations.verifiers import MODEL, Pair, appears, decided, fused, overrules
+from research.citations.verifiers import MODEL, Pair, decided, fused, overrules, shares
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused, Stopped
 from research.events.events import Warned
-from research.types import Citation, Judgement, Scripted
+from research.types import HOLDS, Citation, Judgement, Scripted
 
 SLICE: Final = 8
 """Claims that a verifier of this computer judges between two looks at the budget and at a stop."""
@@ -29,23 +29,31 @@ def judge(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ..
         return citations
     found: _Found = {}
     problem = yield from _verify(run, name, list(dict.fromkeys(pairs.values())), found)
-    missing = [claim for claim, pair in pairs.items() if pair not in found]
-    if missing:
-        why = problem or "no usable reply"
-        text = f"The judge {name} did not judge {len(missing)} of {len(pairs)} statements: {why}. The rules' verdicts stay."
+    if text := _shortfall(name, problem, [found.get(pair) for pair in pairs.values()]):
         yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
     return _applied(run, name, citations, {claim: found[pair] for claim, pair in pairs.items() if pair in found})
 
 
+def _shortfall(name: str, problem: str, judged: Sequence[Judgement | None]) -> str:
+    """Return the note on statements without a usable judgement, or nothing."""
+    missing = judged.count(None)
+    # A judge without probabilities says `unverified` only of a reply of its own that does not count.
+    void = [each for each in judged if each and each.probability is None and each.status == "unverified"]
+    notes = []
+    if missing:
+        notes.append(f"did not judge {missing} of {len(judged)} statements: {problem or 'no usable reply'}")
+    if void:
+        reasons = "; ".join(dict.fromkeys(each.reason for each in void))
+        notes.append(f"gave {len(void)} of {len(judged)} verdicts that do not count: {reasons}")
+    return f"The judge {name} {', and '.join(notes)}. The rules' verdicts stay." if notes else ""
+
+
 def _pairs(run: Run, citations: Sequence[Citation]) -> dict[str, Pair]:
     """Return each claim with the passages of all sources that it cites."""
-    passages: dict[int, dict[str, None]] = {}
-    for source in run.context.ledger.sources:
-        passages.setdefault(source.n, {})[f"{source.title}\n{source.quote}"] = None
     cites: dict[str, dict[str, None]] = {}
     for each in citations:
         if each.status != "dead":
-            cites.setdefault(each.claim, {}).update(passages.get(each.n, {}))
+            cites.setdefault(each.claim, {}).update(dict.fromkeys(_texts(run, each.n)))
     return {claim: Pair(claim, tuple(texts)) for claim, texts in cites.items() if texts}
 
 
@@ -66,7 +74,9 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
                 if keeps and pair in found:
                     verdicts.put(name, pair, found[pair])
     except (ConfigError, LimitReached, ProviderError, Stopped) as error:
-        return f"the {error.limit} budget is spent" if isinstance(error, LimitReached) else str(error)
+        if not isinstance(error, LimitReached):
+            return str(error)
+        return "no usable reply" if error.limit == "failed" else f"the {error.limit} budget is spent"
     except RunPaused as pause:
         if pause.reason:  # the judge is unreachable; after a user's pause, the resumed run asks it instead
             return pause.reason
@@ -97,22 +107,40 @@ def _ask_verifier(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> 
         run.context.check_stop()
         run.context.meter.admit()
         some = pairs[start : start + SLICE]
-        found.update(zip(some, verifier.verify(some), strict=True))
+        judged = verifier.verify(some)
+        if len(judged) != len(some):
+            raise ProviderError(f"{len(judged)} judgements of {len(some)} statements")
+        found.update(zip(some, judged, strict=True))
     yield from ()
 
 
 def _applied(run: Run, name: str, citations: Sequence[Citation], found: dict[str, Judgement]) -> tuple[Citation, ...]:
     thresholds = run.context.judges.thresholds(name)
-    quotes = {n: [s.quote for s in run.context.ledger.sources if s.n == n] for n in {each.n for each in citations}}
+    texts = {each.n: list(_texts(run, each.n)) for each in citations}
     cites = Counter(each.claim for each in citations if each.status != "dead")
-    held = {each.claim for each in citations if each.status in ("supported", "calculated")}
     after = []
     for each in citations:
-        judgement = decided(found[each.claim], thresholds) if each.claim in found else None
-        if judgement and judgement.status == "supported" and cites[each.claim] > 1:
-            # Of several sources, only the one that contains the quote supports the claim.
-            ours = appears(judgement.quote, quotes[each.n]) if judgement.quote else each.claim not in held
-            if not ours and each.status not in ("supported", "calculated"):
-                judgement = replace(judgement, status="unverified", reason="another source supports this")
-        after.append(fused(each, judgement, overrule=overrules(judgement, thresholds)) if judgement else each)
+        if each.claim not in found:
+            after.append(each)
+            continue
+        judgement = decided(found[each.claim], thresholds)
+        overrule = overrules(judgement, thresholds, each)
+        # Of several sources, only those that contain the quote support the claim.
+        elsewhere = (
+            judgement.status == "supported" and cites[each.claim] > 1 and not shares(judgement.quote, texts[each.n])
+        )
+        if elsewhere and each.status not in HOLDS:
+            reason = "another source supports this"
+            own = fused(each, replace(judgement, status="unverified", reason=reason))
+            denied = overrule and each.status == "contradicted"
+            after.append(replace(own, status="unverified", reason=reason) if denied else own)
+        else:
+            after.append(fused(each, judgement, overrule=overrule))
     return tuple(after)
+
+
+def _texts(run: Run, n: int) -> Iterator[str]:
+    """Yield the quotes of a source, each with its title."""
+    for source in run.context.ledger.sources:
+        if source.n == n:
+            yield f"{source.title}\n{source.quote}"

@@ -123,10 +123,15 @@ def thresholds(judged: Sequence[tuple[Judgement, bool]]) -> Thresholds:
     ticked, flagged = _rates(judged)
     denied = _rates([(each, true) for each, true in judged if each.status == "contradicted"])[1]
     return Thresholds(
-        None if ticked.of >= LEAST and (ticked.share or 0.0) < TARGET else 0.0,
-        None if denied.of >= LEAST and (denied.share or 0.0) < TARGET else 0.0,
-        overrule=0.0 if ticked.reaches(TARGET) and flagged.reaches(TARGET) else None,
+        None if _poor(ticked) else 0.0,
+        None if _poor(denied) else 0.0,
+        overrule=None if _poor(ticked) or _poor(flagged) else 0.0,
+        arithmetic=ticked.reaches(TARGET) and flagged.reaches(TARGET),
     )
+
+
+def _poor(rate: Rate) -> bool:
+    return rate.of >= LEAST and (rate.share or 0.0) < TARGET
 
 
 def _least(scored: Sequence[tuple[float, bool]], target: float) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from research.citations.verifiers import CAREFUL, CROSS_ENCODER, Thresholds, Verdicts, Verifier
+from research.citations.verifiers import CAREFUL, CROSS_ENCODER, MODEL, TRUSTED, Thresholds, Verdicts, Verifier
 from research.errors import ConfigError
 
 
@@ -26,8 +26,10 @@ class Judges:
         self.verdicts = Verdicts()
 
     def thresholds(self, name: str) -> Thresholds:
-        """Return the measured thresholds of a judge, or the careful ones of its kind."""
+        """Return the measured thresholds of a judge, or those of its kind."""
         measured = self._measured(name)
         if measured is not None:
             return measured
-        return CAREFUL if name.startswith(CROSS_ENCODER) else Thresholds()
+        if name.startswith(CROSS_ENCODER):
+            return CAREFUL
+        return TRUSTED if name.startswith(MODEL) else Thresholds()

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.checking import check
+from research.citations.quantities import quantities
 from research.errors import ConfigError
 from research.text import content_tokens, sentences
 from research.types import Citation, Embedder, Judgement, Source, Verdict
@@ -61,10 +62,14 @@ class Thresholds(Struct, frozen=True, omit_defaults=True):
     """The least probability of not being supported from which a claim counts as unsupported."""
     overrule: float | None = None
     """At which the verdict replaces that of the rules where both are certain and disagree."""
+    arithmetic: bool = False
+    """Whether it also replaces a calculation of the rules, and a contradiction by a figure that no passage states."""
 
 
 CAREFUL: Final = Thresholds(support=0.98, contradict=0.98, reject=0.98)
 """For a cross-encoder that has not been measured."""
+TRUSTED: Final = Thresholds(overrule=0.0)
+"""For a language model that has not been measured."""
 
 
 def check_name(name: str) -> None:
@@ -92,19 +97,29 @@ def decided(judgement: Judgement, thresholds: Thresholds) -> Judgement:
     return replace(judgement, status=status)
 
 
-def overrules(judgement: Judgement, thresholds: Thresholds) -> bool:
+def overrules(judgement: Judgement, thresholds: Thresholds, citation: Citation) -> bool:
     """Return whether the verdict replaces a different one of the rules."""
     if thresholds.overrule is None:
+        return False
+    calculated = citation.status == "calculated"
+    invented = judgement.status == "supported" and not _states_figures(judgement.quote, citation.claim)
+    if (calculated or invented) and not thresholds.arithmetic:
         return False
     sure = max(judgement.probability or 0.0, judgement.contradicted or 0.0)
     return judgement.probability is None or sure >= thresholds.overrule
 
 
+def _states_figures(quote: str, claim: str) -> bool:
+    stated = quantities(quote)
+    return all(any(q.states(seen) for seen in stated) for q in quantities(claim) if q.kind == "number" and not q.weak)
+
+
 def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -> Citation:
     """Return the citation with the verdict of rules and judge together, and with what each of them said.
 
-    Where one of them is certain and the other abstains, the first counts.  Where both are certain and disagree, nobody's
-    verdict counts, unless the judge may overrule.  A contradiction counts only with the line of the source that shows it.
+    Where one of them is certain and the other abstains, the first counts.  Where both are certain and disagree, the judge's
+    counts if it may overrule, otherwise nobody's.  A judge without probabilities supports nothing without a quote, and a
+    contradiction without the line of the source that shows it is no more than a lack of support.
     """
     if citation.status == "dead":
         return citation
@@ -112,15 +127,15 @@ def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -
     citation = replace(citation, by=ruled.by, judgements=(ruled, judgement))
     rules, said = citation.status, judgement.status
     held, denied = rules in ("supported", "calculated"), rules == "contradicted"
+    if said == "supported" and judgement.probability is None and not judgement.quote:
+        said = "unverified"
     if said == "unverified" or (said == "supported" and held) or (said != "supported" and denied):
         return citation
     if said == "contradicted" and not judgement.quote:
-        said = "unverified"
-    if (held or denied) and not (overrule and said != "unverified"):
+        said = "unsupported"
+    if (held or denied) and not overrule:
         reason = f"the {RULES} and {judgement.by} disagree" + (f": {judgement.reason}" if judgement.reason else "")
         return replace(citation, status="unverified", reason=reason)
-    if said == "unverified":
-        return citation
     reason = "" if said == "supported" else judgement.reason or f"{judgement.by} says so"
     return replace(citation, status=said, by=judgement.by, reason=reason, quote=judgement.quote or citation.quote)
 
@@ -208,9 +223,19 @@ def _cut(passage: str, size: int) -> Iterator[str]:
 
 def appears(quote: str, passages: Sequence[str]) -> bool:
     """Return whether a quote is in the passages, apart from whitespace, capitals and the form of quotation marks."""
-    parts = [_plain(part) for part in re.split(r"\.\.\.|…|\[\.\.\.\]", quote)]
+    parts = [_plain(part) for part in _OMISSION.split(quote)]
     whole = _plain("\n".join(passages))
     return any(parts) and all(part in whole for part in parts)
+
+
+def shares(quote: str, passages: Sequence[str]) -> bool:
+    """Return whether a line of a quote, or what stands between two omissions, is in the passages of one source."""
+    whole = _plain("\n".join(passages))
+    parts = [part for line in quote.splitlines() for part in _OMISSION.split(line)]
+    return any(len(content_tokens(part)) > 1 and _plain(part) in whole for part in parts)
+
+
+_OMISSION: Final = re.compile(r"\.\.\.|…|\[\.\.\.\]")
 
 
 def _plain(text: str) -> str:

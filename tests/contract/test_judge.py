@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import research
+from research import plugins
 from research.citations.verifiers import Pair, fused, overrules
 from research.config.settings import load
-from research.errors import ConfigError
+from research.errors import ConfigError, ProviderError
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.exports.json import as_dict
-from research.types import Citation, Judgement
+from research.types import Citation, Completion, Judgement, Request
 from research.workbench import doctor, presets, verifiers
 from research.workbench.estimate import estimate
 from research.workbench.workbench import Workbench
@@ -35,11 +36,28 @@ def claims_of(body: Body) -> list[str]:
     return re.findall(r"^Claim \d+: (.*)$", str(body["messages"][-1]["content"]), re.M)
 
 
+def shown(body: Body) -> list[str]:
+    """Return the last line of the source that the judge sees of each claim."""
+    text = str(body["messages"][-1]["content"])
+    sources = re.finditer(r"^(=====\w+=====)\n(?P<text>.*?)\n\1$", text, re.M | re.S)
+    return [source["text"].splitlines()[-1] for source in sources]
+
+
+Verdict = str | tuple[str, str] | FakeReply
+"""A verdict with its quote, a verdict that quotes the source, or another reply than verdicts."""
+
+
+def verdicts(entries: Iterable[tuple[str, str]]) -> FakeReply:
+    """Return a reply with verdicts and their quotes."""
+    found = [{"claim": n, "verdict": v, "reason": "r", "quote": quote} for n, (v, quote) in enumerate(entries, 1)]
+    return FakeReply(json.dumps({"verdicts": found}))
+
+
 class Judge:
     """A model that searches once, writes a given answer, and judges by a function."""
 
-    def __init__(self, answer: str, verdict: Callable[[str], Any]) -> None:
-        self.answer, self.verdict = answer, verdict
+    def __init__(self, answer: str, verdict: Callable[[str], Verdict], query: str = "France population total") -> None:
+        self.answer, self.verdict, self.query = answer, verdict, query
         self.asked: list[list[str]] = []
 
     def __call__(self, body: Body) -> FakeReply:
@@ -49,11 +67,13 @@ class Judge:
             found = [self.verdict(claim) for claim in claims]
             if any(isinstance(each, FakeReply) for each in found):
                 return next(each for each in found if isinstance(each, FakeReply))
-            entries = [{"claim": n, "verdict": v, "reason": "r", "quote": ""} for n, v in enumerate(found, 1)]
-            return FakeReply(json.dumps({"verdicts": entries}))
+            return verdicts(
+                (each, quote) if isinstance(each, str) else each  # type: ignore[misc]
+                for each, quote in zip(found, shown(body), strict=True)
+            )
         if any(message["role"] == "tool" for message in body["messages"]):
             return FakeReply(self.answer)
-        return FakeReply("", [("search", {"query": "France population total"})])
+        return FakeReply("", [("search", {"query": self.query})])
 
 
 @pytest.fixture
@@ -113,9 +133,8 @@ def test_a_judge_that_denies_what_the_rules_pass_takes_the_tick_away(
 ) -> None:
     n, figure = found
     (citation,) = ask(Judge(f"France has a total population of {figure} [{n}].", lambda claim: "unsupported")).citations
-    assert citation.status == "unverified"
+    assert (citation.status, citation.by, citation.reason) == ("unsupported", "model:openai:fake", "r")
     assert [each.status for each in citation.judgements] == ["supported", "unsupported"]
-    assert "disagree" in citation.reason
 
 
 def test_thirty_claims_take_three_requests_and_a_second_run_takes_none(
@@ -141,25 +160,158 @@ def test_one_switch_turns_the_judge_off(
     assert view.citations[0].status != "supported"
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        FakeReply("I would rather not say."),
-        FakeReply('{"verdicts": [{"claim": 1, "verdict": "definitely"}]}'),
-        FakeReply('{"verdicts": [{"claim": 2, "verdict": "supported"}]}'),
-        FakeReply(status=400, body={"error": {"message": "no", "type": "invalid_request_error"}}),
-    ],
-)
+NET = "Internet users, percent of population: 87%"
+ALL = "Population, total: 68,512,806"
+RAIL = "Railways, total: 27,860 km (2020) 16,660 km electrified"
+CLAIMS: dict[str, tuple[str, str]] = {
+    "France has a total population of 68,512,806 [{p}].": ("supported", ALL),
+    "Roughly 68.5 million people call France their home [{p}].": ("supported", ALL),
+    "87 out of every hundred people in France are online [{c}].": ("supported", NET),
+    "Most of France's rail network runs on electric power [{t}].": ("supported", RAIL),
+    "France has 68,512,806 people, and 87% of them are online [{p}][{c}].": ("supported", f"{ALL} … {NET}"),
+    "France has 61 million inhabitants [{p}].": ("contradicted", ALL),
+    "France has 16,660 km of railways [{t}].": ("contradicted", RAIL),
+    "The electrified railways of France total 27,860 km [{t}].": ("contradicted", RAIL),
+    "Fewer than half of the French use the internet [{c}].": ("contradicted", NET),
+    "The French are fond of bread [{p}].": ("unsupported", ""),
+    "France plans to sell its railways [{t}].": ("unsupported", ""),
+    "France's population has grown to 68,512,806 [{p}].": ("partial", ALL),
+    "法国总人口为68,512,806人[{p}]。": ("supported", ALL),
+    "法国每一百人中就有八十七人上网[{c}]。": ("supported", NET),
+    "法国人口为7100万[{p}]。": ("contradicted", ALL),
+    "法国电气化铁路长27,860公里[{t}]。": ("contradicted", RAIL),
+    "法国人爱吃面包[{p}]。": ("unsupported", ""),
+}
+"""Claims about France with what a perfect judge says of them."""
+
+
+def pages(view: RunView) -> dict[str, int]:
+    """Return the numbers of the pages of France that `CLAIMS` cite."""
+    paths = {"people-and-society": "p", "communications": "c", "transportation": "t"}
+    numbers = {seen[0].url.removeprefix("library://factbook/france/"): n for n, seen in view.sources.items()}
+    return {short: numbers[path] for path, short in paths.items()}
+
+
+@pytest.fixture
+def report(ask: Callable[..., RunView]) -> str:
+    """A report of all claims; another run found the numbers of the pages."""
+    return "\n\n".join(CLAIMS).format(**pages(ask(Judge("Nothing [1].", lambda claim: "unsupported"))))
+
+
+def bare(claim: str) -> str:
+    return re.sub(r" ?\[\{?\w+\}?\]", "", claim)
+
+
+def test_a_perfect_judge_decides_every_claim_against_the_rules_too(ask: Callable[..., RunView], report: str) -> None:
+    truth = {bare(claim): said for claim, said in CLAIMS.items()}
+    view = ask(Judge(report, truth.__getitem__))
+    rules = {each.claim: each for each in ask(Judge(report, truth.__getitem__), judge="off").citations}
+    assert {each.claim: each.status for each in view.citations} == {claim: said for claim, (said, _) in truth.items()}
+    for each in view.citations:
+        assert [(seen.by, seen.status) for seen in each.judgements] == [
+            ("rules", rules[each.claim].status),
+            ("model:openai:fake", truth[each.claim][0]),
+        ]
+    assert any(rules[claim].status == "supported" and said != "supported" for claim, (said, _) in truth.items())
+    assert not any("The judge" in note for current in view.rounds for note in current.notes)
+
+
+def test_a_judge_ticks_what_the_rules_cross_but_no_figure_that_its_quote_lacks(
+    ask: Callable[..., RunView], found: tuple[int, str]
+) -> None:
+    quotes = {
+        "Not fewer than 87% of the population of France are internet users.": NET,
+        "France has a total population of 71 million.": ALL,
+    }
+    view = ask(Judge("Nothing [1].", lambda claim: "unsupported"))
+    p, c = (pages(view)[key] for key in "pc")
+    first, second = (claim.rstrip(".") for claim in quotes)
+    answer = f"{first} [{c}][{p}].\n\n{second} [{p}]."
+    assert {each.status for each in ask(Judge(answer, lambda claim: "partial"), judge="off").citations} == {
+        "contradicted"
+    }
+    view = ask(Judge(answer, lambda claim: ("supported", quotes[claim])))
+    assert [(each.n, each.status) for each in view.citations] == [
+        (c, "supported"),
+        (p, "unverified"),
+        (p, "unverified"),
+    ]
+    assert view.citations[1].reason == "another source supports this"
+    assert "disagree" in view.citations[2].reason
+    assert all(len(each.judgements) == 2 for each in view.citations)
+
+
+def numbered(*numbers: Any) -> FakeReply:
+    entries = [{"claim": number, "verdict": "supported", "reason": "r", "quote": ALL} for number in numbers]
+    return FakeReply(json.dumps({"verdicts": entries}))
+
+
+FAILURES: dict[str, tuple[Verdict, str]] = {
+    "prose": (FakeReply("I would rather not say."), "no usable reply"),
+    "nothing": (FakeReply(""), "no usable reply"),
+    "empty JSON": (FakeReply("{}"), "no usable reply"),
+    "no verdicts": (FakeReply('{"verdicts": []}'), "no usable reply"),
+    "cut JSON": (FakeReply('{"verdicts": [{"claim": 1, "verdict": "supp'), "no usable reply"),
+    "another verdict": (FakeReply('{"verdicts": [{"claim": 1, "verdict": "definitely"}]}'), "no usable reply"),
+    "tool call": (FakeReply("", [("search", {"query": "x"})]), "no usable reply"),
+    "refused": (FakeReply(status=400, body={"error": {"message": "no", "type": "invalid_request_error"}}), "no"),
+    "broken off": (FakeReply(error_inside={"message": "out of memory"}), "ended early"),
+    "counts from zero": (numbered(0), "no usable reply"),
+    "another claim": (numbered(4), "no usable reply"),
+    "number in words": (numbered("one"), "no usable reply"),
+    "same claim twice": (numbered(1, 1), "no usable reply"),
+    "invented quote": (("supported", "Inhabitants enjoy good bread"), "does not contain its quote"),
+    "no quote": (("supported", ""), "quotes no words"),
+    "one word": (("supported", "population"), "quotes no words"),
+    "omission": (("supported", "… …"), "does not contain its quote"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
 def test_a_judge_that_fails_ticks_nothing_and_a_note_says_so(
-    ask: Callable[..., RunView], found: tuple[int, str], failure: FakeReply
+    ask: Callable[..., RunView], found: tuple[int, str], failure: str
 ) -> None:
     n, figure = found
-    answer = f"Inhabitants, who number {figure}, enjoy good bread [{n}]."
+    said, why = FAILURES[failure]
+    answer = (
+        f"France has a total population of {figure} [{n}]. Inhabitants, who number {figure}, enjoy good bread [{n}]. "
+        f"France has a total population of 71 million [{n}]."
+    )
     plain = ask(Judge(answer, lambda claim: "supported"), judge="off")
-    view = ask(Judge(answer, lambda claim: failure))
+    assert [each.status for each in plain.citations] == ["supported", "unverified", "contradicted"]
+    view = ask(Judge(answer, lambda claim: said))
     assert (view.status, view.outcome) == ("completed", plain.outcome)
-    assert view.citations == plain.citations
-    assert any("did not judge 1 of 1" in note for current in view.rounds for note in current.notes)
+    assert [each.status for each in view.citations] == [each.status for each in plain.citations]
+    (note,) = (note for current in view.rounds for note in current.notes if "The judge" in note)
+    assert note.startswith("The judge model:openai:fake ")
+    assert why in note
+
+
+@pytest.mark.parametrize("error", [TimeoutError("timed out"), RuntimeError("broken"), ProviderError("timed out")])
+def test_a_judge_that_raises_changes_nothing_and_a_note_says_so(
+    ask: Callable[..., RunView], found: tuple[int, str], error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raising:
+        name, native = "raising:x", True
+
+        def stream(self, request: Request) -> Iterator[Completion]:
+            raise error
+
+    def raising(name: str, host: object) -> Raising:
+        return Raising()
+
+    plugins.provider("Raising")(raising)
+    n, figure = found
+    answer = f"France has a total population of {figure} [{n}]. Its people enjoy good bread [{n}]."
+    try:
+        view = ask(Judge(answer, lambda claim: "supported"), roles={"judge": "raising:x"})
+    finally:
+        plugins.provider.remove("raising")
+    assert view.status == "completed"
+    assert [(each.status, each.judgements) for each in view.citations] == [("supported", ()), ("unverified", ())]
+    (note,) = (note for current in view.rounds for note in current.notes if "The judge" in note)
+    assert note.startswith("The judge model:raising:x did not judge 2 of 2 statements: ")
+    assert str(error) in note
 
 
 def test_an_unreachable_judge_lets_the_run_finish(ask: Callable[..., RunView], found: tuple[int, str]) -> None:
@@ -243,16 +395,14 @@ def test_the_estimate_contains_the_judge(home: Path) -> None:
     assert judged.calls.low == plain.calls.low
 
 
-def test_a_perfect_judge_decides_every_claim_and_each_disagreement_is_recorded(home: Path, tmp_path: Path) -> None:
-    """Measured first, as nobody's verdict replaces that of the rules without; then it overrules them."""
+def test_a_judge_that_was_measured_as_perfect_decides_every_claim(home: Path, tmp_path: Path) -> None:
     truth = {f"Person {n} was born in {1900 + n}.": bool(n % 2) for n in range(60)}
 
     def reply(body: Body) -> FakeReply:
-        entries = [
-            {"claim": n, "verdict": "supported" if truth[claim] else "unsupported", "reason": "", "quote": ""}
-            for n, claim in enumerate(claims_of(body), 1)
-        ]
-        return FakeReply(json.dumps({"verdicts": entries}))
+        return verdicts(
+            ("supported" if truth[claim] else "unsupported", quote)
+            for claim, quote in zip(claims_of(body), shown(body), strict=True)
+        )
 
     passages = {claim: claim.replace("19", "19" if true else "18") for claim, true in truth.items()}
     file = tmp_path / "claims.jsonl"
@@ -267,18 +417,15 @@ def test_a_perfect_judge_decides_every_claim_and_each_disagreement_is_recorded(h
         measured = verifiers.measure(bench, "openai:fake", [file])
     assert (measured.supported.share, measured.flagged.share, measured.coverage) == (1.0, 1.0, 1.0)
     thresholds = bench.judges.thresholds("model:openai:fake")
-    assert thresholds.overrule == 0.0
+    assert (thresholds.overrule, thresholds.arithmetic) == (0.0, True)
     by_rules = verifiers.open_verifier(bench, "rules").verify([Pair(c, (f"T\n{passages[c]}",)) for c in truth])
     for (claim, true), ruled in zip(truth.items(), by_rules, strict=True):
-        said = Judgement("model:openai:fake", "supported" if true else "unsupported")
-        after = fused(Citation(1, claim, ruled.status, by="rules"), said, overrule=overrules(said, thresholds))
+        said = Judgement("model:openai:fake", "supported" if true else "unsupported", quote=passages[claim])
+        before = Citation(1, claim, ruled.status, by="rules")
+        after = fused(before, said, overrule=overrules(said, thresholds, before))
         assert (after.status in ("supported", "calculated")) == true
         assert after.status != "unverified"
         assert [each.status for each in after.judgements] == [ruled.status, said.status]
-    planted = Citation(1, "A", "supported", by="rules")  # the rules' own leaks are measured elsewhere
-    said = Judgement("model:openai:fake", "unsupported")
-    after = fused(planted, said, overrule=overrules(said, thresholds))
-    assert (after.status, [each.status for each in after.judgements]) == ("unsupported", ["supported", "unsupported"])
 
 
 def test_claims_files_of_every_form_are_read(tmp_path: Path) -> None:

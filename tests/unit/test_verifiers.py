@@ -9,6 +9,7 @@ import pytest
 
 from research.citations.calibration import Rate, Sample, calibrate, thresholds
 from research.citations.judge import BATCH, ModelVerifier, excerpts, judge_messages, read_verdicts
+from research.citations.judges import Judges
 from research.citations.verifiers import (
     CAREFUL,
     CrossEncoderVerifier,
@@ -43,10 +44,10 @@ def read(text: str) -> list[str | None]:
 @pytest.mark.parametrize(
     ("text", "statuses"),
     [
-        (reply((1, "supported"), (2, "contradicted")), ["supported", "contradicted"]),
+        (reply((1, "supported"), (2, "contradicted"), quote="built in 1887"), ["supported", "contradicted"]),
         (reply((2, "unsupported")), [None, "unsupported"]),
         ("```json\n" + reply((1, "partial")) + "\n```", ["partial", None]),
-        ('{"verdicts": [{"claim": 1, "verdict": "supported"}]}', ["supported", None]),
+        ('{"verdicts": [{"claim": 1, "verdict": "unsupported"}]}', ["unsupported", None]),
         ("Sure! " + reply((1, "supported")), [None, None]),
         (reply((1, "supported"), (1, "unsupported")), [None, None]),
         (reply((7, "supported")), [None, None]),
@@ -56,6 +57,12 @@ def read(text: str) -> list[str | None]:
 )
 def test_a_reply_counts_only_if_it_is_exactly_what_was_requested(text: str, statuses: list[str | None]) -> None:
     assert read(text) == statuses
+
+
+@pytest.mark.parametrize("quote", ["", "1887", "the", "…", "built … in the"])
+def test_a_tick_needs_a_quote_of_several_words(quote: str) -> None:
+    assert read(reply((1, "supported"), quote=quote)) == ["unverified", None]
+    assert read(reply((1, "unsupported"))) == ["unsupported", None]
 
 
 def test_a_verdict_with_an_invented_quote_does_not_count() -> None:
@@ -107,7 +114,7 @@ def test_all_claims_are_asked_in_batches_and_each_once() -> None:
         claims = [line for line in text.splitlines() if line.startswith("Claim ")]
         seen.extend(line.partition(": ")[2] for line in claims)
         assert len(claims) <= BATCH
-        return reply(*((n, "supported") for n in range(1, len(claims) + 1)))
+        return reply(*((n, "supported") for n in range(1, len(claims) + 1)), quote="It was built in 1887")
 
     pairs = [Pair(f"Claim {n} is made.", (PASSAGE,)) for n in range(30)]
     found = ModelVerifier("m", ask).verify([*pairs, pairs[0]])
@@ -136,12 +143,14 @@ def test_a_minicheck_answers_yes_or_no_to_one_document_and_claim() -> None:
         ("supported", "unsupported", "", "unverified"),
         ("calculated", "contradicted", "x", "unverified"),
         ("supported", "unverified", "", "supported"),
-        ("unverified", "supported", "", "supported"),
+        ("unverified", "supported", "x", "supported"),
+        ("unverified", "supported", "", "unverified"),
         ("unverified", "partial", "", "partial"),
         ("unverified", "unsupported", "", "unsupported"),
         ("unverified", "contradicted", "x", "contradicted"),
-        ("unverified", "contradicted", "", "unverified"),
+        ("unverified", "contradicted", "", "unsupported"),
         ("contradicted", "supported", "x", "unverified"),
+        ("contradicted", "supported", "", "contradicted"),
         ("contradicted", "unsupported", "", "contradicted"),
         ("dead", "supported", "", "dead"),
     ],
@@ -151,18 +160,50 @@ def test_a_verdict_of_rules_and_judge_needs_that_they_do_not_disagree(
 ) -> None:
     found = fused(Citation(1, "A", rules, by="rules"), Judgement(BY, model, quote=quote))
     assert found.status == after
-    assert found.by == (BY if after == model != rules and after != "unverified" else "rules")
+    assert found.by == (BY if after not in (rules, "unverified") else "rules")
     assert [each.status for each in found.judgements] == ([] if rules == "dead" else [rules, model])
 
 
-def test_a_judge_that_was_measured_as_certain_overrules_the_rules() -> None:
-    sure = Thresholds(overrule=0.0)
-    for rules, model in (("supported", "unsupported"), ("contradicted", "supported")):
-        said = Judgement(BY, model)  # type: ignore[arg-type]
-        found = fused(Citation(1, "A", rules, by="rules"), said, overrule=overrules(said, sure))  # type: ignore[arg-type]
-        assert (found.status, found.by) == (model, BY)
-    without_line = Judgement(BY, "contradicted")
-    assert fused(Citation(1, "A", "supported"), without_line, overrule=True).status == "unverified"
+MEASURED = Thresholds(overrule=0.0, arithmetic=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "model", "unmeasured", "measured"),
+    [
+        ("supported", "unsupported", "unsupported", "unsupported"),
+        ("supported", "contradicted", "contradicted", "contradicted"),
+        ("contradicted", "supported", "supported", "supported"),
+        ("calculated", "partial", "unverified", "partial"),
+        ("calculated", "contradicted", "unverified", "contradicted"),
+    ],
+)
+def test_a_language_model_overrules_the_rules_and_their_arithmetic_only_once_measured(
+    rules: Verdict, model: Verdict, unmeasured: Verdict, measured: Verdict
+) -> None:
+    ruled, said = (
+        Citation(1, "It cost 412 pounds.", rules, by="rules"),
+        Judgement(BY, model, quote="It cost 412 pounds"),
+    )
+    for limits, status in ((Judges().thresholds(BY), unmeasured), (MEASURED, measured)):
+        found = fused(ruled, said, overrule=overrules(said, limits, ruled))
+        assert (found.status, found.by) == (status, "rules" if status == "unverified" else BY)
+        assert [each.status for each in found.judgements] == [rules, model]
+    poor = thresholds([(Judgement(BY, "supported"), n % 2 == 0) for n in range(60)])
+    assert not overrules(said, poor, ruled)
+
+
+def test_a_figure_that_the_quote_lacks_is_not_ticked_against_the_rules() -> None:
+    ruled = Citation(1, "It cost 412 million pounds.", "contradicted", by="rules")
+    said = Judgement(BY, "supported", quote="It cost 412 pounds")
+    assert not overrules(said, Judges().thresholds(BY), ruled)
+    assert overrules(said, MEASURED, ruled)
+
+
+def test_a_cross_encoder_overrules_only_once_measured() -> None:
+    name = "cross-encoder:x"
+    ruled, said = Citation(1, "A", "supported"), Judgement(name, "unsupported", 0.001)
+    assert not overrules(said, Judges().thresholds(name), ruled)
+    assert overrules(Judgement(name, "contradicted", 0.0, "", 0.995), Thresholds(overrule=0.99), ruled)
 
 
 def test_probabilities_become_verdicts_at_the_thresholds() -> None:
@@ -265,7 +306,7 @@ def test_a_model_that_is_often_wrong_no_longer_ticks_once_measured() -> None:
     wrong = [(Judgement(BY, "supported"), n % 2 == 0) for n in range(60)]
     assert thresholds(wrong).support is None
     right = [(Judgement(BY, "supported" if n % 2 else "unsupported"), bool(n % 2)) for n in range(100)]
-    assert thresholds(right) == Thresholds(0.0, 0.0, overrule=0.0)
+    assert thresholds(right) == MEASURED
 
 
 def test_a_judgement_is_found_again_by_its_content_only() -> None:
