@@ -67,6 +67,7 @@ def scored(path: Path, ask: Callable[[str], RunView], quiet: bool) -> tuple[int,
         if problem and not quiet:
             print(f"{item['id']} {item['kind']} {item['question']}\n    {problem}")
             print(f"    {view.outcome}: {flat(view.answer)}")
+            print("    " + "; ".join(f"{part.text}: {part.reason}" for part in view.parts if part.reason))
     rows = [[kind, str(right[kind]), str(total[kind]), f"{right[kind] / total[kind]:.0%}"] for kind in total]
     print(table((f"{path.stem}, kind", "right", "of", "share"), rows), end="\n\n")
     return right.total(), total.total()

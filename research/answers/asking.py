@@ -13,7 +13,7 @@ from msgspec import Struct
 from research.answers.kinds import Kind, kind_of
 from research.answers.words import filler
 from research.citations.names import is_country, key, names, starts_sentence
-from research.text import content_tokens, has_cjk
+from research.text import STOP_WORDS, content_tokens, has_cjk
 
 MOST = 8
 """Most parts of one question; more make it one part, such as a research assignment."""
@@ -254,10 +254,16 @@ def _between(match: re.Match[str]) -> bool:
 def named(text: str) -> list[str]:
     """Return the names in a text, without a capital at its start that may mean nothing."""
     return [
-        _without_country(name)
+        _without_country(_without_opening(name) if starts_sentence(text, place) else name)
         for place, name, code in names(text)
         if is_country(code) or " " in name or not starts_sentence(text, place)
     ]
+
+
+def _without_opening(name: str) -> str:
+    """Return a name without the common word before it that has its capital from the sentence: *Among Bulgarians*."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and first.lower() in filler() | STOP_WORDS else name
 
 
 def _without_country(name: str) -> str:

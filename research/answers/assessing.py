@@ -13,6 +13,7 @@ from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, jo
 from research.answers.kinds import fits, selected
 from research.answers.shortening import LONGEST, refuses, short_answer
 from research.citations import statements, without_marks
+from research.citations.lexicon import sides
 from research.citations.marks import sentences_of
 from research.citations.names import contains_name, key
 from research.citations.quantities import quantities
@@ -179,7 +180,8 @@ def _judge(
             return f"the report does not give {lacking[0]}", None
         nearest = min((gap for gap, _ in judged), key=lambda gap: (len(gap.names), gap.opposite, -gap.share))
         return _reason(nearest), None
-    if part.options and has_cjk(part.text) == has_cjk(everything.evidence) and not _chosen(part.options, report):
+    named = part.options and not _ends(part.options)
+    if named and has_cjk(part.text) == has_cjk(everything.evidence) and not _chosen(part.options, report):
         return f"the report names none of {_listed(part.options)}", None
     if over_all(part) and not selected(best.all):
         return "nothing cited compares all of them", None
@@ -210,6 +212,13 @@ def _weighed(part: Asked, told: Sequence[Told]) -> Told | None:
         found.append(best)
     kinds = [{q.kind for q in quantities(each.text)} for each in found]
     return joined(found) if len(found) > 1 and kinds[0] & kinds[1] else None
+
+
+def _ends(options: Sequence[str]) -> bool:
+    """Return whether the options are directions, which a figure gives without naming them: *above or below*."""
+    found = [sides(option) for option in options]
+    scales = [{scale for scale, _ in each} for each in found]
+    return all(found) and bool(set.intersection(*scales)) and len(set(found)) > 1
 
 
 def _together(part: Asked, told: Sequence[Told], seen: str, asks_for: AsksFor | None) -> Told | None:

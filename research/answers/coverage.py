@@ -23,7 +23,7 @@ MOST = 0.6
 """The same for a question for yes or no and for the one with the most of something, where each word counts."""
 _ALIKE = 0.8
 """Similarity of two spellings of a name."""
-_FUTURE = re.compile(r"(?<!for )\btomorrow\b(?!.s)|\bnext (?:week|month|year)\b|明天|明年|下周", re.I)
+_FUTURE = re.compile(r"(?<!for )\btomorrow\b(?!.s)|\bnext (?:week|month|year)\b|明天(?!然)|明年|下周", re.I)
 _REGION = re.compile(
     r"(?:the )?(?:world|earth|globe|(?:(?:north|south|central|latin|east|west|southeast|"
     r"sub-saharan)(?:ern)?[- ])?(?:africa|asia|europe|"
@@ -98,8 +98,7 @@ def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
     """
     words = telling(asked)
     missing = [word for word in words if not has(told.all, word)]
-    labels = [line for line in told.evidence.splitlines() if ":" in line] if asks_for else []
-    labelled = any(asks_for(asked.text, line) for line in labels) if asks_for else False
+    labelled = asks_for is not None and any(asks_for(asked.text, line) for line in told.evidence.splitlines())
     missing = [] if labelled else missing
     share = 1 - len(missing) / len(words) if words else 1.0
     return Gaps(

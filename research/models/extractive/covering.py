@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from research.models.extractive.evidence import Fact
+from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.fitting import NEUTRAL, bare_label
 from research.text import content_tokens, tokens
+
+CLOSEST = 3
+"""Facts to show where none answers."""
 
 
 def words_of(text: str) -> list[str]:
@@ -42,3 +46,25 @@ def cover(facts: Sequence[Fact], words: Sequence[str]) -> list[Fact]:
         chosen.append(best)
         left -= tokens_of(best)
     return chosen
+
+
+def closest(evidence: Evidence, question: str, subjects: Sequence[str], labels: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the latest line with each label, the likeliest labels first; then lines with words of the question."""
+    own = [fact for fact in evidence.facts if fact.subject in subjects and fact.label and not fact.cut]
+    found: list[Fact] = []
+    for label in labels:
+        lines = [fact for fact in own if bare_label(fact.label) == label]
+        found += sorted(lines, key=lambda fact: -max(fact.years, default=0))[:1]
+    asked = set(words_of(question)) - set(tokens(" ".join(subjects)))
+    near = sorted(own, key=lambda fact: -len(asked & fact.label_tokens))
+    found += [fact for fact in near if asked & fact.label_tokens and bare_label(fact.label) not in labels]
+    return tuple(dict.fromkeys(found))[:CLOSEST]
+
+
+def quoted(evidence: Evidence, asked: Sequence[str], names: Sequence[str]) -> tuple[list[Fact], bool]:
+    """Return lines that cover the words asked for, and whether they cover enough, with the names, to be the answer."""
+    chosen = cover(evidence.facts, asked)
+    held = [tokens_of(fact) & set(asked) for fact in chosen]
+    covered = frozenset().union(*held)
+    enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
+    return chosen, enough and set(tokens(" ".join(names))) <= covered | NEUTRAL

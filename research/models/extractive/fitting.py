@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from research.models.extractive.evidence import Fact
 from research.models.extractive.lexicon import aliases
 from research.models.extractive.question import Target
@@ -27,6 +29,9 @@ ALIKE = {
 
 def fit(fact: Fact, target: Target) -> float:
     """Return 0 to about 1: how well a line fits the target."""
+    if target.exact:
+        label = bare_label(fact.label)
+        return 1.0 if label == target.label else 0.9 if label in target.also else 0.0
     if "note" in fact.label_tokens and "note" not in target.words:
         return 0.0
     words = [ALIKE.get(word, word) for word in target.words]
@@ -46,6 +51,11 @@ def fit(fact: Fact, target: Target) -> float:
     extra = 0.35 * len(fact.head_tokens - allowed) + 0.06 * len(fact.label_tokens - fact.head_tokens - allowed)
     concept = max(0.0, held / sum(wanted.values()) - extra)
     return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
+
+
+def bare_label(label: str) -> str:
+    """Return a label without the year of a series."""
+    return re.sub(r",? (?:1[5-9]|20)\d\d$", "", label)
 
 
 NAMING = (

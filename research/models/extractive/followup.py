@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from research.models.extractive.evidence import Evidence
+from research.models.extractive.grounding import grounded
 from research.models.extractive.question import Question, parse
 
 _REFERS = re.compile(
@@ -23,7 +24,7 @@ def understand(evidence: Evidence) -> Question:
     before: Question | None = None
     for asked, report in evidence.earlier:
         before = _pointed(_continued(parse(asked, evidence.nameable), before), report, evidence.nameable)
-    return _continued(parse(evidence.question, evidence.nameable), before)
+    return grounded(_continued(parse(evidence.question, evidence.nameable), before))
 
 
 def _continued(question: Question, before: Question | None) -> Question:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 BORDERS = re.compile(
-    r"\b(?:neighbou?r(?:s|ing)?(?: (?:countr(?:y|ies)|nations?|states?))?(?: (?:of|to))?"
+    r"(?<!crossing )(?<!crossing a)(?<!cross )\b(?:neighbou?r(?:s|ing)?(?: (?:countr(?:y|ies)|nations?|states?))?(?: (?:of|to))?"
     r"|(?:countr(?:y|ies)|nations?|states?|ones?|that|which|and|land)?\s?border(?:s|ed|ing)?"
     r"(?: (?:on|by|with|countries))?"
     r"|(?:shar(?:e[sd]?|ing)|has|have|with) (?:an?|its|their|the|the longest|the shortest|longest|shortest)?\s?"
@@ -56,7 +56,11 @@ IN_PARTS = re.compile(
     r"(?:one|two|three|four|\d+) (?:in|out of) (?:every )?(?:two|three|four|five|ten|\d+))\b|百分|成(?![立为员长])|比例|占"
 )
 """Matches a line that gives a figure as a part of a whole."""
-YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
+OWN_BORDERS = re.compile(
+    r"\b(?:cross(?:es|ed|ing)?|within|inside|beyond)\b(?: (?:an?|the|its|their|our|any|national))*[ -]?.?$"
+)
+"""Matches before borders that are only the edge of a country, as in `without crossing a border`."""
+YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(?<!per )(?<!every )(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
 NAME = re.compile(
     r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
     r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"

@@ -29,6 +29,14 @@ class Target(Struct, frozen=True):
     """Other tokens of the clause, e.g. `women`; a line with them is preferred."""
     share: bool = False
     """Whether a part of a whole is asked for, so that a line with an amount does not answer."""
+    exact: bool = False
+    """Whether only lines with this label fit, or one in `also`."""
+    also: tuple[str, ...] = ()
+    """Labels that serve if there is no line with the first one."""
+    lost: bool = False
+    """Whether no label answers this part of the question."""
+    asked: str = ""
+    """The part of the question, if its own words may differ from those of the label."""
 
     @property
     def text(self) -> str:
@@ -62,6 +70,12 @@ class Question(Struct, frozen=True):
     pick: Pick | None = None
     rank: bool = False
     """Whether it has a superlative without a group to choose from: only a source that states it can answer."""
+    nearest: tuple[str, ...] = ()
+    """The likeliest labels if none of them is likely enough to answer; then there are no targets."""
+    guessed: tuple[tuple[str, str], ...] = ()
+    """Misspelt names, each with the name that was understood."""
+    shared: bool = False
+    """Whether a name belongs to several countries, which are all looked up."""
 
 
 BORDER = Target("Land boundaries, border countries")
@@ -188,7 +202,8 @@ def _relation(
     lower: str, taken: list[bool], found: list[Found], superlative: re.Match[str] | None
 ) -> tuple[Target | None, re.Match[str] | None, list[Found]]:
     """Return the list that leads to a group, the words that ask for borders, and the concepts outside that list's name."""
-    borders = next((m for m in patterns.BORDERS.finditer(lower) if not all(taken[m.start() : m.end()])), None)
+    matches = (m for m in patterns.BORDERS.finditer(lower) if not all(taken[m.start() : m.end()]))
+    borders = next((m for m in matches if not patterns.OWN_BORDERS.search(lower[: m.start() + 1])), None)
     if borders:
         return BORDER, borders, found
     partners = patterns.PARTNERS.search(lower)

@@ -16,6 +16,7 @@ from research._util.amounts import amount as read_amount
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
+from research.models.extractive.meaning import ACCEPT, read
 from research.models.extractive.question import Question
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
@@ -67,6 +68,13 @@ _ASKS = re.compile(
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(rf"(?<![a-z])(?:{patterns.MOST}|worst|most often|maximum)(?![a-z])|之最|居首|第一")
 _LEAST = re.compile(rf"(?<![a-z])(?:{patterns.LEAST}|least)(?![a-z])")
+_PLAIN = re.compile(
+    r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
+    r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
+    r"(?: (?:with|that|has|have))*|\b(?:the )?(?:most|highest|largest|biggest|greatest|lowest|least|fewest|smallest|top)\b|"
+    r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|[是？?。]"
+)
+"""Matches the words of a question that ask for a country, and for the most or least of something."""
 _BAD = re.compile(
     r"Inflation|nemployment|mortality|debt|poverty|Obesity|emissions|Death rate|underweight|Tobacco", re.I
 )
@@ -179,7 +187,7 @@ def asked(q: Question) -> Ranking | None:
     known = set(tokens(" ".join(labels))) | _OF_REGIONS
     if any(not set(tokens(name)) <= known for name in q.names):
         return None  # a name that is no region: the question is about a thing, or about a given group
-    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else ""
+    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(bare)
     if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
         label = "Population, total"
     above, below = _threshold(text) if kind == "count" else (None, None)
@@ -187,6 +195,12 @@ def asked(q: Question) -> Ranking | None:
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
     return Ranking(kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure)
+
+
+def _meant(bare: str) -> str:
+    """Return the label that a question means, read without the words that only ask for a country; empty if unlikely."""
+    found = read(" ".join(_PLAIN.sub(" ", bare).split()))
+    return found.label if found.sure >= ACCEPT else ""
 
 
 def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:

@@ -10,10 +10,17 @@ from typing import Any
 import msgspec
 
 from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
-from research.models.extractive.covering import ASKING, cover, names_of, tokens_of, words_of
+from research.models.extractive.covering import ASKING, closest, names_of, quoted, tokens_of, words_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.fitting import ALIKE, MATCH, NAMING, NEUTRAL, fit, has_words_of, usual_name
+from research.models.extractive.fitting import (
+    ALIKE,
+    MATCH,
+    NAMING,
+    fit,
+    has_words_of,
+    usual_name,
+)
 from research.models.extractive.followup import understand
 from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
@@ -57,7 +64,7 @@ class Solver:
             self._open()
             return self._more()
         found = None if self._only_prose() else self._by_lines()
-        if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
+        if found and (found.actions or found.findings or found.quotes or found.closest or not self.prose.pages):
             return found
         self.finder.actions = self.prose.next() if self.acting else []
         if self.finder.actions:
@@ -84,7 +91,7 @@ class Solver:
             return self._free()
         if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
             # No document has these names as its subject, but some line may still answer the question.
-            chosen, whole = self._quotes([word for word in words_of(q.text) if word not in ASKING])
+            chosen, whole = quoted(self.evidence, [word for word in words_of(q.text) if word not in ASKING], q.names)
             if whole:
                 return self._end(quotes=tuple(chosen))
         resolved = [self.finder.resolve(name) for name in q.names]
@@ -96,6 +103,8 @@ class Solver:
         subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
         if not subjects:
             return self._free()
+        if q.nearest:
+            return self._unclear(subjects)
         used = {target for entry in resolved if entry for target in [entry[1]] if target}
         lost = [name for name, entry in sure if entry is None]
         if lost:
@@ -107,7 +116,8 @@ class Solver:
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
         if not targets:
-            return self._named(subjects, sorted(used, key=q.targets.index))
+            named = naming(self.evidence, q, subjects, sorted(used, key=q.targets.index))
+            return self._end(named, chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
         if q.operation in ("compare", "sum") and len(subjects) > 1:
@@ -122,35 +132,38 @@ class Solver:
         if self.evidence.offers("recall") and not self.evidence.steps:
             self.finder.act("recall", {"query": q.text}, "See what is remembered of this.")
             return
-        about = " ".join([q.relation.label if q.relation else q.targets[0].text, *map(str, q.years[:1])])
+        measure = q.relation.label if q.relation else q.targets[0].text if q.targets else q.nearest[0]
+        about = " ".join([measure, *map(str, q.years[:1])])
         for name in [name for name in q.names[:6] if not self.finder.knows(name)]:
             self.finder.search(
                 f"{usual_name(name)} {about}", f"Look for {about} of {name}." if about.strip() else f"Look for {name}."
             )
-        if not any(target.label for target in q.targets):
+        if not any(target.label for target in q.targets) and not q.nearest:
             self.finder.actions = self.prose.opening()
         elif not q.names:
             self.finder.search(" ".join(words_of(q.text)), "Find out which documents speak of this.")
 
     def _lookup(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = self.question.years or (None,)
-        findings = [self.finder.find(s, t, y) for s in subjects for t in targets for y in years]
+        self.finder.missing += [f"{', '.join(subjects)}: {' '.join(t.words)}" for t in targets if t.lost]
+        wanted = [target for target in targets if not target.lost]
+        findings = [self.finder.find(s, t, y) for s in subjects for t in wanted for y in years]
         if self.finder.actions:
             return self._more()
-        return self._end([f for f in findings if f])
+        found = [finding for finding in findings if finding]
+        return self._end(
+            found,
+            closest=() if found else closest(self.evidence, self.question.text, subjects, [t.label for t in wanted]),
+        )
 
-    def _named(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
-        """Answer a question of the kind "which country has this name": the subject is the answer."""
-        findings = [
-            Finding(s, t, fact)
-            for s in subjects
-            for t in targets
-            for fact in self.evidence.facts
-            if fact.subject == s
-            and fit(fact, t) >= MATCH
-            and any(has_words_of(fact.value, n) for n in self.question.names)
-        ]
-        return self._end(findings[: len(subjects)], chosen=subjects[0])
+    def _unclear(self, subjects: Sequence[str]) -> Verdict:
+        """Return the facts that come nearest to a question that no label answers."""
+        for subject in subjects[:2]:
+            self.finder.search(f"{subject} {self.question.nearest[0]}", f"Look for {self.question.nearest[0]}.")
+        if self.finder.actions:
+            return self._more()
+        self.finder.missing.append(self.question.text)
+        return self._end(closest=closest(self.evidence, self.question.text, subjects, self.question.nearest))
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
@@ -232,7 +245,7 @@ class Solver:
         evidence, words = self.evidence, words_of(self.question.text)
         asked = [word for word in words if word not in ASKING]
         pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
-        chosen, whole = self._quotes(asked)
+        chosen, whole = quoted(self.evidence, asked, self.question.names)
         if whole:
             return self._end(quotes=tuple(chosen))
         covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
@@ -255,15 +268,6 @@ class Solver:
         self.finder.missing += open_words
         return self._end()
 
-    def _quotes(self, asked: Sequence[str]) -> tuple[list[Fact], bool]:
-        """Return lines that cover the words asked for, and whether they cover enough to be the answer."""
-        chosen = cover(self.evidence.facts, asked)
-        held = [tokens_of(fact) & set(asked) for fact in chosen]
-        covered = frozenset().union(*held)
-        names = set(tokens(" ".join(self.question.names)))
-        enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
-        return chosen, enough and names <= covered | NEUTRAL
-
     # -- verdicts
 
     def _more(self) -> Verdict:
@@ -277,6 +281,18 @@ class Solver:
         return Verdict(
             self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.finder.missing)), **more
         )
+
+
+def naming(evidence: Evidence, question: Question, subjects: Sequence[str], targets: Sequence[Target]) -> list[Finding]:
+    """Return the findings for a question of the kind "which country has this name": the subject is the answer."""
+    findings = [
+        Finding(s, t, fact)
+        for s in subjects
+        for t in targets
+        for fact in evidence.facts
+        if fact.subject == s and fit(fact, t) >= MATCH and any(has_words_of(fact.value, n) for n in question.names)
+    ]
+    return findings[: len(subjects)]
 
 
 def _ends(finder: Finder, subject: str, target: Target) -> list[int]:
@@ -303,7 +319,8 @@ def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, froze
         bound = tuple(w for w in target.beside if ALIKE.get(w, w) in vocabulary)
         loose = tuple(w for w in target.beside if w not in bound)
         unbound.update(ALIKE.get(word, word) for word in loose)
-        return Target(target.label, (*target.words, *bound), (), (*loose, *target.near), target.share)
+        near = (*loose, *target.near)
+        return msgspec.structs.replace(target, words=(*target.words, *bound), beside=(), near=near)
 
     targets = tuple(with_bound_words(target) for target in question.targets)
     names, doubtful = question.names, question.doubtful

@@ -131,6 +131,8 @@ class Verdict(Struct, frozen=True):
     """Parts of the question that were searched and not found."""
     quotes: tuple[Fact, ...] = ()
     """For free-form questions: lines that together contain the question's words."""
+    closest: tuple[Fact, ...] = ()
+    """For a question without an answer: the facts that come nearest to it."""
     reading: Reading | None = None
     """The answer from prose."""
     hindrance: Hindrance | None = None

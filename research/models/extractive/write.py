@@ -75,6 +75,8 @@ _WORDS = {
         "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
         "other": "In other words than: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
+        "closest": "Closest we found",
+        "understood": "“{written}” was understood as {name}.",
         "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
@@ -138,6 +140,8 @@ _WORDS = {
         "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
         "other": "原文没有用这些词：{unsaid}。",
         "unknown": "各段落都没有出现：{unknown}。",
+        "closest": "最接近的内容",
+        "understood": "“{written}”理解为 {name}。",
         "remembered": "来源取自以往运行的记忆，这次没有重新查找：{sources}。",
     },
 }
@@ -174,8 +178,10 @@ def answer(
             parts.append(w["searches"].format(queries="; ".join(f"“{query}”" for query in queries[:6])))
         if pages:
             parts.append(w["read"].format(pages="; ".join(pages[:6])))
-        return " ".join(parts)
-    head = list(_head(verdict, w))
+        closest = [f"- {fact.title}: “{fact.line}”" for fact in verdict.closest]
+        return "\n\n".join([" ".join(parts), *([f"### {w['closest']}\n\n" + "\n".join(closest)] if closest else [])])
+    head = _head(verdict, w)
+    head += [w["understood"].format(written=written, name=name) for written, name in q.guessed]
     facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
     quoted = [note(fact) for fact in facts]
     if verdict.computed:

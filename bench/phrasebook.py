@@ -1,0 +1,147 @@
+"""Train and measure the classifier of `research/models/extractive/meaning.py`: python -m bench.phrasebook [--write]
+
+Leaves every fifth wording of each label out and asks for its label.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.printing import table
+from research.models.extractive import meaning
+from research.models.extractive.phrasebook import entries
+from research.search.embedders import cached
+from research.text import has_cjk
+
+Array = NDArray[np.float32]
+FOLDS = 5
+STEPS, DECAY, PACE = 150, 2e-5, 0.3
+
+
+def wordings() -> tuple[list[str], list[str], list[bool]]:
+    """Return questions, their labels, and whether they were written by hand: labels themselves are questions too."""
+    says: list[str] = []
+    labels: list[str] = []
+    own: list[bool] = []
+    for entry in entries():
+        made = plain(entry.label) if entry.label else []
+        for said in (*entry.says, *made):
+            says.append(said)
+            labels.append(entry.label)
+            own.append(said not in made)
+    return says, labels, own
+
+
+def plain(label: str) -> list[str]:
+    """Return the plainest questions for a label."""
+    head, _, part = label.partition(", ")
+    words = f"{part} {head}".strip() if part and part not in ("total", "name") else head
+    words = words.lower() if words[1:2].islower() else words
+    return [f"What is the {words} of {{c}}?", f"{words} {{c}}", f"{{c}}: {label}", f"Tell me {{c}}'s {words}."]
+
+
+def train(vectors: Array, targets: NDArray[np.int64], count: int, weight: Array) -> Array:
+    """Return the weights of a softmax regression."""
+    rows, columns = vectors.shape
+    weights = np.zeros((columns, count), np.float32)
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    wanted = np.eye(count, dtype=np.float32)[targets]
+    for step in range(1, STEPS + 1):
+        scores = vectors @ weights
+        scores -= scores.max(1, keepdims=True)
+        found = np.exp(scores)
+        found /= found.sum(1, keepdims=True)
+        slope = vectors.T @ ((found - wanted) * weight[:, None]) / rows + DECAY * weights
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.99 * square + 0.01 * slope * slope
+        weights -= PACE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+    return weights
+
+
+def balance(targets: NDArray[np.int64]) -> Array:
+    """Return the weight of each wording: labels with many count less per wording."""
+    return np.clip(15.0 / np.bincount(targets)[targets], 0.3, 1.0).astype(np.float32)
+
+
+def folds(labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return the fold of each wording: its place among those of its label."""
+    seen: Counter[str] = Counter()
+    found = []
+    for label in labels:
+        found.append(seen[label] % FOLDS)
+        seen[label] += 1
+    return np.array(found)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench.phrasebook", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="train on all wordings and write the weights")
+    parser.add_argument("--folds", type=int, default=FOLDS, help="measure on so many folds only")
+    arguments = parser.parse_args()
+    says, labels, own = wordings()
+    known = tuple(dict.fromkeys(labels))
+    targets = np.array([known.index(label) for label in labels])
+    vectors = cached("universal").encode([meaning.bare(said) for said in says])
+    if arguments.write:
+        weights = train(vectors, targets, len(known), balance(targets))
+        np.savez_compressed(meaning.WEIGHTS, labels=np.array(known), weights=weights.astype(np.float16))
+        meaning._model.cache_clear()
+    place = folds(labels)
+    rows: list[Row] = []
+    for fold in range(arguments.folds):
+        left = (place == fold) & np.array(own)
+        weights = train(vectors[place != fold], targets[place != fold], len(known), balance(targets)[place != fold])
+        rows += measured(weights, vectors, [i for i, out in enumerate(left) if out], says, labels, known)
+    if rows:
+        print(lines(rows))
+    return 0
+
+
+Row = tuple[str, str, str, float]
+"""A question, its label, the label found, and its probability."""
+
+
+def measured(
+    weights: Array,
+    vectors: Array,
+    left: Sequence[int],
+    says: Sequence[str],
+    labels: Sequence[str],
+    known: Sequence[str],
+) -> list[Row]:
+    """Return what is found for the wordings that were left out."""
+    rows = []
+    for i in left:
+        scores = vectors[i] @ weights
+        found = meaning.corrected(says[i], dict(zip(known, map(float, scores), strict=True)))
+        best = max(found, key=found.__getitem__)
+        rows.append((says[i], labels[i], best, found[best]))
+    return rows
+
+
+def lines(rows: Sequence[Row]) -> str:
+    """Return a table: coverage and precision by the least probability that is accepted."""
+    cells = []
+    for least in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+        asked = [row for row in rows if row[1]]
+        said = [row for row in asked if row[2] and row[3] >= least]
+        right = sum(row[1] == row[2] for row in said)
+        none = [row for row in rows if not row[1]]
+        refused = sum(not row[2] or row[3] < least for row in none)
+        cells.append(
+            [f"{least:.1f}", f"{len(said) / len(asked):.2f}", f"{right / len(said):.2f}", f"{refused / len(none):.2f}"]
+        )
+    for language in (False, True):
+        some = [row for row in rows if row[1] and has_cjk(row[0]) == language]
+        cells.append(["zh" if language else "en", "", f"{sum(r[1] == r[2] for r in some) / len(some):.2f}", ""])
+    return table(("accepted from", "of questions", "right", "refused of the unanswerable"), cells)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""Ground a question in a reference work: which countries it is about, and which labels answer it, or that none does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from research.answers import parts_of
+from research.models.extractive.formulas import asked as calculated
+from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
+from research.models.extractive.patterns import GROWTH, SUM
+from research.models.extractive.phrasebook import vocabulary
+from research.models.extractive.places import Mention, mentions, usual
+from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Operation, Question, Target, parse
+from research.text import content_tokens, tokens
+
+AGREE = 0.3
+"""The same for a label that the lexicon finds too."""
+NEARLY = 0.3
+"""Least ratio of the share of the lexicon's label to that of the likeliest one, for both to agree."""
+ENOUGH = 3
+"""Content words that make a sentence clear without those before it."""
+OVERRULE = 0.85
+"""From this probability on, a label overrules another one that the lexicon finds."""
+_WHY = re.compile(
+    r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
+    r"drives|drove)|为什么|为何|原因|怎么会|何以"
+)
+_THROUGH = re.compile(
+    r"\b(?:the|a|an|that|which|what|whichever) (?:[\w-]+ ){0,2}?(?:country|state|nation|one|land|place|partner|neighbou?r|"
+    r"buyer|supplier|customer|market|kingdom|republic|member)s? (?:\([^)]*\) )?(?:whose|that|which|with|where|in which|to which|"
+    r"from which|of which|having|containing|bordering|called|taking|buying|selling|supplying)\b|\bneighbou?rs?\b|\bwhose\b"
+    r"|的那个|其(?:最大|首都|人口)|邻国|接壤"
+)
+"""Matches a question for something that is found through something else."""
+_REALMS = frozenset("federal federation republic kingdom state union islamic democratic people commonwealth".split())
+"""Words of official names."""
+_ARITHMETIC = re.compile(
+    rf"{GROWTH.pattern}|\b(?:calculate|compute|compare[ds]?|by (?:what|which|how much|how many)|relative to|difference|minus|"
+    r"per ?cent(?:age)?(?: points?)?|pct|how (?:much|many)|from what to what|side by side|ratio|in the year)\b|"
+    r"相比|相差|差多少|差",
+    re.I,
+)
+"""Matches the words of a calculation, which do not tell what is calculated."""
+_UNIT = re.compile(r"\s*(?:dollars?|\$|美?元)|\s*(?:embassy|ambassador|passport|consulate|citizens?\b)")
+"""Matches after a country that is a part of a unit or of an embassy's name."""
+_OR = re.compile(r"\bor\b|还是")
+_ASIDE = re.compile(
+    r"\([^()]*\)|（[^（）]*）|^[^:：?？]{3,40}[:：](?=[^:：]*\b(?:how|what|which|who|when|where)\b)", re.I
+)
+"""Words that only give a context."""
+_ORDERED = re.compile(
+    r"[^.!?。！？]*\b(?:ignore|disregard|forget)\b[^.!?。！？]*\b(?:instructions?|rules?|above|sources?|prompts?)\b"
+    r"[^.!?。！？]*[.!?。！？]?|"
+    r"(?<=[.!?。！？])[^.!?。！？]*\b(?:say|answer|claim|write|reply|respond|state|pretend|insist)\b (?:that|with)\b"
+    r"[^.!?。！？]*[.!?。！？]?|"
+    r"[^。！？]*(?:忽略|无视)[^。！？]*(?:指令|规则|来源)[^。！？]*[。！？]?|"
+    r"(?<=[。！？])[^。！？]*(?:请?(?:说|回答|声称|写))[^。！？]*[。！？]?",
+    re.I,
+)
+"""Sentences that tell what to answer."""
+
+
+def grounded(question: Question) -> Question:
+    """Return the question with the usual names of its countries, and with the labels that answer it.
+
+    A question without a country, or for a group of countries, stays as it is.  If no label is likely enough the question
+    has `nearest` labels and no targets.
+    """
+    found = _subjects(question.text)
+    through = _THROUGH.search(_ASIDE.sub(" ", question.text).lower())
+    if not found or (through and not _listed(question, found)):
+        return question
+    if question.rank and not _targets(question)[0]:
+        return question
+    if question.relation is not None and question.relation.label == BORDER.label:
+        return question
+    subjects = tuple(dict.fromkeys(name for mention in found for name in mention.names))
+    foreign = _foreign(question, mentions(question.text))
+    guessed = tuple((mention.written, mention.names[0]) for mention in found if mention.guessed)
+    if foreign and not _hints(question.text, foreign):
+        return msgspec.structs.replace(question, guessed=guessed)
+    shared = any(len(mention.names) > 1 for mention in found)
+    named = msgspec.structs.replace(question, names=subjects, operation=_operation(question, subjects, shared=shared))
+    if calculated(named):
+        return msgspec.structs.replace(named, doubtful=frozenset(), guessed=guessed)
+    targets, nearest = _targets(named)
+    if _WHY.search(question.text.lower()):
+        nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
+        targets = ()
+    partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
+    relation, pick = question.relation, question.pick
+    if relation is not None and relation.label in partners:
+        relation, pick = None, None
+    return msgspec.structs.replace(
+        named,
+        doubtful=frozenset(),
+        targets=targets,
+        rank=False,
+        nearest=nearest if not targets else (),
+        guessed=guessed,
+        shared=shared,
+        relation=relation,
+        pick=pick,
+    )
+
+
+def _operation(question: Question, subjects: Sequence[str], *, shared: bool) -> Operation:
+    """Return the operation, now that it is known how many countries there are."""
+    if len(subjects) == 1 or shared:
+        return "lookup" if question.operation in ("compare", "sum") else question.operation
+    if question.operation == "lookup" and len(question.names) < 2 and len(_clauses(question.text)) == 1:
+        return "sum" if SUM.search(question.text.lower()) else "compare"
+    return question.operation
+
+
+def _listed(question: Question, found: Sequence[Mention]) -> bool:
+    """Return whether a comparison names the countries to choose from."""
+    return question.operation == "compare" and len({name for mention in found for name in mention.names}) > 1
+
+
+def _subjects(text: str) -> list[Mention]:
+    """Return the countries that a question is about, without those that are units or options for an answer."""
+    found = list(mentions(text))
+    if len({name for mention in found for name in mention.names}) < 2:
+        return found
+    found = [each for each in found if not _UNIT.match(text[each.place[1] :].lower())] or found
+    last = next((m for m in reversed(list(_OR.finditer(text.lower()))) if m.start() > found[0].place[1]), None)
+    if last and (
+        cut := re.search(r"[:：,，]|\bfrom\b|\bby\b|\bto\b|是", text[found[0].place[1] : last.start()].lower())
+    ):
+        subjects = [each for each in found if each.place[1] <= found[0].place[1] + cut.start()]
+        listed = not re.search(r"\w", text[found[0].place[1] : found[1].place[0]])
+        if len(subjects) == 1 and len(found) > 2 and not listed:
+            return subjects
+    return found
+
+
+def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
+    """Return the names in a question that are not countries."""
+    covered = [question.text[slice(*mention.place)].lower() for mention in found]
+    known = {name.lower() for mention in found for name in mention.names}
+    known |= {option.lower() for part in parts_of(question.text) for option in part.options}
+    return tuple(
+        name
+        for name in question.names
+        if name.lower() not in known
+        and usual(name) is None  # a language, or a part of another name
+        and not set(tokens(name)) <= vocabulary() | _REALMS
+        and not any(name.lower() in words or words in name.lower() for words in covered)
+        and name not in question.doubtful
+    )
+
+
+def _hints(text: str, names: Sequence[str]) -> bool:
+    """Return whether the names appear only in asides."""
+    rest = _ASIDE.sub(" ", text)
+    return not any(name in rest for name in names)
+
+
+def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return a target for each part of the question, or none and the nearest labels."""
+    text = _ORDERED.sub(" ", question.text).strip() or question.text
+    clauses = _clauses(text) if question.operation == "lookup" else [text]
+    if len(clauses) == 1:
+        return _target(text, () if question.rank else question.targets, question.operation, question.rank)
+    found: list[Target] = []
+    nearest: list[str] = []
+    for clause in clauses:
+        part = parse(clause)
+        targets, near = _target(clause, () if part.rank else part.targets, "lookup", part.rank)
+        found += targets or [Target(words=(clause,), lost=True)]
+        nearest += near
+    kept = () if all(target.lost for target in found) else tuple(dict.fromkeys(found))
+    return kept, tuple(dict.fromkeys(nearest))
+
+
+def answers(text: str, label: str) -> bool:
+    """Return whether a label answers a question."""
+    question = parse(text)
+    targets, _ = _target(text, () if question.rank else question.targets, question.operation, question.rank)
+    return any(_same(target.label, label) for target in targets if target.label)
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the parts of a question; a part without a question word goes on with the next one."""
+    parts = parts_of(text)
+    return [part.text for part in parts] if len(parts) > 1 else [text]
+
+
+def _core(text: str) -> str:
+    """Return the sentences that ask, if they say enough by themselves."""
+    sentences = re.findall(r"[^.?!。？！]+(?:\.(?=\w)[^.?!。？！]*)*[.?!。？！]*", text)
+    asking = " ".join(each.strip() for each in sentences if each.rstrip().endswith(("?", "？")))
+    return asking if len(content_tokens(asking)) >= ENOUGH else text
+
+
+@lru_cache(maxsize=512)
+def _target(
+    text: str, targets: tuple[Target, ...], operation: str, ranked: bool = False
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return the targets of a clause: those of the lexicon if its words explain it, or the likeliest label, or none.
+
+    With `ranked` the clause has a superlative, which only a very likely label answers: `its largest lake`.
+    """
+    targets = _without_places(text, targets)
+    plain = [target for target in targets if target.label]
+    found = _read(text, plain, operation)
+    best = found.label
+    agreed = any(_same(target.label, best) for target in plain)
+    single = operation == "lookup"
+    clean = all(not (target.words or target.beside or (single and target.near)) for target in targets)
+    if single and plain and vetoed(masked(text), plain[0].label):
+        return (), found.ranked
+    whole = plain and len(plain) == len(targets)
+    if len(plain) > 1 and agreed and found.sure >= OVERRULE:
+        plain = [target for target in plain if _same(target.label, best)]
+    elif len(plain) == 1 and _likely(found, plain[0].label):
+        agreed = True
+    if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < OVERRULE):
+        return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
+    strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
+    if strange or found.sure < (OVERRULE if ranked else AGREE if agreed else ACCEPT):
+        return (), found.ranked
+    if agreed and len(plain) == 1:
+        best = next((label for label in found.shares if _same(label, plain[0].label)), best)
+    also = tuple(label for label in found.ranked if label != best and _same(label, best))
+    share = any(target.share for target in targets)
+    return (Target(best, share=share, exact=True, also=also, asked=text),), found.ranked
+
+
+def _without_places(text: str, targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """Return the targets without the words of countries, which lower-case questions leave among the others."""
+    said = {token for mention in mentions(text) for token in tokens(mention.written)}
+
+    def left(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word for word in words if word not in said)
+
+    return tuple(
+        msgspec.structs.replace(each, words=left(each.words), beside=left(each.beside), near=left(each.near))
+        for each in targets
+    )
+
+
+def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
+    """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
+    rest = _ASIDE.sub(lambda match: match.group() if mentions(match.group()) else " ", text)
+    if operation != "lookup":
+        rest = _ARITHMETIC.sub(" ", rest)
+    core, whole = read(_core(rest)), read(rest)
+    agreed = any(_same(target.label, whole.label) for target in plain)
+    return whole if agreed and whole.sure > core.sure else core
+
+
+def _likely(found: Reading, label: str) -> bool:
+    """Return whether the lexicon's label is nearly as likely as the first one."""
+    own = max((share for other, share in found.shares.items() if other and _same(other, label)), default=0.0)
+    return own >= NEARLY * found.shares[found.label]
+
+
+def _same(a: str, b: str) -> bool:
+    """Return whether two labels name the same thing, perhaps of another chamber."""
+    return _stem(a) == _stem(b)
+
+
+def _stem(label: str) -> str:
+    return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$", "", label.lower())
