@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -135,7 +134,6 @@ def script(tmp_path: Path) -> Iterator[Callable[..., str]]:
 def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
     """Runs a command in this process, in a home with the Factbook indexed."""
     monkeypatch.setenv("WORKBENCH_HOME", str(home))
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # restored after the test
     interrupt = signal.getsignal(signal.SIGINT)
 
     def run(*words: str) -> Done:

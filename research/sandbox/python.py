@@ -119,7 +119,7 @@ _states: dict[Choice, State] = {}
 
 
 def state(choice: Choice = "auto") -> State:
-    """Return the backend that code runs in.  The first call in this process runs the self-test: about a second."""
+    """Return the backend that code runs in.  The first call in this process runs the self-test: half a second."""
     with _lock:
         if choice not in _states:
             _states[choice] = probe(choice)
@@ -149,21 +149,17 @@ def problem_with(backend: Backend) -> str | None:
     if backend == "cpython" and sys.platform != "linux":
         return f"CPython can be sealed on Linux only, this is {sys.platform}"
     try:
-        output = run_in(backend, _CALCULATION[backend]).text
+        output = run_in(backend, _CALCULATION[backend] + (_attempts() if backend == "cpython" else "")).text.strip()
     except ToolError as error:
         return f"the Python sandbox ({backend}) does not run: {error}"
-    if output.strip() != "11":
-        return f"the Python sandbox ({backend}) cannot calculate: it printed {output!r} instead of 11"
-    if backend == "cpython":
-        try:
-            done = run_in(backend, _attempts()).text
-        except ToolError as error:
-            return f"the Python sandbox ({backend}) could not be tried: {error}"
-        if done.strip() != f"refused {len(_ATTEMPTS)}":
-            return f"the Python sandbox ({backend}) let code {done.strip()[:300]}"
+    answer, _, done = output.partition("\n")
+    if answer != "11":
+        return f"the Python sandbox ({backend}) cannot calculate: it printed {answer!r} instead of 11"
+    if backend == "cpython" and done != f"refused {len(_ATTEMPTS)}":
+        return f"the Python sandbox ({backend}) let code {done[:300]}"
     for attempt, code in (_FORBIDDEN if backend == "monty" else _ENDLESS).items():
         try:
-            output = run_in(backend, code, timeout_s=0.5).text
+            output = run_in(backend, code, timeout_s=0.1 if attempt in _ENDLESS else 0.5).text
         except ToolError:
             continue
         return f"the Python sandbox ({backend}) let code {attempt}: it printed {output!r}"
@@ -171,10 +167,10 @@ def problem_with(backend: Backend) -> str | None:
 
 
 _CALCULATION = {
-    "cpython": "import math, numpy\nmath.floor((numpy.linalg.det([[3.732]]) / 3.689 - 1) * 1000)",
-    "monty": "import math\nprint(math.floor((3.732 / 3.689 - 1) * 1000))",
+    "cpython": "import math, numpy\nprint(math.floor((numpy.linalg.det([[3.732]]) / 3.689 - 1) * 1000))\n",
+    "monty": "import math\nprint(math.floor((3.732 / 3.689 - 1) * 1000))\n",
 }
-"""By backend: code whose value is 11."""
+"""By backend: code that prints 11."""
 
 _ATTEMPTS = {
     "read a file": "open({file!r}).close()",

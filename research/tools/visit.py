@@ -100,9 +100,9 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
 
 def _jina(settings: Settings) -> Reader | None:
     """Return the Jina reader if the settings choose it."""
-    from research.web.jina import JinaReader
-
     if settings.reader == "direct":
         return None
+    from research.web.jina import JinaReader
+
     key = settings.jina_api_key
     return JinaReader(settings.jina_url, key.get_secret_value() if key else "")

@@ -14,7 +14,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,7 +90,6 @@ def cli(
         (home / "settings.toml").unlink()
         monkeypatch.setenv("DATABASE_URL", url)
     monkeypatch.chdir(home)
-    monkeypatch.setitem(sys.modules, "pandas", sys.modules.get("pandas"))  # restore it after the command
     interrupt = signal.getsignal(signal.SIGINT)
     yield caller(home, capsys)
     signal.signal(signal.SIGINT, interrupt)

@@ -114,9 +114,13 @@ _IMPLIED = {
 
 
 @cache
-def _empty() -> frozenset[str]:
-    """Return the tokens that never say which fact is meant."""
-    return frozenset(tokens(" ".join([*STOP_WORDS, *filler()]))) | STOP_WORDS | filler()
+def _empty(chinese: bool) -> frozenset[str]:
+    """Return the tokens that never say which fact is meant.
+
+    The Chinese ones apart: loading the segmenter takes longer than parsing an English question.
+    """
+    words = frozenset(word for word in STOP_WORDS | filler() if has_cjk(word) == chinese)
+    return words.union(tokens(" ".join(words)))
 
 
 def parse(text: str, known: tuple[str, ...] = ()) -> Question:
@@ -379,7 +383,7 @@ def _rest(
 
 def _content(words: str) -> list[str]:
     """Return the tokens that may say which fact is meant."""
-    return [t for t in tokens(words) if t not in _empty() and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
+    return [t for t in tokens(words) if t not in _empty(has_cjk(t)) and not t.isdigit() and (len(t) > 1 or has_cjk(t))]
 
 
 def _asking(text: str, taken: list[bool]) -> list[bool]:
