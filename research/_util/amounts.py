@@ -124,8 +124,9 @@ def in_scale(size: Decimal, language: str) -> tuple[str, str]:
     """Return the digits and the scale word, with a space where the language has one: `("2.773", " million")`."""
     words = (("万亿", 12), ("亿", 8), ("万", 4)) if language == "zh" else _WORDS
     for word, power in words:
-        if size >= Decimal(10) ** power:
-            number = rounded(_EXACT.scaleb(size, -power), 3)
+        number = rounded(_EXACT.scaleb(size, -power), 3)
+        # 999,999,999.9 is 1 billion, not 1,000 million.
+        if size >= Decimal(10) ** power or number == 1:
             return plain(number), f" {word}"
     return plain(rounded(size, 3)), ""
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from research.citations.arithmetic import counts_items
 from research.citations.degrees import overstated
-from research.citations.derived import OPERATORS, Derivation, derive
+from research.citations.derived import OPERATORS, Derivation, derive, operation_only
 from research.citations.evidence import gather
 from research.citations.figures import check_comparison, check_date, check_figure, missing_figure
 from research.citations.marks import Statement, statements, without_marks
@@ -96,6 +96,8 @@ def _distinct(lines: Iterable[Sentence]) -> list[Sentence]:
     return list({id(line): line for line in lines}.values())
 
 
+_SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
+"""The year at the end of the label of a series."""
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 BY = "rules"
 """The judge named in every verdict here."""
@@ -196,7 +198,7 @@ class _Checker:
             problems += reversed_relations(claim, candidates)
             problems += overstated(claim, candidates)
             problems += misattributed(self.names, claim, candidates)
-        share = self._share(claim, evidence, held, scope)
+        share = self._share(claim, evidence, held + len(derived), scope)
         nearest = max(near.values(), default=0.0)
         near_lines = _distinct([*evidence, *rank[:4]])
         return Finding(
@@ -214,7 +216,7 @@ class _Checker:
 
     def _bare(self, claim: Sentence, evidence: Sequence[Sentence]) -> bool:
         """Return whether a claim is only names and figures: no words, no header of a table, no label of a line."""
-        labels = [line.label.casefold() for line in evidence if line.label]
+        labels = [_SERIES.sub("", line.label).casefold() for line in evidence if line.label]
         if "|" in claim.text or any(label in claim.text.casefold() for label in labels):
             return False
         return not claim.keys - self.names.words(claim.text) - OPERATORS
@@ -239,6 +241,11 @@ class _Checker:
                 for seen in line.figures
                 if figure.quantity.states(seen.quantity)
             ]
+            # The difference of 5 trillion and 3 is written like one of them.
+            alone = operation_only(self.names, claim, figure.quantity)
+            if alone and (found := derive(self.names, claim, figure.quantity, scope.rank)):
+                derived.append(found)
+                continue
             if not judged:
                 missing.append(figure)
                 continue

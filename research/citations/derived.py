@@ -45,9 +45,11 @@ _LIFE = re.compile(
 
 OPERATORS = stems(
     "difference gap combined together sum altogether times ratio average mean differs against compared "
-    "versus points highest lowest age aged old died lived he she they"
+    "versus points highest lowest age aged old died lived he she they "
+    "合计 总计 共计 一共 总共 总和 相差 差距 差额 之差 两者 倍 平均"
 )
 """Stems of words that name an operation or a comparison, or a person, and not what is measured."""
+_TAIL = re.compile(r"[^,.;:，。；：()（）]*")
 
 
 class Operand(Struct, frozen=True):
@@ -79,12 +81,24 @@ def derive(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence])
     return None
 
 
+def operation_only(names: Names, claim: Sentence, q: Quantity) -> bool:
+    """Return whether a claim is only an operation with its result (`The difference is 3% of GDP`).
+
+    Names, the measure and the year are in the sentence before.
+    """
+    tail = _TAIL.match(claim.text, q.end)
+    unit = stems(tail[0]) if tail and len(tail[0].split()) <= 4 else frozenset()
+    named = SUM.search(claim.text) or DIFFERENCE.search(claim.text) or RATIO.search(claim.text)
+    figures = [each for each in quantities(claim.context) if each.kind == "number"]
+    return bool(named) and len(figures) > 1 and not claim.keys - names.words(claim.text) - OPERATORS - unit
+
+
 def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Iterator[Operand]:
     """Yield the figures that the claim may be about: of its names and years, and with a word in common."""
-    # `A difference of 3 km` leaves the names, the measure and the year to the sentence before.
     called = [key for _, _, key in names.of(claim.text) or names.of(claim.context) if is_country(key)]
-    about_text = claim.text if claim.keys - names.words(claim.text) - OPERATORS else f"{claim.text}\n{claim.context}"
-    given = quantities(about_text) if about_text != claim.text else ()
+    outside = operation_only(names, claim, q)
+    about_text = f"{claim.text}\n{claim.context}" if outside else claim.text
+    given = quantities(claim.context) if outside else ()
     words, dated = stems(about_text), claim.years or years(claim.context)
     for line in rank[:40]:
         titles = [key for _, _, key in names.of(line.title) if is_country(key)]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from research._util.amounts import amount
 from research.citations import check
+from research.models.extractive.arithmetic import comparison, hindrance
+from research.models.extractive.evidence import Fact
+from research.models.extractive.question import Question, Target
+from research.models.extractive.verdict import Computation, Finding, Verdict
+from research.models.extractive.write import answer
 from research.types import HOLDS, Source
 
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -68,6 +77,98 @@ def test_percentage_points_are_the_difference_of_two_percentages(a: int, b: int)
     claim = "The budget of the port was {} higher in Chile than in Peru in 2023 [1][2]."
     assert statuses(claim.format(f"{(a - b) / 10:.1f} percentage points"), one, two) == {"calculated"}
     assert not statuses(claim.format(f"{a - b} percentage points"), one, two) & HOLDS
+
+
+FAMILIES = (
+    ("",), ("$",), ("€",), ("%",), ("% of GDP",), ("km", "m"), ("sq km",), ("kWh", "MWh", "GWh"), ("metric tons", "kt"),
+)  # fmt: skip
+"""Units that can be converted to each other."""
+WORDS = {"en": ("million", "billion", "trillion"), "zh": ("万", "亿", "万亿")}
+RESULTS = re.compile(r"difference|相差|Together|合计| times|倍")
+
+
+@st.composite
+def figures(draw: st.DrawFn) -> tuple[str, str]:
+    """Return two figures as the Factbook writes them, mostly of units that can be converted."""
+    family = draw(st.sampled_from(FAMILIES))
+    # A figure without a unit has that of the other, as heights of the Factbook do.
+    unlike = draw(st.sampled_from(FAMILIES[1:])) if family != FAMILIES[0] else family
+    other = draw(st.sampled_from((*[family] * 5, unlike)))
+    found = []
+    for units in (family, other):
+        unit = draw(st.sampled_from(units))
+        percent = unit.startswith("%")
+        digits = Decimal(draw(st.integers(1, 999 if percent else 999_999))).scaleb(-draw(st.integers(0, 3)))
+        scale = "" if percent else draw(st.sampled_from(("", *SCALES)))
+        words = f"{digits:,f} {scale}".strip()
+        found.append(
+            f"{unit}{words}" if unit in ("$", "€") else f"{words}{unit}" if percent else f"{words} {unit}".strip()
+        )
+    return found[0], found[1]
+
+
+def report(one: str, two: str, operation: str, language: str) -> tuple[str, list[Source]]:
+    """Return the paragraphs of the offline model on two figures, without quotes and code, and its sources."""
+    pages = ((1, "Chile", one), (2, "Peru", two))
+    facts = [Fact(n, name, f"{name} · Economy", f"Exports 2024: {value} (2024 est.)") for n, name, value in pages]
+    found = tuple(Finding(name, Target("Exports"), fact) for (_, name, _), fact in zip(pages, facts, strict=True))
+    question = Question("Which?", ("Chile", "Peru"), frozenset(), (Target("Exports"),), (), operation)
+    obstacle = hindrance(facts)
+    values = [found_amount.value for fact in facts if (found_amount := amount(fact.value))]
+    verdict = Verdict(
+        question,
+        findings=found,
+        chosen="" if obstacle else "Chile" if values[0] >= values[1] else "Peru",
+        hindrance=obstacle,
+        computed=None if obstacle else Computation(comparison(found, question), ""),
+    )
+    text = answer(verdict, language, [], []).partition("\n\n###")[0]
+    kept = [each for each in text.split("\n\n") if "python" not in each]
+    return "\n\n".join(kept), [Source(fact.n, fact.url, fact.title, fact.line) for fact in facts]
+
+
+@settings(max_examples=100, deadline=None)
+@given(figures(), st.sampled_from(("compare", "sum")), st.sampled_from(("en", "zh")), st.integers(0, 1))
+def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other_scale(
+    pair: tuple[str, str], operation: str, language: str, step: int
+) -> None:
+    text, found = report(*pair, operation, language)
+    one, two = (read for value in pair if (read := amount(value)))
+    if one.base != two.base:
+        assert ("different units" if language == "en" else "单位不同") in text
+        assert not RESULTS.search(text)
+        return
+    assume(one.value != two.value)
+    checked = check(text, found)
+    assert {each.status for each in checked if not RESULTS.search(each.claim)} == {"supported"}, text
+    results = [each for each in checked if RESULTS.search(each.claim)]
+    assert results and {each.status for each in results} == {"calculated"}, [
+        (each.claim, each.reason) for each in results
+    ]
+    shown = re.search(r"(?:difference is|相差|Together they have|合计) \*\*([^*]+)\*\*", text)
+    assert shown
+    value = abs(one.value - two.value) if operation == "compare" else one.value + two.value
+    read = amount(shown[1].replace(" percentage points", "%").replace(" 个百分点", "%"))
+    assert read is not None
+    assert abs(read.value - value) <= abs(value) * Decimal("0.0006"), text
+    scale = next((word for word in ("万亿", *WORDS[language]) if word in shown[1]), "")
+    if not scale:
+        return
+    digits = Decimal(re.sub(r"[^\d.]", "", shown[1]))
+    assert digits >= 1
+    assert scale in ("trillion", "万亿") or digits < (1_000 if language == "en" else 10_000), text
+    wrong = [word for word in WORDS[language] if word != scale][step]
+    slipped = check(text.replace(shown[1], shown[1].replace(scale, wrong)), found)
+    assert not {each.status for each in slipped if wrong in each.claim and RESULTS.search(each.claim)} & HOLDS
+
+
+def test_a_sum_of_shares_of_something_is_calculated() -> None:
+    text = "Together they have 116.1% of GDP [1][2]."
+    pages = ((1, "Chile · Economy", "50.5%"), (2, "Peru · Economy", "65.6%"))
+    found = [Source(n, str(n), title, f"Exports: {value} of GDP (2024 est.)") for n, title, value in pages]
+    before = "Peru has the highest Exports: 65.6% of GDP [2], against Chile 50.5% of GDP [1]. "
+    assert {each.status for each in check(before + text, found)[2:]} == {"calculated"}
+    assert {each.status for each in check(before + text.replace("116", "117"), found)[2:]} & HOLDS == set()
 
 
 def test_the_larger_of_two_must_be_the_one_that_the_claim_calls_larger() -> None:

@@ -43,9 +43,11 @@ def amounts_of(facts: Sequence[Fact]) -> list[Amount]:
         raise ValueError("a line without a number cannot be calculated with")
     amounts = [each for each in found if each]
     with_unit = [each for each in amounts if each.unit]
-    if not with_unit or len({(each.base, each.power) for each in with_unit}) > 1 or with_unit[0].unit in "$€£¥%":
+    if not with_unit or len({(each.base, each.power) for each in with_unit}) > 1:
         return amounts
     model = with_unit[0]
+    if model.unit in "$€£¥" or model.percent:
+        return amounts
     return [
         each
         if each.unit

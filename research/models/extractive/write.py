@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from research._util.amounts import written
+from research._util.amounts import plain, rounded, written
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.formulas import inputs, years_differ
@@ -327,7 +327,7 @@ def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) 
         lines.append(w["difference"].format(d=f"**{gap}**") + marks)
         if has_ratio(amounts):
             a, b = (finding.subject for finding in findings)
-            lines.append(f"{a} : {b} = **{w['times'].format(r=f'{values[0] / values[1]:.2f}')}**." + marks)
+            lines.append(f"{a} : {b} = **{w['times'].format(r=plain(rounded(values[0] / values[1], 2)))}**." + marks)
     years = [(finding.subject, year_of(finding.fact)) for finding in findings]
     if len({year for _, year in years if year}) > 1:
         said = w["and"].join(f"{subject} {year or '?'}" for subject, year in years)
