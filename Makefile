@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --dist loadfile --durations 15
 
+# The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup run test test-all check docs format words pictures wheel clean
 
 setup: $(VENV)/.ready

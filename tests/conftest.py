@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from research._util.connections import client
 from research.cli.main import main
@@ -69,14 +70,19 @@ LIBRARY = "library.sqlite"
 
 
 @pytest.fixture(scope="session")
-def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home whose library holds the Factbook, built once; `linked_home` copies it for each test."""
+def prepared_home(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Path]:
+    """A home whose library holds the Factbook, built once for all test processes; `linked_home` copies it for each test."""
     from research.search.library.file import LibraryFile
 
-    home = tmp_path_factory.mktemp("prepared")
-    bench = Workbench(load(home=home))
-    bench.prepare((), lambda done, total, what: None)
-    bench.library.close()
+    base = tmp_path_factory.getbasetemp()
+    home = (base if worker_id == "master" else base.parent) / "prepared"
+    with FileLock(f"{home}.lock"):
+        if not home.exists():
+            building = tmp_path_factory.mktemp("building")
+            bench = Workbench(load(home=building))
+            bench.prepare((), lambda done, total, what: None)
+            bench.library.close()
+            building.rename(home)
     writing = LibraryFile.writing
 
     def guarded(self: LibraryFile) -> AbstractContextManager[sqlite3.Connection]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ PAIRS = [
     Pair("France.", ("\nPeople of France.",)),
 ]
 
-pytest.importorskip("sentence_transformers")
+pytestmark = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra `local`")
 
 
 @pytest.fixture(scope="module")
