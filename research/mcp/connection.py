@@ -48,6 +48,8 @@ MAX_TOOLS = 256
 
 _STDERR_BYTES = 2_000
 """Bytes kept from the end of a server's error output."""
+_STDERR_WAIT_S = 2.0
+"""Seconds to wait for the rest of the error output of a process that has ended; one that it started may keep it open."""
 
 T = TypeVar("T")
 
@@ -306,14 +308,19 @@ class _StderrTail:
 
     def __init__(self) -> None:
         self._kept = b""
+        self._reader: threading.Thread | None = None
 
     def text(self) -> str:
+        """Return the end of the error output of a process that has ended."""
+        if self._reader is not None:
+            self._reader.join(_STDERR_WAIT_S)
         return self._kept.decode("utf-8", "replace")
 
     def sink(self) -> TextIO:
         """Return a file that the process can write to, read by a thread of its own."""
         out, into = os.pipe()
-        threading.Thread(target=self._drain, args=(out,), name="mcp-stderr", daemon=True).start()
+        self._reader = threading.Thread(target=self._drain, args=(out,), name="mcp-stderr", daemon=True)
+        self._reader.start()
         return os.fdopen(into, "w", encoding="utf-8")
 
     def _drain(self, out: int) -> None:

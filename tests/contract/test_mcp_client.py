@@ -26,7 +26,7 @@ from research.config.settings import load
 from research.errors import ConfigError, Stopped, ToolError
 from research.mcp import config
 from research.mcp.client import McpServers
-from research.mcp.connection import STARTS
+from research.mcp.connection import STARTS, _StderrTail
 from research.mcp.results import RESULT_CHARACTERS, source_url
 from research.mcp.schemas import DESCRIPTION_CHARACTERS, SCHEMA_CHARACTERS, offered_name, parameters
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
@@ -56,6 +56,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield open_
     for servers in opened:
         servers.close()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpServers]:
+    """One process of the example server, for the tests that leave it as it is."""
+    home = tmp_path_factory.mktemp("plain")
+    (home / config.FILE).write_text(json.dumps({"mcpServers": {"ex": example()}}), encoding="utf-8")
+    servers = McpServers(home, (), {})
+    yield servers
+    servers.close()
 
 
 def example(*more: str, **keys: Any) -> dict[str, Any]:
@@ -160,8 +170,8 @@ def test_an_unusable_entry_is_refused_with_the_reason_but_without_its_key(start:
 # The tools that are offered
 
 
-def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) -> None:
-    specs = [tool.spec for tool in start(ex=example()).tools(["ex"])]
+def test_tools_have_names_and_schemas_that_every_provider_accepts(plain: McpServers) -> None:
+    specs = [tool.spec for tool in plain.tools(["ex"])]
     names = [spec.name for spec in specs]
     assert "ex__echo" in names
     assert len(set(names)) == len(names) == 17
@@ -182,8 +192,8 @@ def test_tools_have_names_and_schemas_that_every_provider_accepts(start: Start) 
     }
 
 
-def test_a_hostile_description_loses_hidden_characters_and_protocol_tags(start: Start) -> None:
-    (spec,) = [tool.spec for tool in start(ex=example()).tools(["ex"]) if "weather" in tool.spec.name]
+def test_a_hostile_description_loses_hidden_characters_and_protocol_tags(plain: McpServers) -> None:
+    (spec,) = [tool.spec for tool in plain.tools(["ex"]) if "weather" in tool.spec.name]
     assert spec.description.isprintable()
     assert "\u202e" not in spec.description
     assert "<tool_call>" not in spec.description
@@ -285,8 +295,8 @@ def test_a_damaged_file_of_approved_descriptions_is_an_error(start: Start, tmp_p
 # Calls
 
 
-def test_a_result_is_private_and_can_be_cited(start: Start) -> None:
-    tools = tools_of(start(ex=example()))
+def test_a_result_is_private_and_can_be_cited(plain: McpServers) -> None:
+    tools = tools_of(plain)
     output = tools["fact"](topic="Dover")
     assert output.private
     assert output.text == ""
@@ -306,37 +316,26 @@ def test_the_url_of_a_result_is_stable_for_its_arguments() -> None:
     assert all(len(url) < 400 and url.isascii() and " " not in url for url in long)
 
 
-def test_each_kind_of_content_is_shown_or_its_omission_mentioned(start: Start) -> None:
-    output = tools_of(start(ex=example()))["mixed"]()
+def test_each_kind_of_content_is_shown_or_its_omission_mentioned(plain: McpServers) -> None:
+    output = tools_of(plain)["mixed"]()
     assert quote(output) == "first\n\nnotes <file:///notes.txt>: my notes\n\nfile:///a.txt\ninside the file"
     assert output.images == (PNG,)
     assert "An image was left out" in output.text
     assert "A sound was left out" in output.text
 
 
-def test_structured_content_is_shown_if_the_text_does_not_contain_it(start: Start) -> None:
-    tools = tools_of(start(ex=example()))
+def test_structured_content_is_shown_if_the_text_does_not_contain_it(plain: McpServers) -> None:
+    tools = tools_of(plain)
     assert quote(tools["table"]()) == 'Two rows.\n\n{\n "rows": [\n  1,\n  2\n ]\n}'
     assert quote(tools["items"]()) == "a\n\nb"
 
 
-def test_long_output_is_cut_with_a_note(start: Start) -> None:
-    tools = tools_of(start(ex=example()))
+def test_long_output_is_cut_with_a_note(plain: McpServers) -> None:
+    tools = tools_of(plain)
     output = tools["big"]()
     assert len(quote(output)) <= RESULT_CHARACTERS
     assert "500,000 characters" in output.text
     assert tools["nothing"]().text == "The tool returned nothing."
-
-
-def test_a_tools_error_reaches_the_model_cut_and_redacted(start: Start) -> None:
-    tools = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))
-    with pytest.raises(
-        PrivateError, match=r"fail of MCP server ex reports an error:\n> .*no permission for \*\*\*"
-    ) as caught:
-        tools["fail"]()
-    assert len(str(caught.value)) < 1_200
-    with pytest.raises(ToolError, match="ex"):
-        tools["add"](a="three")
 
 
 def test_a_tools_error_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
@@ -350,8 +349,8 @@ def test_a_tools_error_is_private_and_cannot_pose_as_a_source(start: Start) -> N
     assert "fatal" in broken.text
 
 
-def test_only_valid_images_are_shown_and_only_their_pixels(start: Start) -> None:
-    output = tools_of(start(ex=example()))["pictures"]()
+def test_only_valid_images_are_shown_and_only_their_pixels(plain: McpServers) -> None:
+    output = tools_of(plain)["pictures"]()
     assert set(output.images) == {PNG}
     assert output.text.count("An image was left out") >= 3
 
@@ -398,13 +397,21 @@ def test_a_server_process_gets_only_the_variables_that_its_entry_names(
     assert "***" not in seen["PLACE"]  # the path of an existing folder is not a secret
 
 
-def test_a_key_reaches_its_server_and_is_redacted_in_results(start: Start) -> None:
-    output = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))["leak"]()
+def test_a_key_reaches_its_server_and_is_redacted_in_results_and_errors(start: Start) -> None:
+    tools = tools_of(start(ex=example(env={"EXAMPLE_KEY": "${MY_KEY}"})))
+    output = tools["leak"]()
     assert quote(output).endswith(str(len(KEY)))
     assert not any(form in str(output) for form in DISGUISED)
     echoed = tools_of(start(ex=example(env={"EXAMPLE_KEY": KEY})))["echo"](text=f"it is {KEY}")
     assert quote(echoed) == "it is ***"
     assert KEY not in str(echoed)
+    with pytest.raises(
+        PrivateError, match=r"fail of MCP server ex reports an error:\n> .*no permission for \*\*\*"
+    ) as caught:
+        tools["fail"]()
+    assert len(str(caught.value)) < 1_200
+    with pytest.raises(ToolError, match="ex"):
+        tools["add"](a="three")
 
 
 def test_a_call_that_times_out_is_cancelled_on_the_server(start: Start, tmp_path: Path) -> None:
@@ -447,6 +454,14 @@ def test_a_server_that_dies_is_restarted_at_the_next_call(start: Start, tmp_path
         tools["crash"]()
     assert quote(tools["echo"](text="back")) == "back"
     assert log.read_text("utf-8").count("starts") == 2
+
+
+def test_the_last_words_of_a_server_are_read_although_its_reader_is_late() -> None:
+    for _ in range(20):
+        tail = _StderrTail()
+        with tail.sink() as sink:
+            sink.write("fatal")
+        assert tail.text() == "fatal"
 
 
 def test_a_server_that_keeps_dying_is_no_longer_restarted(start: Start, tmp_path: Path) -> None:
@@ -714,10 +729,10 @@ def test_a_run_calls_a_servers_tool_and_cites_its_result(home: Path, script: Cal
     assert seen.private
 
 
-def test_arguments_are_checked_against_the_servers_schema(start: Start) -> None:
+def test_arguments_are_checked_against_the_servers_schema(plain: McpServers) -> None:
     from research.agent.toolbox import Toolbox
 
-    box = Toolbox(start(ex=example()).tools(["ex"]))
+    box = Toolbox(plain.tools(["ex"]))
     assert used(box, ToolCall("1", "ex__add", {"a": "2", "b": 3})).passages[0].quote == "5"
     assert not used(box, ToolCall("2", "ex__add", {"b": 3})).ok
 
