@@ -26,6 +26,7 @@ from research.servers.mcp import serve
 from research.store.sqlite import SqliteStore
 from research.types import Tool
 from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -36,14 +37,32 @@ def command(home: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "research", "mcp", "--home", str(home), *more]
 
 
+def opened(home: Path, folder: Path) -> McpServers:
+    """Return a client of our server on that home, configured in that folder."""
+    first, *rest = command(home)
+    entry = {"command": first, "args": rest, "env": {"PYTHONPATH": str(ROOT)}, "timeout_s": 120}
+    (folder / config.FILE).write_text(json.dumps({"mcpServers": {"own": entry}}), encoding="utf-8")
+    return McpServers(folder)
+
+
+def tools_of(servers: McpServers) -> dict[str, Tool]:
+    return {tool.spec.name.removeprefix("own__"): tool for tool in servers.tools(["own"])}
+
+
 @pytest.fixture
 def tools(home: Path, tmp_path: Path) -> Iterator[dict[str, Tool]]:
     """The tools of our server on a home with the Factbook, by name."""
-    first, *rest = command(home)
-    entry = {"command": first, "args": rest, "env": {"PYTHONPATH": str(ROOT)}, "timeout_s": 120}
-    (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"own": entry}}), encoding="utf-8")
-    servers = McpServers(tmp_path)
-    yield {tool.spec.name.removeprefix("own__"): tool for tool in servers.tools(["own"])}
+    servers = opened(home, tmp_path)
+    yield tools_of(servers)
+    servers.close()
+
+
+@pytest.fixture(scope="module")
+def shared_tools(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Tool]]:
+    """The same of one server process, for the tests that do not depend on the home's runs and memory."""
+    folder = tmp_path_factory.mktemp("server")
+    servers = opened(linked_home(prepared_home, folder / "home"), folder)
+    yield tools_of(servers)
     servers.close()
 
 
@@ -113,14 +132,14 @@ def test_memory_entries_are_found_by_meaning_with_their_sources(tools: dict[str,
     ],
 )
 def test_a_wrong_argument_is_refused_with_what_is_accepted(
-    tools: dict[str, Tool], tool: str, arguments: Any, says: str
+    shared_tools: dict[str, Tool], tool: str, arguments: Any, says: str
 ) -> None:
     with pytest.raises(ToolError, match=says):
-        tools[tool](**arguments)
+        shared_tools[tool](**arguments)
 
 
-def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(tools: dict[str, Tool]) -> None:
-    run = call(tools["research"], question=JAPAN, budget_tokens=1)
+def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(shared_tools: dict[str, Tool]) -> None:
+    run = call(shared_tools["research"], question=JAPAN, budget_tokens=1)
     assert run["status"] == "completed"
     assert run["outcome"] != "answered"
     assert run["answer"]

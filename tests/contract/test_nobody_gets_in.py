@@ -65,6 +65,8 @@ from research.types import (
     ToolOutput,
     ToolSpec,
 )
+from research.web import fetch
+from research.web.readers import read_bytes
 from research.web.url_guard import PrivateError, UrlGuard
 from research.workbench import doctor
 from research.workbench.workbench import Workbench
@@ -410,6 +412,12 @@ def play(
     return list(execute(Run(question, recipe, shared), "run"))
 
 
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse pages in this process: for tests of what is sent, many of which would start a process for each page."""
+    monkeypatch.setattr(fetch, "read_isolated", lambda data, suffix, name, **_: read_bytes(data, suffix, name))
+
+
 def observations(events: list[Event]) -> list[Observation]:
     return [event.observation for event in events if isinstance(event, e.ToolFinished)]
 
@@ -429,6 +437,7 @@ TEMPLATES = [
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize(
     ("template", "private", "native"),
     [(template, ("file", "tool")[n % 2], n % 4 > 1) for n, template in enumerate(TEMPLATES)],
@@ -460,6 +469,7 @@ def test_a_model_may_assemble_a_url_before_it_has_seen_private_data(library: Lib
     assert len(sink.received) == 2
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize(
     ("order", "opened"),
     [
