@@ -21,6 +21,7 @@ from research.config.settings import load
 from research.events.events import Asked, Event
 from research.types import Message
 from research.workbench.workbench import Workbench
+from tests.command import Cli
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -117,7 +118,8 @@ def place(request: pytest.FixtureRequest, desk: Desk) -> Desk:
     return desk
 
 
-def test_the_tutorial_framework_drafts_and_searches_again(place: Desk) -> None:
+def test_the_tutorial_framework_drafts_and_searches_again(place: Desk, cli: Cli) -> None:
+    """And commands of a process without its file, such as this one, show the run."""
     scripted, _ = Tutorial(FRAMEWORK).commands
     done = place.give(*scripted, "--json")
     assert done.returncode == 0, done.stderr
@@ -125,20 +127,18 @@ def test_the_tutorial_framework_drafts_and_searches_again(place: Desk) -> None:
     assert (found["outcome"], found["report"]) == ("answered", "Japan has 123,201,945 people [1].")
     assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (2, 2)
     assert f"search {JAPAN} Many people live there" in done.stderr, "the second search must contain the first draft"
+    run_id = found["run_id"]
+    assert "Japan has 123,201,945 people" in cli("show", run_id).out
+    assert "search" in cli("replay", run_id).out
+    assert "Japan has 123,201,945 people" in cli("export", run_id).out
+    refused = cli("run", JAPAN, "--framework", "iter_retgen")
+    assert (refused.status, "unknown framework 'iter_retgen'" in refused.err) == (2, True)
 
 
-def test_a_run_is_shown_without_the_file_of_its_framework(place: Desk) -> None:
-    scripted, _ = Tutorial(FRAMEWORK).commands
-    run_id = place.ask(*scripted)["run_id"]
-    place.start = ["-m", "research"]
-    assert "Japan has 123,201,945 people" in place.give("show", run_id).stdout
-    assert "search" in place.give("replay", run_id).stdout
-    assert "Japan has 123,201,945 people" in place.give("export", run_id).stdout
-    refused = place.give("run", JAPAN, "--framework", "iter_retgen")
-    assert (refused.returncode, "unknown framework 'iter_retgen'" in refused.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("context", ["full", "window", "resum", "evolving"])
+@pytest.mark.parametrize(
+    "context",
+    ["full", pytest.param("window", marks=pytest.mark.slow), pytest.param("resum", marks=pytest.mark.slow), "evolving"],
+)
 def test_the_tutorial_framework_answers_offline_with_every_strategy(desk: Desk, context: str) -> None:
     tutorial = Tutorial(FRAMEWORK)
     tutorial.save(desk.folder)
@@ -157,6 +157,7 @@ def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
 
 @pytest.mark.parametrize("number, shown", [(0, [0, 1, 2, 3]), (1, [0, 1, 2, 2, 2, 2, 2])])
 def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, number: int, shown: list[int]) -> None:
+    """It leaves out the rounds between."""
     tutorial = Tutorial(CONTEXT)
     tutorial.save(desk.folder)
     found = desk.ask(*tutorial.commands[number])
@@ -164,17 +165,11 @@ def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, numbe
     assert [event.rounds_shown for event in asked] == shown
     assert [event.rounds_so_far for event in asked] == list(range(len(shown)))
     assert "**Germany** has the highest" in found["answer"]
-
-
-def test_the_tutorial_strategy_leaves_out_the_rounds_between(desk: Desk) -> None:
-    tutorial = Tutorial(CONTEXT)
-    tutorial.save(desk.folder)
     prompt: tuple[Message, ...] = ()
-    for event in desk.events(desk.ask(*tutorial.commands[1])["run_id"]):
-        if isinstance(event, Asked):
-            prompt = (*prompt[: event.keep], *event.messages)
-    shown = re.findall(r'<tool_response id="main-(\d+)-', "".join(message.content for message in prompt))
-    assert set(shown) == {"1", "6"}, "call ids contain the number of their request"
+    for event in asked:
+        prompt = (*prompt[: event.keep], *event.messages)
+    left = re.findall(r'<tool_response id="main-(\d+)-', "".join(message.content for message in prompt))
+    assert set(left) == ({"1", "6"} if number else {"1", "2", "3"}), "call ids contain the number of their request"
 
 
 class Ollama(BaseHTTPRequestHandler):
