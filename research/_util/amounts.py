@@ -48,6 +48,18 @@ _UNITS = {
     "kWh": ("Wh", 3),
     "MWh": ("Wh", 6),
     "GWh": ("Wh", 9),
+    "公里": ("m", 3),
+    "米": ("m", 0),
+    "年": ("years", 0),
+    "岁": ("years", 0),
+    "吨": ("metric tons", 0),
+    "千吨": ("metric tons", 3),
+    "千瓦": ("W", 3),
+    "吉瓦": ("W", 9),
+    "兆瓦": ("W", 6),
+    "千瓦时": ("Wh", 3),
+    "兆瓦时": ("Wh", 6),
+    "吉瓦时": ("Wh", 9),
 }
 """The base unit of a unit, and the power of ten between them."""
 _EXACT = Context(prec=60)

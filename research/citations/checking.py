@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from research._util.glossary import chinese_label, label_terms, measures, says, translates
 from research.citations.arithmetic import counts_items
 from research.citations.degrees import overstated
 from research.citations.derived import OPERATORS, Derivation, derive, operation_only
@@ -15,7 +16,7 @@ from research.citations.evidence import gather
 from research.citations.figures import check_comparison, check_date, check_figure, missing_figure
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.matching import Problem, closeness, common_figures, cover, embedding_text, match, weights_of
-from research.citations.names import Names, contains_name, is_country
+from research.citations.names import Names, contains_name, is_country, names
 from research.citations.owners import misattributed
 from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, lines_of
@@ -87,7 +88,12 @@ class _Scope(Struct, frozen=True):
 
 def _scope(claim: Sentence, lines: Sequence[Sentence], near: dict[int, float]) -> _Scope:
     weights = weights_of(claim, lines)
-    close = {id(line): match(claim.keys, line, weights) + near.get(id(line), 0.0) for line in lines}
+    close = {
+        id(line): match(claim.keys, line, weights)
+        + near.get(id(line), 0.0)
+        + (claim.cjk and not line.cjk and says(claim.text, line.label))
+        for line in lines
+    }
     rank = sorted(lines, key=lambda line: -(close[id(line)] + common_figures(claim, line)))
     return _Scope(lines, weights, near, close, rank)
 
@@ -98,6 +104,27 @@ def _distinct(lines: Iterable[Sentence]) -> list[Sentence]:
 
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
+
+
+def _stated(claim: Sentence) -> Iterable[Figure]:
+    """Return the figures of a claim without those in the Chinese name of a measure: 15 in 15至64岁人口比例."""
+    spans = [match.span() for match in label_terms().finditer(claim.text)] if claim.cjk else []
+    return [each for each in claim.figures if not any(a <= each.quantity.start < b for a, b in spans)]
+
+
+def _by_glossary(claim: Sentence, lines: Sequence[Sentence], share: float) -> float:
+    """Return the share of words of a Chinese claim about labelled lines in English, by the terms for their labels."""
+    if not claim.cjk or not lines or not chinese_label(lines[0].label):
+        return share
+    if not any(says(claim.text, line.label) for line in lines):
+        return min(share, LITTLE) if measures(claim.text) else share  # the claim names another measure
+    rest = claim.text
+    for _, written, key in names(claim.text):
+        rest = rest.replace(written, " ") if contains_name(lines[0].title, key) else rest
+    stated = bool(_stated(claim)) or translates(rest, lines[0].text)
+    return max(share, ENOUGH) if stated else share
+
+
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 BY = "rules"
 """The judge named in every verdict here."""
@@ -199,6 +226,7 @@ class _Checker:
             problems += overstated(claim, candidates)
             problems += misattributed(self.names, claim, candidates)
         share = self._share(claim, evidence, held + len(derived), scope)
+        share = _by_glossary(claim, used if held or derived else used[:1], share)
         nearest = max(near.values(), default=0.0)
         near_lines = _distinct([*evidence, *rank[:4]])
         return Finding(
@@ -231,7 +259,7 @@ class _Checker:
         missing: list[Figure] = []
         derived: list[Derivation] = []
         held = 0
-        for figure in claim.figures:
+        for figure in _stated(claim):
             judged = [
                 (
                     check_figure(self.names, claim, figure, line, seen, scope.lines, scope.weights, scope.near),

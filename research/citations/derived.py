@@ -12,6 +12,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
+from research._util.glossary import said, says
 from research.citations.arithmetic import (
     CHANGE,
     DIFFERENCE,
@@ -90,7 +91,8 @@ def operation_only(names: Names, claim: Sentence, q: Quantity) -> bool:
     unit = stems(tail[0]) if tail and len(tail[0].split()) <= 4 else frozenset()
     named = SUM.search(claim.text) or DIFFERENCE.search(claim.text) or RATIO.search(claim.text)
     figures = [each for each in quantities(claim.context) if each.kind == "number"]
-    return bool(named) and len(figures) > 1 and not claim.keys - names.words(claim.text) - OPERATORS - unit
+    terms = stems(" ".join(said(claim.text))) if claim.cjk else frozenset()
+    return bool(named) and len(figures) > 1 and not claim.keys - names.words(claim.text) - OPERATORS - unit - terms
 
 
 def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Iterator[Operand]:
@@ -100,7 +102,11 @@ def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentenc
     about_text = f"{claim.text}\n{claim.context}" if outside else claim.text
     given = quantities(claim.context) if outside else ()
     words, dated = stems(about_text), claim.years or years(claim.context)
+    # In another language than the lines, terms of the glossary tell which of them are meant.
+    meant = {line.label for line in rank[:40] if claim.cjk and not line.cjk and says(about_text, line.label)}
     for line in rank[:40]:
+        if meant and line.label not in meant:
+            continue
         titles = [key for _, _, key in names.of(line.title) if is_country(key)]
         if titles and called and not set(titles) & set(called):
             continue
@@ -114,7 +120,12 @@ def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentenc
             if dated and own and not own & dated:
                 continue
             about = stems(line.label) or stems(figure.own) or stems(line.text)
-            if about & words or sides(line.label or figure.own) & sides(about_text) or _PER_AREA.search(claim.text):
+            if (
+                meant
+                or about & words
+                or sides(line.label or figure.own) & sides(about_text)
+                or _PER_AREA.search(claim.text)
+            ):
                 yield Operand(s, line, about, own)
 
 
@@ -208,7 +219,13 @@ def _measures(claim: Sentence, operands: Sequence[Operand]) -> bool:
     common = frozenset.intersection(*(each.words for each in operands))
     for each in operands:
         apart = each.words - common
-        if each.line.label and apart and not (apart & claim.keys or sides(" ".join(apart)) & sides(claim.text)):
+        if (
+            each.line.label
+            and apart
+            and not (
+                apart & claim.keys or sides(" ".join(apart)) & sides(claim.text) or says(claim.text, each.line.label)
+            )
+        ):
             return False
     return True
 

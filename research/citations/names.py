@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from research._util.glossary import english_places, label_terms, terms
 from research.citations.lexicon import stem
 from research.text import STOP_WORDS, has_cjk, tokens
 
@@ -55,6 +56,9 @@ def countries() -> dict[str, str]:
                 plain = re.sub(r"\s*\(.*?\)| - .*", "", name).replace("&", "and").replace("’", "'").casefold()
                 found.setdefault(plain, code)
                 found.setdefault(plain.removesuffix("特别行政区"), code)
+    for english, chinese in terms("place").items():  # `US Virgin Islands`, which CLDR calls U.S. Virgin Islands
+        if chinese in found:
+            found.setdefault(english.casefold(), found[chinese])
     short = {name: code for name, code in found.items() if name.isalpha() and name.isascii() and len(name) > 3}
     for ending in _ENDINGS:  # full names first: `Nigerian` belongs to Nigeria, not to Niger
         for cut in (0, 1, 2):
@@ -65,9 +69,17 @@ def countries() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _chinese_countries() -> re.Pattern[str]:
-    words = sorted((name for name in countries() if has_cjk(name)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words)))
+def _chinese_places() -> re.Pattern[str]:
+    """Return a pattern of countries and cities, the longer first: Brasília (巴西利亚) begins like Brazil (巴西)."""
+    places = {zh for english, zh in terms("place").items() if english not in ("World", "the world")}
+    words = {*(name for name in countries() if has_cjk(name)), *terms("city").values(), *places}
+    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
+
+
+@lru_cache(maxsize=16_384)
+def place_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Return start and end of the Chinese names of countries and cities in a text."""
+    return tuple(match.span() for match in _chinese_places().finditer(text)) if has_cjk(text) else ()
 
 
 @lru_cache(maxsize=16_384)
@@ -76,7 +88,8 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
 
     `Names.of` filters them: the first word of a sentence is often not a name.
     """
-    found = [(m.start(), m.group(), countries()[m.group()]) for m in _chinese_countries().finditer(text)]
+    places = ((m.start(), m.group()) for m in _chinese_places().finditer(text))
+    found = [(at, place, countries()[place]) for at, place in places if place in countries()]
     for match in _RUN.finditer(text):
         written, place = match.group(), match.start()
         written = _POSSESSIVE.sub("", written)
@@ -169,7 +182,12 @@ def _tagged(text: str) -> list[tuple[int, str, str]]:
         return []
     import rjieba
 
-    found, place = [], 0
+    places = ((m.start(), m.group()) for m in _chinese_places().finditer(text))
+    found = [(at, name, name) for at, name in places if name not in countries()]
+    # The segmenter cuts some places, and takes 城市 in the name of a measure for one.
+    for pattern in (_chinese_places(), label_terms()):
+        text = pattern.sub(lambda match: " " * len(match.group()), text)
+    place = 0
     for word, tag in rjieba.tag(text):
         place = max(text.find(word, place), 0)
         if tag in ("nr", "ns", "nt") and len(word) > 2 and word[-1] in _PARTICLES:
@@ -185,7 +203,8 @@ def contains_name(text: str, name: str) -> bool:
     if is_country(name):
         return any(k == name or name in _parts(written) for _, written, k in names(text)) or _loose(text, name)
     if has_cjk(name):
-        return name in text or all(char in text for char in name)
+        found = name in text or all(char in text for char in name)
+        return found or any(contains_name(text, key(english)) for english in english_places(name))
     wanted = _words(name)
     if not wanted:
         return True

@@ -11,7 +11,7 @@ from msgspec import Struct
 from research.citations.lexicon import WEAK, negated, sides, stem
 from research.citations.marks import sentences_of
 from research.citations.measures import Quantity
-from research.citations.names import Names
+from research.citations.names import Names, place_spans
 from research.citations.quantities import quantities
 from research.text import content_tokens, has_cjk
 from research.types import Source
@@ -116,7 +116,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
 def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
     """Yield start and end of the pieces of a sentence, cut at commas and the like, and between paired figures."""
-    taken = [(q.start, q.end) for q in quantities(text)]
+    taken = [*((q.start, q.end) for q in quantities(text)), *place_spans(text)]  # 埃塞俄比亚 has 比 in it
     cuts = [m.start() for m in _HARD.finditer(text) if not any(a <= m.start() < b for a, b in taken)]
     for before, q in zip(wanted, wanted[1:], strict=False):
         if soft := _SOFT.search(text, before.end, q.start):

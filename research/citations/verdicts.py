@@ -7,11 +7,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from research._util.glossary import chinese_label
 from research.citations.alignment import tokens_of
 from research.citations.derived import Derivation
 from research.citations.evidence import Evidence
 from research.citations.lexicon import negated, sides
 from research.citations.matching import Problem
+from research.citations.names import contains_name, names
 from research.citations.reading import Sentence
 from research.citations.thresholds import CONTRADICTED, SUPPORTED
 
@@ -74,7 +76,7 @@ _QUOTATION = re.compile(r"“([^“”]+)”|「([^「」]+)」|\"([^\"]+)\"")
 
 def _quoted(finding: Finding) -> bool:
     """Return whether a claim is a verbatim quotation, with no other words than its own and those of the title."""
-    rest = finding.claim.text
+    rest = _without_labels(finding)
     held: set[str] = set()
     for match in _QUOTATION.finditer(finding.claim.text):
         said = next(group for group in match.groups() if group).strip(" .。…")
@@ -82,8 +84,18 @@ def _quoted(finding: Finding) -> bool:
         if line is None or len(tokens_of(said)) < 3:
             return False
         rest = rest.replace(match.group(), " ")
+        for _, written, code in names(rest) if finding.claim.cjk else ():
+            rest = rest.replace(written, " ") if contains_name(line.title, code) else rest
         held |= {token.form for token in tokens_of(f"{said} {line.title}")}
     return bool(held) and {token.form for token in tokens_of(rest)} <= held
+
+
+def _without_labels(finding: Finding) -> str:
+    """Return the claim without the Chinese terms for the labels of its lines."""
+    text = finding.claim.text
+    for line in finding.lines if finding.claim.cjk else ():
+        text = text.replace(chinese_label(line.label) or "\0", " ")
+    return text
 
 
 def labelled(line: Sentence) -> bool:
@@ -113,9 +125,13 @@ def _labelled(finding: Finding) -> bool:
     if finding.compared:
         return True
     text = "\n".join(f"{line.title}\n{line.text}" for line in finding.lines)
-    added = {m.group().lower() for m in _SUPERLATIVE.finditer(finding.claim.text)} - {
+    plain = _without_labels(finding)  # 最 in the Chinese name of a measure adds nothing
+    added = {m.group().lower() for m in _SUPERLATIVE.finditer(plain)} - {
         m.group().lower() for m in _SUPERLATIVE.finditer(text)
     }
+    scales = {scale for scale, _ in _MOST}
+    if added == {"最"} and any(scale in scales for scale, _ in sides(plain) & sides(text)):
+        added = set()  # 最多 of a line with `rank 1, highest`
     least = SUPPORTED["label words with figure" if finding.figures else "label words"]
     denied = negated(finding.claim.text) and not any(negated(line.text) for line in finding.lines)
     if added and _ranked(finding.claim):

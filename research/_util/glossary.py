@@ -1,0 +1,83 @@
+"""Chinese terms for the labels, units and names of the Factbook.  They are data: `glossary_zh.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+_SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
+"""The year at the end of the label of a series."""
+
+
+@cache
+def terms(table: str) -> dict[str, Any]:
+    """Return one table of the glossary."""
+    found: dict[str, Any] = tomllib.loads(Path(__file__).with_name("glossary_zh.toml").read_text("utf-8"))[table]
+    return found
+
+
+def chinese_label(label: str) -> str:
+    """Return the Chinese term for a label, without the year of a series; empty if there is none.
+
+    >>> chinese_label("Unemployment rate 2024")
+    '失业率'
+    """
+    plain = _SERIES.sub("", label)
+    found: str = terms("label").get(plain) or terms("measure").get(plain, "")
+    return found
+
+
+@cache
+def english_label(term: str) -> str:
+    """Return the label that a Chinese term stands for, or the term itself."""
+    return next((label for label, chinese in terms("label").items() if chinese == term), term)
+
+
+@cache
+def english_places(name: str) -> tuple[str, ...]:
+    """Return the cities and regions with a Chinese name; there are two of some names."""
+    return tuple(english for table in ("city", "place") for english, zh in terms(table).items() if zh == name)
+
+
+@lru_cache(maxsize=4_096)
+def said(text: str) -> frozenset[str]:
+    """Return the terms for labels that a Chinese text contains; not those inside longer ones: 出生率 in 总和出生率."""
+    return frozenset(label_terms().findall(text))
+
+
+@cache
+def label_terms() -> re.Pattern[str]:
+    """Return a pattern of the terms for labels, the longer first."""
+    return re.compile("|".join(map(re.escape, sorted(terms("label").values(), key=len, reverse=True))))
+
+
+def measures(text: str) -> bool:
+    """Return whether a Chinese text names a measure; a short term such as 气候 only where a value follows."""
+    return any(len(term) > 2 or re.search(rf"{term}[：为是达]", text) for term in said(text))
+
+
+@cache
+def _values() -> tuple[tuple[str, str], ...]:
+    """Return the Chinese phrases and names with their English, the longer first."""
+    found = ((zh, english) for table in ("city", "place", "phrase") for english, zh in terms(table).items())
+    return tuple(sorted(found, key=lambda pair: -len(pair[0])))
+
+
+def translates(text: str, source: str) -> bool:
+    """Return whether all of a Chinese text, without the terms for labels, is a translation of words in a source."""
+    rest = whole = label_terms().sub(" ", text)
+    lower = source.casefold()
+    for chinese, english in _values():
+        if chinese in rest and re.search(rf"(?<!\w){re.escape(english.casefold())}(?!\w)", lower):
+            rest = rest.replace(chinese, " ")
+    return rest != whole and not re.search(
+        r"[\u3400-\u9fff]", re.sub(r"[的为在于位有和与、，：]|是(?=[^\s。])", " ", rest)
+    )
+
+
+def says(text: str, label: str) -> bool:
+    """Return whether a Chinese text contains the term for a label."""
+    return bool(label) and chinese_label(label) in said(text)
