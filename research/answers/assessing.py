@@ -11,7 +11,8 @@ from msgspec import Struct
 from research.answers.asking import Asked, asks_only, named, parts_of
 from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
 from research.answers.kinds import fits, selected
-from research.answers.shortening import LONGEST, refuses, short_answer
+from research.answers.shortening import LONGEST, asks_one_figure, refuses, short_answer
+from research.answers.words import reason
 from research.citations import statements, without_marks
 from research.citations.lexicon import sides
 from research.citations.marks import sentences_of
@@ -91,24 +92,27 @@ def assess(
     asked = parts_of(question)
     told = told_in(report, citations, sources, uncited)
     if not told:
-        reason = "none of the cited statements holds" if citations else "nothing is cited"
-        return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
+        why = reason(question, "none of the cited statements holds" if citations else "nothing is cited")
+        return Assessment(tuple(Part(part.text, "not_found", why) for part in asked), "no_evidence")
     if refuses(report):
-        reason = "the report says that no passage states it"
-        return Assessment(tuple(Part(part.text, "not_found", reason) for part in asked), "no_evidence")
+        why = reason(question, "the report says that no passage states it")
+        return Assessment(tuple(Part(part.text, "not_found", why) for part in asked), "no_evidence")
     seen = "\n\n".join(f"{source.title}\n{source.quote}" for source in sources)
     found: list[Part] = []
     lines: list[str] = []
     for part in asked:
-        reason, best = _judge(part, told, report, seen, asks_for)
-        found.append(Part(part.text, "not_found" if reason else "answered", reason))
-        several = part.kind == "number" and len(named(part.text)) > 1  # one figure answers for none of them
+        why, best = _judge(part, told, report, seen, asks_for)
+        found.append(Part(part.text, "not_found" if why else "answered", why))
+        # One figure answers for none of several things.
+        # One figure answers for none of several things.
+        several = part.kind == "number" and len(named(part.text)) > 1 and not asks_one_figure(part.text)
         lines.append(
             short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best and not several else ""
         )
     answered = sum(part.status == "answered" for part in found)
     outcome: Outcome = "answered" if answered == len(found) else "partly_answered" if answered else "no_evidence"
-    short = "; ".join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""
+    joint = "；" if has_cjk(question) else "; "
+    short = joint.join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""
     return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
 
 
@@ -166,9 +170,9 @@ def _judge(
     everything = joined(told)
     if part.open:
         missing = gaps(part, everything).names
-        return (f"nothing cited is about {_listed(missing)}" if missing else "", told[0])
+        return (_about(part, "nothing cited is about {words}", missing) if missing else "", told[0])
     if future(part.text) and not future(everything.text):
-        return "no source can state what is still to come", None
+        return reason(part.text, "no source can state what is still to come"), None
     judged = [(gaps(part, each, asks_for), each) for each in told]
     closed = [each for gap, each in judged if gap.closed]
     lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
@@ -177,16 +181,16 @@ def _judge(
     best = best or _weighed(part, told)
     if best is None and (best := _together(part, told, seen, asks_for)) is None:
         if closed:
-            return f"the report does not give {lacking[0]}", None
+            return reason(part.text, "the report does not give {lack}", lack=lacking[0]), None
         nearest = min((gap for gap, _ in judged), key=lambda gap: (len(gap.names), gap.opposite, -gap.share))
-        return _reason(nearest), None
+        return _reason(part, nearest), None
     named = part.options and not _ends(part.options)
     if named and has_cjk(part.text) == has_cjk(everything.evidence) and not _chosen(part.options, report):
-        return f"the report names none of {_listed(part.options)}", None
+        return _about(part, "the report names none of {words}", part.options), None
     if over_all(part) and not selected(best.all):
-        return "nothing cited compares all of them", None
+        return reason(part.text, "nothing cited compares all of them"), None
     if part.many and (count := _items(part, told)) < part.many:
-        return f"{count} of {part.many} are named", None
+        return reason(part.text, "{count} of {many} are named", count=count, many=part.many), None
     return "", best
 
 
@@ -236,14 +240,18 @@ def _together(part: Asked, told: Sequence[Told], seen: str, asks_for: AsksFor | 
     return whole if gap.closed and not fits(part.text, part.kind, whole.text, whole.evidence) else None
 
 
-def _reason(gap: Gaps) -> str:
+def _reason(part: Asked, gap: Gaps) -> str:
     if gap.opposite and not gap.names:
-        return "the report states the opposite measure"
-    return f"nothing cited covers {_listed(gap.uncovered)}" if gap.uncovered else "nothing cited covers it"
+        return reason(part.text, "the report states the opposite measure")
+    if not gap.uncovered:
+        return reason(part.text, "nothing cited covers it")
+    return _about(part, "nothing cited covers {words}", gap.uncovered)
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(f"“{word}”" for word in list(words)[:_WORDS])
+def _about(part: Asked, words: str, named: Iterable[str]) -> str:
+    """Return a reason that names up to eight words."""
+    joint = "" if has_cjk(part.text) else ", "
+    return reason(part.text, words, words=joint.join(f"“{word}”" for word in list(named)[:_WORDS]))
 
 
 def _chosen(options: Sequence[str], report: str) -> list[str]:

@@ -119,7 +119,7 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bgap\b|\bminus\b|\bbalance\b|相差|差多少|差距|差额",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|\bexceed\w*|"
         r"\bsurplus\b|\bdeficit\b|"
-        r"\bbalance\b|[−-]\s*\d.*=|差|多|少|倍|高出|低",
+        r"\bbalance\b|[−-]\s*\d.*=|差|(?<![最更])[多少低]|倍|高出",
         "a difference",
     ),
     (

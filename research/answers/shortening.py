@@ -9,9 +9,9 @@ from research.answers.coverage import Told, telling
 from research.answers.kinds import SPANS, YEAR, Kind
 from research.citations import without_marks
 from research.citations.lexicon import stem
-from research.citations.names import contains_name, is_country, key
+from research.citations.names import contains_name, is_country, key, names
 from research.citations.quantities import quantities
-from research.text import clip, tokens
+from research.text import clip, has_cjk, tokens
 
 LONGEST = 120
 """Most characters of a short answer."""
@@ -51,9 +51,26 @@ _MEASURE = re.compile(
 _YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
 
 
+def asks_one_figure(text: str) -> bool:
+    """Return whether a Chinese question about several things asks for one figure: a difference or a sum."""
+    return has_cjk(text) and _BY.search(text) is not None
+
+
 def refuses(report: str) -> bool:
     """Return whether a report of the offline model says that no sentence states what is asked."""
     return _REFUSED.match(report) is not None
+
+
+_WHICH_ZH = re.compile(r"(?:哪[个国座一]|谁).*(?:[更最较]|[高低大小多少长短早晚][？?]?$)|[更最较].*(?:哪[个国座一]|谁)")
+_COUNT_ZH = re.compile(r"(?:多少|几)个国家")
+_LIST_ZH = re.compile(r"国家(?:有|是)哪些|哪些国家")
+_GROWN_ZH = re.compile(r"增长|增加|减少|下降|上升|变化|涨|跌")
+_SAID_ZH = (
+    re.compile(r"[^，。：]{1,40}：[^，。：]{1,40}：(?P<value>[^（。]+)"),
+    re.compile(r"从\d{4}年的[^。]*?到\d{4}年的(?P<value>[^，。（]+)"),
+    re.compile(r"[^，。：（]{2,60}?[为是](?P<value>[^，。；（]{0,20}\d[^，。；（]{0,20})"),
+)
+"""How a Chinese statement gives a value: `日本：总人口：…`, `从2023年的…到2024年的…`, `日本的人口密度为…`."""
 
 
 def short_answer(asked: Asked, told: Told, report: str) -> str:
@@ -61,7 +78,7 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
 
     A span is in the cited passages, except yes, no, an option of the question, and a figure that was calculated.
     """
-    if asked.open:
+    if asked.open or _LIST_ZH.search(asked.text):
         return ""
     if (first := _FIRST.match(report)) and (words := _clean(first["said"] or first["hedged"])):
         return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
@@ -106,6 +123,8 @@ def _backed(span: str, told: Told) -> bool:
     seen = told.evidence
     if span.casefold() in seen.casefold():
         return True
+    if told.vouched and has_cjk(told.text) and not has_cjk(seen) and span in told.text:
+        return True  # a judge has compared the translation with its source
     figures = [q for q in quantities(span) if q.kind in ("number", "date", "year")]
     if figures:
         there = quantities(seen)
@@ -116,6 +135,8 @@ def _backed(span: str, told: Told) -> bool:
 
 def _span(asked: Asked, kind: Kind | None, line: str) -> str:
     """Return the span of the kind in a statement."""
+    if has_cjk(line) and has_cjk(asked.text) and (said := _span_zh(asked, kind, line)):
+        return said
     labelled = re.match(r"[^.。]{2,90}[:：]\s", line) and not _VERB.search(re.split(r"[:：]\s", line)[0])
     value = re.split(r"[:：]\s", line)[-1] if labelled else line
     if _BY.search(asked.text):
@@ -141,6 +162,21 @@ def _span(asked: Asked, kind: Kind | None, line: str) -> str:
     return _figure(asked, value)
 
 
+def _span_zh(asked: Asked, kind: Kind | None, line: str) -> str:
+    """Return the value of a Chinese statement, or the name that is asked for; empty if its form is unknown."""
+    if _BY.search(asked.text) or kind in ("year", "date", "whether"):
+        return ""
+    if _COUNT_ZH.search(asked.text) and (counted := re.search(r"有(\d+个)国家", line)):
+        return counted[1]
+    if _WHICH_ZH.search(asked.text) and kind != "number":
+        return next((name for place, name, _ in names(line) if place < 2), "")
+    grown = _GROWN_ZH.search(asked.text) is not None
+    for pattern in _SAID_ZH[: 1 if grown else 3]:
+        if match := pattern.search(line):
+            return clip(_clean(re.split(r"\s*[;；(（]", match["value"].strip("“”"))[0]), LONGEST)
+    return ""
+
+
 def _figure(asked: Asked, value: str) -> str:
     """Return the first figure that is not in the question, with its unit and the year after it."""
     known = [q for q in quantities(asked.text) if q.kind == "number"]
@@ -149,6 +185,8 @@ def _figure(asked: Asked, value: str) -> str:
             continue
         year = _YEAR_AFTER.match(value, q.end)
         unit = re.match(r"\s?(?:sq km|bbl/day|kWh?|[A-Za-z%°/]+(?:/[\d,]*\s?[a-z ]+)?)?", value[q.end :])
+        if counter := re.match(r"[\u4e00-\u9fff]{1,4}(?=[（，。；]|$)", value[q.end :]):
+            return _clean(value[q.start : q.end + counter.end()])
         end = year.end() if year else q.end + (unit.end() if unit and value[q.end : q.end + 1] in (" ", "%") else 0)
         after = _YEAR_AFTER.match(value, end)
         return _clean(value[q.start : after.end() if after else end])

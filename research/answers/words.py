@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from research.citations.lexicon import stem
-from research.text import STOP_WORDS, tokens
+from research.text import STOP_WORDS, language_of, tokens
 
 _SHORT = 8
 """Longest word that other forms match by their stem: the stem of *countryside* is that of *country*."""
@@ -44,6 +44,15 @@ def opposite(asked: str, told: str) -> bool:
         for line, side in mine
         if line in _two_sided()
     )
+
+
+def reason(question: str, template: str, **values: object) -> str:
+    """Return why a part counts as not found, in the language of its question."""
+    if language_of(question) == "zh":
+        chinese: dict[str, str] = _data()["reason"]
+        template = chinese.get(template, template)
+        values = {name: chinese.get(str(value), value) for name, value in values.items()}
+    return template.format(**values)
 
 
 @cache
