@@ -21,7 +21,7 @@ from research.workbench.workbench import Workbench
         ("How many countries in Africa have more than 50 million people?", "**9** countries in Africa"),
         ("What is the average life expectancy in Asia?", "is **75.19 years**"),
         ("What is the population of South America?", "adds up to **443,652,311**"),
-        ("非洲人口最多的三个国家是哪些？", "3. **Democratic Republic of the Congo**: 119,038,825"),
+        ("非洲人口最多的三个国家是哪些？", "3. **刚果（金）**：119,038,825人"),
     ],
 )
 def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, said: str) -> None:

@@ -30,6 +30,7 @@ def members_of(lists: Sequence[Finding]) -> dict[str, float]:
 
 def amount_of(fact: Fact) -> Amount | None:
     """Return the amount that a line states; of a named height, the number after the name."""
+    fact = fact.source or fact
     return None if fact.cut else read_amount(fact.value, last=fact.label.startswith("Elevation,"))
 
 

@@ -52,6 +52,8 @@ class Fact(Struct, frozen=True, dict=True):
     url: str
     title: str
     line: str
+    source: Fact | None = None
+    """The line as its source has it, if this one is a translation."""
 
     @cached_property
     def subject(self) -> str:
@@ -237,7 +239,7 @@ _EXCHANGE = re.compile(
 )
 _LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
 _NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
-_REMEMBERED = re.compile(r"^### Remembered\n((?:- .*(?:\n|$))*)", re.M)
+_REMEMBERED = re.compile(r"^### (?:Remembered|来自记忆)\n((?:- .*(?:\n|$))*)", re.M)
 _TRIED = re.compile(r"^- (?P<name>search|visit|python|recall) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
 
 

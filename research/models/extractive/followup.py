@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from research.citations.names import key
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.grounding import grounded
 from research.models.extractive.question import Question, parse
@@ -52,5 +53,7 @@ def _pointed(question: Question, report: str, subjects: tuple[str, ...]) -> Ques
     """After a question such as "which one is it", let the next question refer to the answer."""
     if not question.pick and not question.rank and question.operation != "compare":
         return question
-    chosen = next((name for name in re.findall(r"\*\*(.+?)\*\*", report) if name in subjects), None)
+    codes = {key(name): name for name in subjects}  # a Chinese report has another name of the subject
+    bold = re.findall(r"\*\*(.+?)\*\*", report)
+    chosen = next((codes[key(name)] for name in bold if key(name) in codes), None)
     return msgspec.structs.replace(question, names=(chosen,), doubtful=frozenset()) if chosen else question

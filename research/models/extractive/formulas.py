@@ -32,7 +32,8 @@ _BALANCE = re.compile(
     r"贸易(?:顺差|逆差|差额|平衡)"
 )
 _WITHOUT = re.compile(
-    r"\b(?:people|persons|inhabitants|residents)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?electricity\b"
+    r"\b(?:people|persons|inhabitants|residents)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?electricity\b|"
+    r"没有(?:通|用上)?电|无电|(?:用不上|不通)电"
 )
 _RELATIVE = re.compile(
     r"per capita|density|rate\b|ratio|per 100|percent|expectancy|\bage\b|index|elevation|GDP - composition|Debt|Land use",

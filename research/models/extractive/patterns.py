@@ -47,7 +47,7 @@ BEFORE = re.compile(
 SUM = re.compile(
     r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|(?:you|we|to) total|total of both)\b|合计|总和"
 )
-COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|几个国家|多少个国家")
+COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")
 SHARE = re.compile(
     r"\b(?:share|proportion|percentage|percent|per ?cent|fraction|portion) of\b|占比|比例|比重|份额|百分之几|百分之多少|百分比"
 )

@@ -104,6 +104,7 @@ _IGNORED = frozenset(
     "land continent region latest newest number going proven known estimated often gets burn produce use has "
     "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
     "inhabitant people sits sit most least more less than over under above below exceed many much "
+    "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
     "国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个".split()
 ) | frozenset(_NUMBERS)
 
@@ -208,7 +209,9 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     number = _HOW_MANY.search(text)
     written = next(filter(None, number.groups()), "") if number else ""
     first = (int(written) if written.isdigit() else _NUMBERS.get(written, 1)) if written else 1
-    if _COUNT.search(text) or (_ASKS.search(text) and re.search(r"\bcountries\b", text) and _THRESHOLD.search(text)):
+    if _COUNT.search(text) or (
+        _ASKS.search(text) and re.search(r"\bcountries\b|国家", text) and _THRESHOLD.search(text)
+    ):
         return "count", True, 1
     least = _LEAST.search(text)
     most = _MOST.search(text)
@@ -240,7 +243,7 @@ def _threshold(text: str) -> tuple[Amount | None, Amount | None]:
     match = _THRESHOLD.search(text)
     if match is None:
         return None, None
-    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个", "", text[match.end() :])
+    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个|的.*", "", text[match.end() :])
     found = read_amount(re.sub(r"\s*per ?cent\b|\s*个?百分点", "%", rest.rstrip("?？. ")))
     above = bool(match["above"] or match["zh_above"])
     return (found, None) if above else (None, found)

@@ -10,17 +10,19 @@ import msgspec
 
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
+from research.models.extractive import chinese
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
 from research.models.extractive.prose import Prose
+from research.models.extractive.question import Question, parse
 from research.models.extractive.solve import Solver, relevant
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.text import clip, language_of
 from research.types import FAILS, Message, Request, Source
 
-DONE = "<think>Nothing more to look up: write what the sources say.</think>\n"
+DONE = "Nothing more to look up: write what the sources say."
 
 
 def reply(request: Request) -> Iterator[str]:
@@ -37,8 +39,8 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     if _unclear(verdict):
         yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
         return
-    thoughts = " ".join(dict.fromkeys(action.thought for action in verdict.actions))
-    yield f"<think>{thoughts}</think>\n" if thoughts else DONE
+    thoughts = _thoughts(evidence, verdict)
+    yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
     if evidence.wants_report:
         yield f"<report>\n{_report(evidence, verdict)}\n</report>\n"
     if verdict.actions:
@@ -46,6 +48,22 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
             yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
     else:
         yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+
+
+def _said(thought: str, question: str) -> str:
+    """Return a thought in the language of the question."""
+    return chinese.thought(thought) if language_of(question) == "zh" else thought
+
+
+def _thoughts(evidence: Evidence, verdict: Verdict) -> str:
+    """Return what is thought before the next steps."""
+    thoughts = dict.fromkeys(_said(action.thought, evidence.question) for action in verdict.actions)
+    return ("" if language_of(evidence.question) == "zh" else " ").join(thoughts)
+
+
+def _done(evidence: Evidence) -> str:
+    """Return the thought before the answer."""
+    return f"<think>{_said(DONE, evidence.question)}</think>\n"
 
 
 def _offered(name: str, messages: Sequence[Message]) -> str:
@@ -64,7 +82,7 @@ def _conclude(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the best answer without any further step."""
     evidence = Evidence(messages)
     verdict = Solver(evidence, acting=False).verdict()
-    yield DONE
+    yield _done(evidence)
     yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
 
 
@@ -82,11 +100,12 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
         searches = [(f"{subject} {goal}", goal) for subject in subjects[:5]]
     number = 0
     for query, goal in searches:
-        yield f"Plan: Look for {query}.\n#E{number + 1} = search[{query}]\n"
+        yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number + 1} = search[{query}]\n"
         number += 1
         if reads:
             task = json.dumps({"url": f"#E{number}", "goal": goal}, ensure_ascii=False)
-            yield f"Plan: Read the best page found for that.\n#E{number + 1} = visit[{task}]\n"
+            why = _said("Read the best page found for that.", question)
+            yield f"Plan: {why}\n#E{number + 1} = visit[{task}]\n"
             number += 1
 
 
@@ -117,6 +136,9 @@ def _reflect(messages: Sequence[Message]) -> Iterator[str]:
     queries = re.findall(r"Action: search \{'query': ['\"](.*?)['\"]\}", messages[-1].content)
     problem = re.search(r"(?:What was wrong: |问题所在：)(.*)", messages[-1].content)
     used = "; ".join(dict.fromkeys(queries)) or "nothing"
+    if problem and "问题所在" in problem.group():
+        yield f"{problem.group(1)} 搜索过：{used}。下次多读几页找到的内容，并只按名称搜索。"
+        return
     lesson = "Next time read more of the pages found, and search by the name alone."
     yield f"{problem.group(1) if problem else ''} Searched for: {used}. {lesson}"
 
@@ -139,6 +161,8 @@ def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
     agreement = [sum(bool(head & other) for other in heads) for head in heads]
     best = max(range(len(supported)), key=lambda i: (agreement[i], len(cited(supported[i]))))
     why = f"{agreement[best]} of {len(answers)} runs agree; this one cites its sources best."
+    if language_of(supported[best].split("\n\n")[0]) == "zh":
+        why = f"{len(answers)}次运行中有{agreement[best]}次结果一致，这一次的引用最完整。"
     yield f"<answer>{supported[best]}\n\n{why}</answer>"
 
 
@@ -163,7 +187,20 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
             for name in q.names
         ]
     )
-    yield "<think>Divide the question.</think>\n" + write_call("Sections", sections=scopes)
+    if not alone and language_of(question) == "zh":
+        labels = [target.label for target in q.targets]
+        sections = [{"name": name, "description": _asked_in_chinese(q, name)} for name in q.names]
+        # Only if it is understood as it is meant.
+        understood = ([target.label for target in parse(each["description"]).targets] for each in sections)
+        scopes = sections if all(each == labels for each in understood) else scopes
+    yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=scopes)
+
+
+def _asked_in_chinese(q: Question, name: str) -> str:
+    """Return the question of a section about one of several things."""
+    measures = "和".join(chinese.label(target.label) if target.label else target.text for target in q.targets)
+    years = "、".join(f"{year}年" for year in q.years)
+    return f"{name}{years}的{measures}是多少？"
 
 
 def _research(messages: Sequence[Message]) -> Iterator[str]:
@@ -177,7 +214,9 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     if verdict.actions:
         yield from _act(asked)
         return
-    yield DONE + write_call("Section", name=name, description=description, content=_answer(evidence, verdict))
+    yield _done(evidence) + write_call(
+        "Section", name=name, description=description, content=_answer(evidence, verdict)
+    )
 
 
 def _known(messages: Sequence[Message]) -> str:
@@ -199,9 +238,11 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
     verdict = Solver(evidence, acting=False).verdict()
     gaps = "; ".join(verdict.missing)
     kept = list(dict.fromkeys(_quoted(verdict)))[:3]
-    lines = [note(fact) for fact in kept] + ([f"Not found: {gaps}."] if gaps else [])
-    name = "结论" if language_of(question) == "zh" else "Conclusion"
-    yield write_call("Conclusion", name=name, content="\n".join(lines) or "The sections are all that was found.")
+    zh = language_of(question) == "zh"
+    missing = f"没有找到：{'、'.join(map(chinese.term, verdict.missing))}。" if zh else f"Not found: {gaps}."
+    lines = [note(fact) for fact in kept] + ([missing] if gaps else [])
+    name, empty = ("结论", "找到的内容都在各节中。") if zh else ("Conclusion", "The sections are all that was found.")
+    yield write_call("Conclusion", name=name, content="\n".join(lines) or empty)
 
 
 def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
@@ -224,12 +265,15 @@ def _report(evidence: Evidence, verdict: Verdict) -> str:
     facts = relevant(evidence) or list(verdict.quotes)
     steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
     remembered = [fact for fact in facts if fact in evidence.remembered]
-    lines = ["### Confirmed", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
-    lines += ["### Remembered", *dict.fromkeys(map(note, remembered))] if remembered else []
-    lines += ["### Gaps"]
-    lines += [f"- {gap}" for gap in verdict.missing] or ["- none known"]
-    lines += ["### Next step", *(dict.fromkeys(f"- {a.thought}" for a in verdict.actions) or ["- answer"])]
-    return "\n".join([*lines, "### Tried", *dict.fromkeys(map(tried, steps))])
+    heads = _HEADS[language_of(evidence.question)]
+    lines = [f"### {heads[0]}", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
+    lines += [f"### {heads[1]}", *dict.fromkeys(map(note, remembered))] if remembered else []
+    zh = heads is _HEADS["zh"]
+    lines += [f"### {heads[2]}"]
+    lines += [f"- {chinese.term(gap) if zh else gap}" for gap in verdict.missing] or [f"- {heads[3]}"]
+    steps_next = dict.fromkeys(f"- {_said(a.thought, evidence.question)}" for a in verdict.actions)
+    lines += [f"### {heads[4]}", *(steps_next or [f"- {heads[5]}"])]
+    return "\n".join([*lines, f"### {heads[6]}", *dict.fromkeys(map(tried, steps))])
 
 
 def _quoted(verdict: Verdict) -> Sequence[Fact]:
@@ -246,6 +290,11 @@ def _unclear(verdict: Verdict) -> bool:
     return empty and not q.names and not q.years and len(re.findall(r"\w+", q.text)) <= 8
 
 
+_HEADS = {
+    "en": ("Confirmed", "Remembered", "Gaps", "none known", "Next step", "answer", "Tried"),
+    "zh": ("已确认", "来自记忆", "尚缺", "暂无", "下一步", "回答", "已尝试"),
+}
+"""Headings of an evolving report, and what is said where there is nothing below one."""
 _CLARIFY = {
     "en": "What should I look up: which thing, and what about it?",
     "zh": "请问要查什么：哪个对象，关于它的什么？",

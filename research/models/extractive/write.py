@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from research._util.amounts import plain, rounded, written
+from research._util.amounts import plain, rounded
+from research.models.extractive import chinese
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
+from research.models.extractive.chinese import superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.formulas import inputs, years_differ
 from research.models.extractive.verdict import Computation, Derived, Finding, Reading, Verdict
@@ -17,6 +19,7 @@ _WORDS = {
     "en": {
         "language": "en",
         "rose": "rose by",
+        "climbed": "rose by",
         "fell": "fell by",
         "narrowed": "(a negative figure) narrowed by",
         "widened": "(a negative figure) widened by",
@@ -55,6 +58,10 @@ _WORDS = {
         "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
         "list": "{subject}: {label}: {value} [{n}].",
         "times": "{r} times",
+        "as_many": "{a} : {b} = **{r}**.",
+        "grown": "{subject}: {label} {verb}, {span}.",
+        "of_year": "{name} {year}",
+        "other_one": "{name} {value} [{n}]",
         "evidence": "Evidence",
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
@@ -82,31 +89,32 @@ _WORDS = {
     "zh": {
         "language": "zh",
         "rose": "增长了",
+        "climbed": "上升了",
         "fell": "下降了",
         "narrowed": "（负值）缩小了",
         "widened": "（负值）扩大了",
         "same": "没有变化",
         "points": "个百分点",
-        "from": "从 {y} 年的 {a} [{m}] 到 {z} 年的 {b} [{n}]",
-        "difference": "相差 {d}。",
-        "sum_of": "合计 {s}。",
-        "equal": "{names} 的 {label} 相同：{value} [{n}]。",
+        "from": "从{y}年的{a} [{m}] 到{z}年的{b} [{n}]",
+        "difference": "{names}的{label}相差{d}。",
+        "sum_of": "{names}的{label}合计{s}。",
+        "equal": "{names}的{label}相同，都是{value} [{n}]。",
         "top": "**{name}** 的 {label} 在{place}{which}：{value} [{n}]。",
         "tied": "{place}有 {count} 个国家的 {label} 并列{which}，为 {value}：{names} [{n}]。",
-        "tops": "{place} {label} {which}的 {count} 个国家：",
+        "tops": "{place}{label}{which}的{count}个国家：",
         "next": "其次：{rows}。",
-        "not_ranked": "属地不参加排名；超过上述数字的有 {rows}。",
-        "figures": "{place}的 {all} 个国家中有 {have} 个有数据{years} [{n}]。",
+        "not_ranked": "属地不参加排名；数字更靠前的属地有{rows}。",
+        "figures": "{place}{all}个国家中，{have}个有数据{years} [{n}]。",
         "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}。",
         "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
         "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
-        "ratio": "{subject}：{v}，由 {a} 和 {b} 算出。",
-        "density": "{subject}：人口密度为 {v}，由 {a} 和 {b} 算出。",
-        "balance": "{subject}：贸易差额为 {v}，即 {a} 减去 {b}。",
-        "without": "{subject}：{v} 人没有，由 {a} 和 {b} 算出。",
+        "ratio": "{subject}：{v}，由{a}和{b}算出。",
+        "density": "{subject}的人口密度为{v}，由{a}和{b}算出。",
+        "balance": "{subject}的贸易差额为{v}，即{a}减去{b}。",
+        "without": "{subject}没有用上电的人数为{v}，由{a}和{b}算出。",
         "regions": "地区按《世界概况》划分，俄罗斯归入中亚。",
-        "above": "高于 {limit}",
+        "above": "超过{limit}",
         "below": "低于 {limit}",
         "to": "{a} 至 {b}",
         "years": "这些数字属于不同年份：{years}。",
@@ -114,22 +122,26 @@ _WORDS = {
         "unmeasured": "这些数字衡量的内容不同（{one}；{two}），因此不作比较。",
         "single": "来源只有一个这样的数字，没有可以比较的对象。",
         "numberless": "其中有的不是数字，因此不作比较。",
-        "computed": "用 python 工具计算：`{code}` 得到 {result}。",
+        "computed": "用Python计算：`{code}`，得到`{result}`。",
         "most": "最高",
         "least": "最低",
         "of": "{name} 的 {label} {which}：{value} [{n}]。其余：{group}。",
         "list": "{subject}：{label}：{value} [{n}]。",
-        "times": "{r} 倍",
+        "times": "{r}倍",
+        "as_many": "{a}的{label}是{b}的**{r}**。",
+        "grown": "{subject}的{label}{verb}，{span}。",
+        "of_year": "{name}{year}年",
+        "other_one": "{name}为{value} [{n}]",
         "evidence": "依据",
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
         "no": "否。",
-        "none": "搜索到的来源不能回答这个问题。",
-        "looked": "查找过：{missing}。",
+        "none": "找到的来源不能回答这个问题。",
+        "looked": "要找的是：{missing}。",
         "searches": "搜索过：{queries}。",
         "read": "阅读过：{pages}。",
         "also": "没有找到：{missing}。",
-        "winner": "{name} 的 {label} {which}：{value} [{n}]，相比之下 {others}。",
+        "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。",
         "says": "来源写道：",
@@ -158,7 +170,10 @@ def answer(
 ) -> str:
     """Return the report; without findings, a list of what was tried.  It marks the sources that are only `remembered`."""
     w = _WORDS[language]
-    q = verdict.question
+    zh = language == "zh"
+    shown = chinese.verdict(verdict) if zh else verdict
+    tidy: Callable[[str], str] = chinese.tidy if zh else str
+    title: Callable[[str], str] = chinese.title if zh else str
     if verdict.quotes:
         lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
         return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
@@ -166,30 +181,34 @@ def answer(
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
         computed = [_computation(verdict.computed, w)] if verdict.computed else []
-        return "\n\n".join([*over_all(verdict.ranked, w), *computed, evidence, *_memory(cited, remembered, w)])
+        assert shown.ranked  # as in `verdict`
+        said = map(tidy, [*over_all(shown.ranked, w), *computed])
+        return "\n\n".join([*said, evidence, *_memory(cited, remembered, w)])
     if verdict.reading:
         memory_note = _memory(verdict.reading.quotes, remembered, w)
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
         parts = [w["none"]]
-        if verdict.missing:
-            parts.append(w["looked"].format(missing="; ".join(verdict.missing)))
+        if shown.missing:
+            parts.append(w["looked"].format(missing="; ".join(shown.missing)))
         if queries:
             parts.append(w["searches"].format(queries="; ".join(f"“{query}”" for query in queries[:6])))
         if pages:
-            parts.append(w["read"].format(pages="; ".join(pages[:6])))
-        closest = [f"- {fact.title}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([" ".join(parts), *([f"### {w['closest']}\n\n" + "\n".join(closest)] if closest else [])])
-    head = _head(verdict, w)
-    head += [w["understood"].format(written=written, name=name) for written, name in q.guessed]
+            parts.append(w["read"].format(pages="; ".join(map(title, pages[:6]))))
+        closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
+        return "\n\n".join(
+            [tidy(" ".join(parts)), *([f"### {w['closest']}\n\n" + "\n".join(closest)] if closest else [])]
+        )
+    head = _head(shown, w)
+    head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
     facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
     quoted = [note(fact) for fact in facts]
     if verdict.computed:
         head.append(_computation(verdict.computed, w))
-    if verdict.missing and not q.relation:
-        head.append(w["also"].format(missing="; ".join(verdict.missing)))
+    if shown.missing and not shown.question.relation:
+        head.append(w["also"].format(missing="; ".join(shown.missing)))
     memory_note = _memory(list(facts), remembered, w)
-    return "\n\n".join([*head, f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
+    return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
 
 def _computation(computed: Computation, w: dict[str, str]) -> str:
@@ -260,11 +279,13 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
     for before, after in zip(verdict.findings[::2], verdict.findings[1::2], strict=True):
         one, two = amounts_of([before.fact, after.fact])
         change = two.value - one.value
-        absolute = written(abs(change), [one, two], w["language"], points=True)
+        label = bare(after.fact.label)
+        absolute = written(abs(change), [one, two], w, label, points=True)
         relative = one.value > 0 and not one.percent
-        amount = _percent(100 * (two.value / one.value - 1)) if relative else absolute
+        amount = _percent(100 * (two.value / one.value - 1), w) if relative else absolute
         deficit = one.value < 0 and two.value <= 0 and not one.percent
-        way = ("narrowed" if change > 0 else "widened") if deficit else ("rose" if change > 0 else "fell")
+        up = "climbed" if one.percent else "rose"
+        way = ("narrowed" if change > 0 else "widened") if deficit else (up if change > 0 else "fell")
         verb = w["same"] if change == 0 else f"{w[way]} **{amount}**"
         if relative and change:
             verb += f" ({absolute})"
@@ -276,13 +297,15 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
             z=year_of(after.fact),
             n=after.fact.n,
         )
-        lines.append(f"**{after.subject}**: {bare(after.fact.label)} {verb}, {span}.")
+        lines.append(w["grown"].format(subject=f"**{after.subject}**", label=label, verb=verb, span=span))
     return lines
 
 
-def _percent(change: Decimal) -> str:
-    """Format a percentage rounded, followed by two decimals to check it: `1.2 % (1.17 %)`."""
+def _percent(change: Decimal, w: dict[str, str]) -> str:
+    """Format a percentage rounded, followed by two decimals to check it: `1.2 % (1.17 %)`, in Chinese only these."""
     exact = f"{abs(change):.2f}"
+    if w["language"] == "zh":
+        return f"{exact}%"
     short = f"{abs(change):.1f}"
     return f"{short} %" if float(exact) == float(short) else f"{short} % ({exact} %)"
 
@@ -301,11 +324,11 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     lines.append(
         w["winner"].format(
             name=f"**{chosen.subject}**",
-            which=w["most" if q.most else "least"],
+            which=superlative(w, bare(chosen.fact.label), most=q.most, two=len(others) == 1),
             label=bare(chosen.fact.label),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
-            others="; ".join(f"{o.subject} {o.fact.value} [{o.fact.n}]" for o in others),
+            others="; ".join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others),
         )
     )
     if verdict.computed:
@@ -319,18 +342,22 @@ def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) 
     amounts = amounts_of(facts)
     values = [each.value for each in amounts]
     marks = "".join(f" [{n}]" for n in dict.fromkeys(fact.n for fact in facts))
+    label = bare(facts[0].label)
+    named = {"names": chinese.listed([finding.subject for finding in findings], w), "label": label}
     lines = []
     if operation == "sum":
-        lines.append(w["sum_of"].format(s=f"**{written(sum(values, Decimal(0)), amounts, w['language'])}**") + marks)
+        total = written(sum(values, Decimal(0)), amounts, w, label)
+        lines.append(w["sum_of"].format(s=f"**{total}**", **named) + marks)
     elif len(facts) == 2 and values[0] != values[1]:
-        gap = written(abs(values[0] - values[1]), amounts, w["language"], points=True)
-        lines.append(w["difference"].format(d=f"**{gap}**") + marks)
+        gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
+        lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
         if has_ratio(amounts):
             a, b = (finding.subject for finding in findings)
-            lines.append(f"{a} : {b} = **{w['times'].format(r=plain(rounded(values[0] / values[1], 2)))}**." + marks)
+            ratio = w["times"].format(r=plain(rounded(values[0] / values[1], 2)))
+            lines.append(w["as_many"].format(a=a, b=b, r=ratio, label=label) + marks)
     years = [(finding.subject, year_of(finding.fact)) for finding in findings]
     if len({year for _, year in years if year}) > 1:
-        said = w["and"].join(f"{subject} {year or '?'}" for subject, year in years)
+        said = w["and"].join(w["of_year"].format(name=subject, year=year or "?") for subject, year in years)
         lines.append(w["years"].format(years=said))
     return lines
 
@@ -342,7 +369,8 @@ def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]
     name = "balance" if derived.kind == "difference" else derived.kind
     lines = [w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)]
     if years_differ(facts):
-        said = w["and"].join(f"{bare(fact.label)} {year_of(fact) or '?'}" for fact in facts)
+        dated = ((bare(fact.label), year_of(fact) or "?") for fact in facts)
+        said = w["and"].join(w["of_year"].format(name=label, year=year) for label, year in dated)
         lines.append(w["years"].format(years=said))
     return lines
 
@@ -363,7 +391,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     lines = []
     if q.operation == "count" and not verdict.chosen:
         found = verdict.findings[0]
-        count = len(re.findall(r"[^;]+", found.fact.value))
+        count = len(re.findall(r"[^;；]+", found.fact.value))
         return [w["count"].format(subject=f"**{found.subject}**", count=count, value=found.fact.value, n=found.fact.n)]
     if members:
         best = next(f for f in members if f.subject == verdict.chosen)
@@ -371,7 +399,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
             w["of"].format(
                 group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
                 name=f"**{best.subject}**",
-                which=w["most" if q.pick is None or q.pick.most else "least"],
+                which=superlative(w, bare(best.fact.label), most=q.pick is None or q.pick.most),
                 label=bare(best.fact.label),
                 value=_bold(best.fact.value),
                 n=best.fact.n,
@@ -386,10 +414,10 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
 
 def _plain(fact: Fact) -> str:
     """Return the value without its year in parentheses: `$3.732 trillion` for `$3.732 trillion (2024 est.)`."""
-    return re.sub(r"\s*\([^()]*\d{4}[^()]*\)", "", fact.value).strip()
+    return re.sub(r"\s*\([^()]*\d{4}[^()]*\)|（[^（）]*\d{4}[^（）]*）", "", fact.value).strip()
 
 
 def _bold(value: str) -> str:
     """Set the start of a value in bold; leave long values unchanged."""
-    head = re.match(r"[^;(]{1,60}(?=[;(]|$)", value)
+    head = re.match(r"[^;(；（]{1,60}(?=[;(；（]|$)", value)
     return f"**{head.group().strip()}** {value[head.end() :]}".strip() if head else value

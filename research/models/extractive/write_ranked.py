@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.models.extractive.rankings import WORLD, Row
+from research._util.amounts import Amount
+from research.models.extractive import chinese
+from research.models.extractive.rankings import Row
 from research.models.extractive.verdict import Coverage, Ranked
 
 TIED = 8
 """Most names of countries with the same figure to list."""
 NAMED = 60
 """Most names of countries past a threshold to list."""
-_PLACES = {
-    WORLD: "全世界", "Africa": "非洲", "Antarctica": "南极洲", "Asia": "亚洲", "Europe": "欧洲", "Middle East": "中东",
-    "Australia and Oceania": "大洋洲", "Central America and the Caribbean": "中美洲和加勒比", "Central Asia": "中亚",
-    "East and Southeast Asia": "东亚和东南亚", "North America": "北美洲", "South America": "南美洲", "South Asia": "南亚",
-}  # fmt: skip
 _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
 _COVERED = re.compile(r"countries have a figure(, \d{4}(?: to \d{4})?)?")
@@ -26,7 +23,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of the answer: the countries or the value, then what the figures cover."""
     ranking = found.ranking
     place = _named(ranking.place, w)
-    which = w["most" if ranking.most else "least"]
+    which = chinese.superlative(w, found.label, most=ranking.most)
     named = {"label": found.label, "place": place, "which": which}
     lines = []
     if ranking.kind == "top":
@@ -37,7 +34,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
         limit = ranking.above or ranking.below
-        said = w["above" if ranking.above else "below"].format(limit=_limit(limit.value, limit.unit)) if limit else ""
+        said = w["above" if ranking.above else "below"].format(limit=_limit(limit, found.label, w)) if limit else ""
         names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
         lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
     else:
@@ -65,9 +62,13 @@ def _listed(rows: Sequence[Row]) -> str:
     return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
-def _limit(value: object, unit: str) -> str:
-    text = f"{value:,f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:,f}"
-    return f"{unit}{text}" if unit in ("$", "€", "£") else f"{text}{'' if unit.startswith('%') else ' '}{unit}".rstrip()
+def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
+    value, unit = f"{limit.value:,f}", limit.unit
+    text = value.rstrip("0").rstrip(".") if "." in value else value
+    joined = (
+        f"{unit}{text}" if unit in ("$", "€", "£") else f"{text}{'' if unit.startswith('%') else ' '}{unit}".rstrip()
+    )
+    return chinese.limit(joined, w, label)
 
 
 def _covered(each: Coverage, w: dict[str, str]) -> str:
@@ -77,15 +78,15 @@ def _covered(each: Coverage, w: dict[str, str]) -> str:
     said = ""
     if years:
         span = years[0] if len(years) == 1 else w["to"].format(a=years[0], b=years[-1])
-        said = f"（{span}）" if w["language"] == "zh" else f", {span}"
+        said = f"（{span}年）" if w["language"] == "zh" else f", {span}"
     return w["figures"].format(have=each.have, all=each.all, place=_named(each.place, w), years=said, n=each.fact.n)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
-    return _PLACES.get(place, place) if w["language"] == "zh" else place
+    return chinese.subject(place) if w["language"] == "zh" else place
 
 
 def _bold(value: str) -> str:
     """Set the figure of a value in bold, without the year and remarks after it."""
-    figure, space, rest = value.partition(" (")
-    return f"**{figure}**{space}{rest}"
+    figure, rest = re.fullmatch(r"(.*?)((?: \(|（).*)?", value, re.S).groups("")  # type: ignore[union-attr]
+    return f"**{figure}**{rest}"

@@ -1,0 +1,350 @@
+"""Write labels, amounts, names and thoughts of the offline model in Chinese, by the glossary; else they stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from functools import cache
+
+import msgspec
+
+from research._util import amounts, glossary
+from research._util.glossary import terms
+from research.citations.names import is_country, key
+from research.models.extractive.evidence import Fact
+from research.models.extractive.rankings import Row
+from research.models.extractive.verdict import Finding, Verdict
+from research.text import has_cjk
+
+_APART = re.compile(r",? (?P<year>(?:1[5-9]|20)\d\d)$")
+_AMOUNT = re.compile(
+    r"(?P<sign>[-−]?)(?P<money>[$€£¥]?)(?P<after>-?)(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)"
+    r"(?: ?(?P<scale>trillion|billion|million|thousand|万亿|亿|万))?(?P<unit>(?![\d,.]).*)"
+)
+_REMARK = re.compile(r" \(([^()]*)\)")
+_YEAR = re.compile(r"(?P<year>(?:FY ?)?\d{4}(?:[-/]\d{2,4})?)(?P<est> est\.?)?")
+_SEXES = re.compile(r"male ([\d,]+)/female ([\d,]+)")
+_DIVIDED = re.compile(r"(?P<amount>.+?) per (?P<count>[\d,]+ )?(?P<unit>sq km|person)")
+_MONEY = re.compile(r"[^()]+ \((?P<code>[A-Z]{3})\) per US dollar")
+_KEPT = re.compile(r"(“[^”]*”|`[^`]*`)")
+_ROUND = Decimal(10) ** 6
+"""Whole numbers from which a rounded one is given beside them."""
+_SCALES = (("万亿", 12), ("亿", 8), ("万", 4))
+
+
+def subject(name: str) -> str:
+    """Return the Chinese name of a country, region or other subject of the Factbook."""
+    if name in terms("place"):
+        return str(terms("place")[name])
+    code = key(name)
+    return _territories().get(code, name) if is_country(code) else name
+
+
+@cache
+def _territories() -> dict[str, str]:
+    from babel import Locale
+
+    return dict(Locale("zh").territories)
+
+
+@cache
+def _currencies() -> dict[str, str]:
+    from babel import Locale
+
+    return dict(Locale("zh").currencies)
+
+
+def label(text: str) -> str:
+    """Return the Chinese term for a label, with the year of its series.
+
+    >>> label("Unemployment rate 2024"), label("Area, note")
+    ('失业率（2024年）', 'Area, note')
+    """
+    found = glossary.chinese_label(text)
+    year = _APART.search(text)
+    return f"{found}（{year['year']}年）" if found and year else found or text
+
+
+def value(text: str, of: str = "") -> str:
+    """Return a value in Chinese, or the source's words in quotation marks; `of` is its label.
+
+    >>> value("85.2 years (2024 est.)", "Life expectancy at birth, male"), value("$3.732 trillion"), value("arid; hot")
+    ('85.2岁（2024年估计）', '3.732万亿美元', '“arid; hot”')
+    """
+    if match := _MONEY.fullmatch(text):
+        currency = _currencies().get(match["code"])
+        return f"{currency}（{match['code']}）" if currency else f"“{text}”"
+    for mark in ";,":
+        found = [_piece(piece.strip(), of) for piece in re.split(rf"{mark} (?![^()]*\))", text)]
+        if all(found):  # joined by a mark that ends no statement
+            return ("，" if re.match(r"[-\d]", found[0] or "") else "、").join(each for each in found if each)
+    return text if has_cjk(text) else f"“{text.replace('“', chr(34)).replace('”', chr(34))}”"
+
+
+def _piece(text: str, of: str) -> str | None:
+    """Return an amount, a name or a phrase with its remarks; None if it is anything else."""
+    said = [_remark(found) for found in _REMARK.findall(text)]
+    bare = _REMARK.sub("", text).strip()
+    head = _headed(bare, of)
+    if head is None or None in said:
+        return None
+    written, rounded = head
+    remarks = [each for each in (rounded, *said) if each]
+    return f"{written}（{'，'.join(remarks)}）" if remarks else written
+
+
+def _headed(text: str, of: str) -> tuple[str, str] | None:
+    """Return an amount, or a name with or without one, and the amount rounded."""
+    if found := _amount(text, of):
+        return found
+    if whole := _named(text):
+        return whole, ""
+    match = re.fullmatch(r"(?P<name>[^\d$€£¥]+?) (?P<amount>[-−]?[$€£¥]?\d.*)", text)
+    amount = _amount(match["amount"], of) if match else None
+    if match is None or amount is None:
+        return None
+    name = _named(match["name"]) or (f"{match['name']} " if of.startswith("Elevation") else "")
+    return (f"{name}{amount[0]}", amount[1]) if name else None
+
+
+def _named(text: str) -> str:
+    """Return a phrase, a city, or a country; empty if it is none that is known."""
+    known: str = terms("phrase").get(text) or terms("city").get(text) or ""
+    place = known or subject(text)
+    return place if place != text else ""
+
+
+def _remark(text: str) -> str | None:
+    if match := _YEAR.fullmatch(text):
+        return f"{match['year'].replace('FY', '').strip()}年{'估计' if match['est'] else ''}"
+    if match := _SEXES.fullmatch(text):
+        return f"男{match[1]}，女{match[2]}"
+    return _named(text) or None
+
+
+def _amount(text: str, of: str) -> tuple[str, str] | None:
+    """Return an amount with a Chinese unit, and rounded if it is long; None if the text is no amount with a known unit."""
+    if match := _DIVIDED.fullmatch(text):
+        top = _amount(match["amount"], of)
+        unit = match["unit"]
+        per = f"每{match['count'].strip()}{_unit(unit)}" if match["count"] else terms("per")[unit]
+        return (f"{per}{top[0]}", "") if top else None
+    match = _AMOUNT.fullmatch(text)
+    template = _template(match["money"] or match["unit"].strip(), of) if match else None
+    if match is None or template is None or (match["money"] and match["unit"].strip()):
+        return None
+    sign = "-" if match["sign"] or match["after"] else ""
+    number = Decimal(match["digits"].replace(",", ""))
+    if match["scale"]:
+        size = number.scaleb(amounts.SCALES[match["scale"]])
+        return template.format(f"{sign}{_scaled(size)}"), ""
+    long = number >= _ROUND and number == number.to_integral_value() and "," in match["digits"]
+    return template.format(
+        f"{sign}{match['digits']}"
+    ), f"约{template.format(f'{sign}{_rounded(number)}')}" if long else ""
+
+
+def _scaled(size: Decimal) -> str:
+    """Return all digits of a number in the largest Chinese scale below it."""
+    word, power = next(((word, power) for word, power in _SCALES if size >= Decimal(10) ** power), ("", 0))
+    return f"{amounts.plain(size.scaleb(-power)).replace(',', '')}{word}"
+
+
+def _rounded(number: Decimal) -> str:
+    return _scaled(number.quantize(Decimal(1).scaleb(number.adjusted() - 3)))
+
+
+def _template(unit: str, of: str) -> str | None:
+    special = (units for start, units in terms("unit_of").items() if of.startswith(start))
+    found: str | None = next((units[unit] for units in special if unit in units), None) or terms("unit").get(unit)
+    return found
+
+
+def _unit(unit: str) -> str:
+    """Return a unit without a number."""
+    return str(terms("unit").get(unit, unit)).replace("{}", "")
+
+
+def title(text: str) -> str:
+    """Return the title of a document: `日本·经济` for `Japan · Economy`."""
+    return "·".join(terms("section").get(part) or _measured(part) for part in text.split(" · "))
+
+
+def _measured(text: str) -> str:
+    """Return a subject, a label, or a label with a region behind it."""
+    head, _, place = text.rpartition(", ")
+    if head and glossary.chinese_label(head) and place in terms("place"):
+        return f"{subject(place)}{label(head)}"
+    return label(text) if glossary.chinese_label(text) else subject(text)
+
+
+def term(text: str) -> str:
+    """Return what a step is about: a label with words or years beside it, a subject, or a title."""
+    if " · " in text:
+        return title(text)
+    if match := re.fullmatch(r"(.+?)[:：] (.+)", text):
+        return f"{subject(match[1])}：{term(match[2])}"
+    match = re.fullmatch(r"(.+) \((.+)\)", text)
+    if match and match[2] in terms("place") and not glossary.chinese_label(text):
+        return f"{subject(match[2])}：{term(match[1])}"
+    words = text.split(" ")
+    for start in range(len(words)):
+        about = " ".join(words[:start])
+        if start and subject(about) == about:
+            continue
+        for end in range(len(words), start, -1):
+            if found := glossary.chinese_label(" ".join(words[start:end])):
+                years = "、".join(f"{word}年" for word in words[end:] if re.fullmatch(r"\d{4}", word))
+                return f"{subject(about)}{years}{'的' if about or years else ''}{found}"
+    return "、".join(words) if has_cjk(text) else subject(text)
+
+
+def thought(text: str) -> str:
+    """Return a thought in Chinese; one that the glossary does not have stays as it is.
+
+    >>> thought("Look for Exports 2023 of Japan.")
+    '查找日本的2023年的出口额。'
+    """
+    if text in terms("thought"):
+        return str(terms("thought")[text])
+    for english, chinese in terms("thought").items():
+        pattern = re.escape(english).replace(r"\{a\}", "(?P<a>.+)").replace(r"\{b\}", "(?P<b>.+)")
+        if match := re.fullmatch(pattern, text):
+            return str(chinese).format(**{name: term(said) for name, said in match.groupdict().items()})
+    return text
+
+
+def listed(names: Sequence[str], words: dict[str, str]) -> str:
+    """Return names as a list: `德国、法国和意大利`."""
+    if words["language"] == "zh" and len(names) > 1:
+        return f"{'、'.join(names[:-1])}和{names[-1]}"
+    return words["and"].join(names)
+
+
+def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False) -> str:
+    """Return `the highest` or `the lowest`, in Chinese as it is said of the label, which may be in Chinese, or of `two`."""
+    english = glossary.english_label(of)
+    pairs = (pair for pair, starts in terms("most").items() if english.startswith(tuple(starts)))
+    pair = next(pairs, "") if words["language"] == "zh" else ""
+    found = pair.split("/")[0 if most else 1] if pair else words["most" if most else "least"]
+    return found.replace("最", "更") if two else found
+
+
+def written(
+    result: Decimal, like: Sequence[amounts.Amount], words: dict[str, str], of: str, *, points: bool = False
+) -> str:
+    """Write a figure that was calculated, as `amounts.written`; in Chinese with the units of the label `of`."""
+    text = amounts.written(result, like, points=points)
+    if words["language"] != "zh":
+        return text
+    found = _amount(text, glossary.english_label(of))
+    if found is None:
+        return amounts.written(result, like, "zh", points=points)
+    return f"{found[0]}（{found[1]}）" if found[1] else found[0]
+
+
+def limit(text: str, words: dict[str, str], of: str) -> str:
+    """Return the threshold of a question, in Chinese with a scale that fits."""
+    match = _AMOUNT.fullmatch(text)
+    if words["language"] != "zh" or match is None:
+        return text
+    template = _template(match["money"] or match["unit"].strip(), glossary.english_label(of)) or "{}"
+    return template.format(_scaled(Decimal(match["digits"].replace(",", ""))))
+
+
+def fact(found: Fact) -> Fact:
+    """Return a labelled line in Chinese, to show; it is calculated with as the source writes it."""
+    if not found.label:
+        return found
+    year = _APART.search(found.label)
+    known = year and re.search(rf"\({year['year']}\b", found.value)
+    name = label(_APART.sub("", found.label) if known else found.label)
+    line = f"{name}：{value(found.value, found.label)}"
+    return msgspec.structs.replace(found, title=title(found.title), line=line, source=found)
+
+
+def verdict(found: Verdict) -> Verdict:
+    """Return a verdict to show in Chinese: its findings with Chinese names, labels and values."""
+    ranked = found.ranked and msgspec.structs.replace(
+        found.ranked,
+        label=label(found.ranked.label),
+        value=value(found.ranked.value, found.ranked.label),
+        rows=_rows(found.ranked.rows, found.ranked.label),
+        after=_rows(found.ranked.after, found.ranked.label),
+        territories=_rows(found.ranked.territories, found.ranked.label),
+    )
+    derived = found.derived and msgspec.structs.replace(
+        found.derived, value=value(found.derived.value, "Population, total" if found.derived.kind == "without" else "")
+    )
+    hindrance = found.hindrance and msgspec.structs.replace(
+        found.hindrance, one=_measure(found.hindrance.one), two=_measure(found.hindrance.two)
+    )
+    return msgspec.structs.replace(
+        found,
+        findings=tuple(map(_finding, found.findings)),
+        group=tuple(map(_finding, found.group)),
+        chosen=subject(found.chosen),
+        missing=tuple(map(term, found.missing)),
+        ranked=ranked,
+        derived=derived,
+        hindrance=hindrance,
+    )
+
+
+def _finding(found: Finding) -> Finding:
+    return msgspec.structs.replace(found, subject=subject(found.subject), fact=fact(found.fact))
+
+
+def _rows(rows: Iterable[Row], of: str) -> tuple[Row, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            row,
+            name=subject(row.name),
+            fact=msgspec.structs.replace(row.fact, line=f"{subject(row.name)}：{value(row.fact.value, of)}"),
+        )
+        for row in rows
+    )
+
+
+def _measure(text: str) -> str:
+    """Return a unit or a label."""
+    return _unit(text) if text in terms("unit") else label(text)
+
+
+def tidy(text: str) -> str:
+    """Return Chinese text with Chinese punctuation and without spaces between Chinese and figures, except in quotations.
+
+    >>> tidy("**法国** 的总面积最大: 643,801 (2024) [1]. “A: b.” [2]")
+    '**法国**的总面积最大：643,801（2024） [1]。“A: b.” [2]'
+    """
+    text = re.sub(r"\*\*“([^”*]*)\*\*(?: (?=[;；]))?([^”]*)”", r"“\1\2”", text)  # a quotation is not bold
+    text = re.sub(r"\*\*(“[^”]*”)\*\*", r"\1", text)
+    return "".join(piece if n % 2 else _tidied(piece) for n, piece in enumerate(_KEPT.split(text)))
+
+
+def _tidied(text: str) -> str:
+    for pattern, put in _TIDY:
+        text = pattern.sub(put, text)
+    return text
+
+
+_HAN = r"[\u3400-\u9fff，。；：、（）]"
+_TIDY = tuple(
+    (re.compile(pattern), put)
+    for pattern, put in (
+        (r" ?\((?=[^()]*\))", "（"),
+        (r"(?<=[^\s(])\)(?!\])", "）"),
+        (r" ?: |(?<=\*): ", "："),
+        (r"(?<=\]); ", "；"),
+        (r"; ", "、"),
+        (r"(?<!\d), |, (?!\d)", "、"),
+        (r"(?<=[\]\w*）%])\.(?=\s*(?:\[\d+\]\s*)*$)", "。"),
+        (r"(?<=\d) %", "%"),
+        (rf"(?<={_HAN})(\*\*)? +(?=(?:\*\*)?[\w“])", r"\1"),
+        (rf"(?<=[\w%”])(\*\*)? +(?=(?:\*\*)?{_HAN})", r"\1"),
+        (r"(?<=[。；：，]) +(?=[^\s\[])", ""),
+        (r"）\*\*(?=[\u3400-\u9fff])", "）** "),
+    )
+)
+"""What is written otherwise in Chinese, and how."""

@@ -1,0 +1,85 @@
+"""The offline model answers Chinese questions in Chinese, from a library in English."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import research
+from research.citations import check
+from research.events.view import fold
+from research.types import FAILS, Source
+from research.workbench.workbench import Workbench
+
+LATIN = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
+KNOWN = {"GDP", "Python", "Galdhopiggen"}
+"""Words that Chinese writes in Latin letters, and a mountain without a Chinese name in the glossary."""
+
+
+def said(report: str) -> str:
+    """Return what a report says itself: without its evidence, quotations and code."""
+    return re.sub(r"“[^”]*”|`[^`]*`", "", report.split("### 依据")[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "short"),
+    [
+        ("日本的预期寿命是多少？", "**日本**：出生时预期寿命：**85.2岁**（2024年估计） [1]。", "85.2岁"),
+        (
+            "巴西的首都是哪里，人口是多少？",
+            "总人口：**221,359,387人**（约2.214亿人，2025年估计）",
+            "巴西利亚；221,359,387人",
+        ),
+        ("德国和法国哪个面积更大？", "**法国**的总面积更大：**643,801平方公里", "法国"),
+        ("法国和德国的人口相差多少？", "法国和德国的总人口相差**15,499,478人（约1550万人）**", "15,499,478人"),
+        ("中国和印度的人口合计是多少？", "中国和印度的总人口合计**2,826,498,142人", "2,826,498,142人"),
+        ("孟加拉国的人口密度是多少？", "人口密度为**每平方公里1,174.5人**，由总人口", "每平方公里1,174.5人"),
+        ("韩国的贸易差额是多少？", "贸易差额为**764.25亿美元**，即出口额8351.49亿美元", "764.25亿美元"),
+        (
+            "法国2024年的实际GDP（购买力平价）是多少，比2023年增长了多少？",
+            "增长了**1.17%**（430亿美元），从2023年的3.689万亿美元 [1] 到2024年的**3.732万亿美元**",
+            "3.732万亿美元；1.17%",
+        ),
+        ("非洲人口最多的三个国家是哪些？", "2. **埃塞俄比亚**：121,372,632人（约1.214亿人，2025年估计）", ""),
+        ("挪威的最高点是哪里？", "**挪威**：最高点：**Galdhopiggen 2,469米**", "Galdhopiggen 2,469米"),
+        ("越南的语言有哪些？", "**越南**：语言：“Vietnamese (official);", "Vietnamese"),
+        ("火星的人口是多少？", "找到的来源不能回答这个问题。要找的是：火星、人口。", ""),
+    ],
+)
+def test_answers_are_chinese_and_their_citations_hold(bench: Workbench, question: str, words: str, short: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert words in view.report
+    assert view.short == short
+    thoughts = "".join(each.reply.thinking for each in view.rounds if each.reply)
+    assert set(LATIN.findall(said(view.report) + re.sub(r"“[^”]*”", "", thoughts))) <= KNOWN
+    assert not {citation.status for citation in view.citations} & FAILS
+    head = [citation for citation in view.citations if " · " not in citation.claim]
+    assert all(citation.status in ("supported", "calculated") for citation in head if "个国家中" not in citation.claim)
+    assert all(not LATIN.search(part.reason) for part in view.parts)
+
+
+def test_a_term_that_is_another_measure_is_not_ticked() -> None:
+    lines = "Unemployment rate 2024: 7.2% (2024 est.)\nPublic debt: 86% of GDP"
+    source = Source(1, "", "Egypt · Economy", lines)
+    said = (
+        "埃及的失业率为7.2% [1]。",
+        "埃及的公共债务为7.2% [1]。",
+        "埃及的失业率为8.2% [1]。",
+        "法国的失业率为7.2% [1]。",
+    )
+    verdicts = [check(claim, [source])[0].status for claim in said]
+    assert verdicts[0] == "supported"
+    assert not {"supported", "calculated"} & set(verdicts[1:])
+
+
+def test_a_count_over_all_countries_and_an_answer_without_a_name(bench: Workbench) -> None:
+    view = research.run("非洲有多少个国家的人口超过5000万？", workbench=bench)
+    assert "非洲有**9**个国家的总人口超过5000万人：" in view.report
+    assert view.short == "9个"
+
+
+def test_a_comparison_can_be_followed_up_in_chinese(bench: Workbench) -> None:
+    first = research.run("德国和法国哪个面积更大？", workbench=bench)
+    view = fold(bench.engine.follow_up(first.run, "它的首都是哪里？", here=True).events())
+    assert view.short == "巴黎"
