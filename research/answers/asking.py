@@ -6,7 +6,7 @@ The split is conservative: a part starts only where a question word, an asking v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -126,12 +126,33 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
         return (_asked(whole, "", assignment=True),)
     pieces = [piece for sentence in _asking_sentences(question) for piece in _split(sentence)]
-    pieces = [piece for piece in pieces if _says_something(piece)] or [whole]
+    pieces = _with_clauses([piece for piece in pieces if _says_something(piece)]) or [whole]
     if len(pieces) > MOST:
         return (_asked(whole, "", assignment=False),)
     if len(pieces) == 1:
         return (_asked(whole, "", assignment=False),)
     return tuple(_asked(piece, " ".join(pieces[:number]), assignment=False) for number, piece in enumerate(pieces))
+
+
+_CLAUSE = re.compile(
+    r"(?:when|whenever|if|while|as|since|because|although|before|after) (?!(?:is|are|was|were|do|does|did|has|have|had|will|"
+    r"would|can|could|should|may|of|from|many|much)\b)",
+    re.I,
+)
+"""Matches a subordinate clause: without an auxiliary after the first word, it asks nothing."""
+
+
+def _with_clauses(pieces: Sequence[str]) -> list[str]:
+    """Return the pieces, each with the subordinate clause before it: *When I pay in Peru*."""
+    found: list[str] = []
+    clause = ""
+    for piece in pieces:
+        if _CLAUSE.match(piece) and piece != pieces[-1]:
+            clause = f"{clause}{piece}, "
+        else:
+            found.append(clause + piece)
+            clause = ""
+    return found
 
 
 def asks_only(question: str, asked: tuple[Asked, ...]) -> bool:
@@ -163,8 +184,15 @@ def _joined(sentence: str, joint: re.Pattern[str]) -> list[str]:
     return [*pieces, sentence[start:].strip()]
 
 
+_BETWEEN = re.compile(r"\b(?:difference|gap|distance|ratio|margin|balance|spread)s?\b.{0,24}\bbetween\b", re.I)
+"""Matches a question for one figure that two things give."""
+
+
 def _its(piece: str) -> Iterator[str]:
     """Yield the items of a list of measures, each with what precedes the list."""
+    if _BETWEEN.search(piece):
+        yield piece
+        return
     match = _ITS.search(piece)
     if match and not has_cjk(piece):
         yield piece[: match.start()]

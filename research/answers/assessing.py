@@ -177,7 +177,10 @@ def _judge(
     closed = [each for gap, each in judged if gap.closed]
     lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
     best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
-    best = best or next((each for gap, each in judged if gap.labelled and _led_to(gap, each, seen)), None)
+    led = (each for gap, each in judged if gap.labelled and _led_to(gap, each, seen))
+    best = best or next(
+        (each for each in led if not fits(part.text, part.kind, each.text, each.evidence, labelled=True)), None
+    )
     best = best or _weighed(part, told)
     if best is None and (best := _together(part, told, seen, asks_for)) is None:
         if closed:

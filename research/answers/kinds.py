@@ -32,9 +32,10 @@ SPANS: dict[Kind, re.Pattern[str]] = {
 _ASKED: dict[Kind, str] = {
     "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|吗\W*$|是否|是不是",
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
-    "date": r"\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
+    "date": r"\bsince when\b|\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",
-    "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|多少|"
+    "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
+    r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"
     r"几[个位名座艘条种次岁]|多[长高大远深宽]",
     "person": r"\bwho(?:se|m)?\b|谁|哪位|何人",
     "place": r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|town|village|state|country|county|region|province|island|"
@@ -76,6 +77,22 @@ _NAMED = re.compile(
 """Asks for something by name, so that a figure alone does not answer."""
 _ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
 """A value that is a figure with its unit and nothing else."""
+_HEADS = re.compile(
+    r"\bhow many (?!(?:square|sq|cubic|kilom\w*|met(?:er|re)s|miles|km|feet|hectares|ton\w*|dollars|euros|barrels|lit(?:er|re)s|"
+    r"years|hours|kilowatt\w*|kwh|percent|per cent|points|bcm|watts|times|more|less|fewer)\b)[a-z]|"
+    r"多少(?:个?人|名|家|座|艘|架)",
+    re.I,
+)
+"""Asks for a number of people or things."""
+_DIMENSIONS = frozenset(["area", "length", "usd", "energy", "mass", "volume"])
+"""Units of figures that are no number of people or things."""
+_TITLES = (
+    re.compile(
+        r"\b(?:king|queen|emperor|empress|monarch|sultan|emir|grand duke|tsar)s?\b|国王|女王|天皇|苏丹(?!港)", re.I
+    ),
+    re.compile(r"\bpresidents?\b|总统|主席", re.I),
+)
+"""Titles of heads of state; a monarch is no president."""
 _WEIGHED = re.compile(
     r"\b(?:more|less|fewer|\w+er|over|under|above|below|at least|exceed|half|as \w+ as|same)\b|\d|更|超过|比", re.I
 )
@@ -164,19 +181,28 @@ def asks_why(text: str) -> bool:
     return _CAUSE.search(text) is not None
 
 
-def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
-    """Return what a statement and its passage lack to be an answer of the kind; empty if they lack nothing."""
+def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labelled: bool = False) -> str:
+    """Return what a statement and its passage lack to be an answer of the kind; empty if they lack nothing.
+
+    With `labelled` the passage has the label that the question asks for, which need not say what it is in other words.
+    """
     told = f"{statement}\n{quote}"
-    for asked, expected, lack in _DEMANDS:
+    for asked, expected, lack in () if labelled else _DEMANDS:
         if re.search(asked, question, re.I) and not re.search(expected, told, re.I):
             return lack
+    if any(
+        title.search(question) and not title.search(told) and any(t.search(told) for t in _TITLES) for title in _TITLES
+    ):
+        return "anybody with that title"
     if asks_why(question):
         return "" if _CAUSE_SAID.search(told) else "a cause"
     figures = [q for q in quantities(statement) if q.kind in ("number", "ordinal")]
     if kind == "number" and not (figures or _figure_words(statement)):
         return "a figure"
-    if kind == "number" and figures and (dimensions := _dimensions(question)):
+    if kind == "number" and figures and not labelled and (dimensions := _dimensions(question)):
         return "" if any(q.unit in dimensions for q in figures) else "a figure in the unit that is asked for"
+    if kind == "number" and figures and _HEADS.search(question) and all(q.unit in _DIMENSIONS for q in figures):
+        return "a number of them"
     if _COUNT.search(question) and figures and all(q.unit == "%" for q in figures):
         return "a number"
     if _SHARE.search(question) and figures and not _SHARE_SAID.search(told):
@@ -185,7 +211,10 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
         return "a date"
     if kind == "whether" and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
         return "" if re.search(r"[(（](?![^()（）]*\d{4})|\b0\b", _value(statement)) else "yes or no"
-    if _NAMED.search(question) and kind not in ("number", "year", "date") and _ONLY_FIGURE.match(_value(statement)):
+    named = (
+        not labelled and _NAMED.search(question) and kind not in ("number", "year", "date") and not selected(statement)
+    )
+    if named and _ONLY_FIGURE.match(_value(statement)):
         return "a name"
     return ""
 

@@ -62,7 +62,7 @@ def verdict(finding: Finding) -> tuple[Status, str]:
     reason = "; ".join(dict.fromkeys(p.reason for p in sorted(finding.problems, key=lambda p: not p.against)[:3]))
     if finding.problems:
         return "unverified", reason
-    if finding.bare and not finding.derived and not finding.claim.text.startswith((",", "，")):
+    if finding.bare and not finding.derived and not finding.claim.text.startswith((",", "，", ";", "；")):
         return "unverified", "a name or figure alone states nothing that can be checked"
     if finding.derived and _plain(finding):
         return "calculated", "; ".join(each.formula for each in finding.derived)

@@ -85,6 +85,10 @@ def test_a_superlative_over_all_countries_is_understood_in_any_wording(
         ("Was the volume of Azerbaijani exports in 2024 above or below its 2022 level?", "fell by"),
         ("尼日利亚的森林覆盖率和加蓬相比差多少个百分点？", "72.4"),
         ("What is Bangladesh's population density per square kilometre?", "per sq km"),
+        ("Out of Algeria, Tunisia and Libya, in which one do people live longest?", "**Algeria** has the highest"),
+        ("澳大利亚和新西兰一共有多少人？", "32,652,132"),
+        ("By how much did Uzbekistan's imports outweigh its exports in 2024, in dollars?", "$17.451 billion"),
+        ("Since when has Paul Biya been Cameroon's president?", "since 6 November 1982"),
     ],
 )
 def test_options_directions_differences_and_densities_are_answered(
@@ -93,3 +97,16 @@ def test_options_directions_differences_and_densities_are_answered(
     view = asked(bench, question)
     assert view.outcome == "answered", view.answer
     assert answer in view.answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the median age in the state that broke away from Sudan in 2011?",
+        "What is the height difference between the very lowest and the very highest place in Jordan?",
+        "What is the name of the reigning king of Finland?",
+        "When I pay in El Salvador, is it US dollars or euros?",
+    ],
+)
+def test_a_fact_beside_the_question_is_not_an_answer(bench: Workbench, question: str) -> None:
+    assert asked(bench, question).outcome == "no_evidence"

@@ -67,4 +67,5 @@ def quoted(evidence: Evidence, asked: Sequence[str], names: Sequence[str]) -> tu
     held = [tokens_of(fact) & set(asked) for fact in chosen]
     covered = frozenset().union(*held)
     enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
-    return chosen, enough and set(tokens(" ".join(names))) <= covered | NEUTRAL
+    subjects = {fact.subject for fact in chosen}  # lines of two things together say nothing of either
+    return chosen, enough and len(subjects) < 2 and set(tokens(" ".join(names))) <= covered | NEUTRAL

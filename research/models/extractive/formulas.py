@@ -31,6 +31,9 @@ _BALANCE = re.compile(
     r"\btrade (?:balance|surplus|deficit|gap)\b|\bbalance of trade\b|\bexports minus (?:its )?imports\b|"
     r"贸易(?:顺差|逆差|差额|平衡)"
 )
+_APART = re.compile(
+    r"\bby how much\b|\bhow much (?:more|less)\b|\bdifference\b|\bgap\b|\bminus\b|\bnet of\b|\boutweigh|\bexceed|差|减"
+)
 _WITHOUT = re.compile(
     r"\b(?:people|persons|inhabitants|residents)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?electricity\b|"
     r"没有(?:通|用上)?电|无电|(?:用不上|不通)电"
@@ -64,6 +67,8 @@ def asked(q: Question) -> Formula | None:
         return Formula("without", POPULATION, ACCESS)
     if _BALANCE.search(text) and "Current account balance" not in labels:
         return Formula("difference", "Exports", "Imports")
+    if {"Exports", "Imports"} == set(labels) and _APART.search(text):
+        return Formula("difference", labels[0], labels[1])
     if _DENSITY.search(text) and not other:
         return Formula("density", POPULATION, AREA)
     if len(other) != 1 or _RELATIVE.search(other[0]):

@@ -11,7 +11,7 @@ import msgspec
 from research.answers import parts_of
 from research.models.extractive.formulas import asked as calculated
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
-from research.models.extractive.patterns import GROWTH, SUM
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Operation, Question, Target, parse
@@ -36,6 +36,8 @@ _THROUGH = re.compile(
     r"|的那个|其(?:最大|首都|人口)|邻国|接壤"
 )
 """Matches a question for something that is found through something else."""
+_LOOSE = frozenset(["Population, total", "Area, total", "Exchange rates, Currency"])
+"""Labels that the lexicon finds by words such as *people*, *land* and *money*, which often mean nothing of their own."""
 _REALMS = frozenset("federal federation republic kingdom state union islamic democratic people commonwealth".split())
 """Words of official names."""
 _ARITHMETIC = re.compile(
@@ -45,9 +47,16 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
-_UNIT = re.compile(r"\s*(?:dollars?|\$|美?元)|\s*(?:embassy|ambassador|passport|consulate|citizens?\b)")
-"""Matches after a country that is a part of a unit or of an embassy's name."""
-_OR = re.compile(r"\bor\b|还是")
+_TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
+"""Matches a question in which `French` is a language."""
+_CALENDAR = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday thursday "
+    "friday saturday sunday christmas easter utc gmt".split()
+)
+_CURRENCY = re.compile(r"\s*(?:dollars?|\$|美?元)")
+"""Matches after a country in the name of a currency."""
+_MISSION = re.compile(r"\s*(?:embassy|ambassador|passport|consulate|citizens?\b)")
+"""Matches after a country in the name of an embassy and the like, in a question about another country."""
 _ASIDE = re.compile(
     r"\([^()]*\)|（[^（）]*）|^[^:：?？]{3,40}[:：](?=[^:：]*\b(?:how|what|which|who|when|where)\b)", re.I
 )
@@ -73,7 +82,7 @@ def grounded(question: Question) -> Question:
     found = _subjects(question.text)
     through = _THROUGH.search(_ASIDE.sub(" ", question.text).lower())
     if not found or (through and not _listed(question, found)):
-        return question
+        return msgspec.structs.replace(question, described=bool(found and through and not question.relation))
     if question.rank and not _targets(question)[0]:
         return question
     if question.relation is not None and question.relation.label == BORDER.label:
@@ -113,7 +122,9 @@ def _operation(question: Question, subjects: Sequence[str], *, shared: bool) -> 
     if len(subjects) == 1 or shared:
         return "lookup" if question.operation in ("compare", "sum") else question.operation
     if question.operation == "lookup" and len(question.names) < 2 and len(_clauses(question.text)) == 1:
-        return "sum" if SUM.search(question.text.lower()) else "compare"
+        text = question.text.lower()
+        compares = COMPARATIVE.search(text) or SUPERLATIVE.search(text) or _ARITHMETIC.search(text)
+        return "sum" if SUM.search(text) else "compare" if compares else "lookup"
     return question.operation
 
 
@@ -123,20 +134,16 @@ def _listed(question: Question, found: Sequence[Mention]) -> bool:
 
 
 def _subjects(text: str) -> list[Mention]:
-    """Return the countries that a question is about, without those that are units or options for an answer."""
-    found = list(mentions(text))
+    """Return the countries that a question is about, without those that are units or that it offers as an answer."""
+    found = [each for each in mentions(text) if not _CURRENCY.match(text[each.place[1] :].lower())]
     if len({name for mention in found for name in mention.names}) < 2:
         return found
-    found = [each for each in found if not _UNIT.match(text[each.place[1] :].lower())] or found
-    last = next((m for m in reversed(list(_OR.finditer(text.lower()))) if m.start() > found[0].place[1]), None)
-    if last and (
-        cut := re.search(r"[:：,，]|\bfrom\b|\bby\b|\bto\b|是", text[found[0].place[1] : last.start()].lower())
-    ):
-        subjects = [each for each in found if each.place[1] <= found[0].place[1] + cut.start()]
-        listed = not re.search(r"\w", text[found[0].place[1] : found[1].place[0]])
-        if len(subjects) == 1 and len(found) > 2 and not listed:
-            return subjects
-    return found
+    found = [each for each in found if not _MISSION.match(text[each.place[1] :].lower())] or found
+    if _TONGUE.search(text.lower()):
+        found = [each for each in found if usual(each.written) == each.written] or found
+    options = [option for part in parts_of(text) for option in part.options]
+    offered = [each for each in found if any(each.written in option for option in options)]
+    return [each for each in found if each not in offered] or found
 
 
 def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
@@ -149,7 +156,7 @@ def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
         for name in question.names
         if name.lower() not in known
         and usual(name) is None  # a language, or a part of another name
-        and not set(tokens(name)) <= vocabulary() | _REALMS
+        and not set(tokens(name)) <= vocabulary() | _REALMS | _CALENDAR
         and not any(name.lower() in words or words in name.lower() for words in covered)
         and name not in question.doubtful
     )
@@ -217,7 +224,7 @@ def _target(
         return (), found.ranked
     whole = plain and len(plain) == len(targets)
     if len(plain) > 1 and agreed and found.sure >= OVERRULE:
-        plain = [target for target in plain if _same(target.label, best)]
+        plain = [target for target in plain if _same(target.label, best) or target.label not in _LOOSE]
     elif len(plain) == 1 and _likely(found, plain[0].label):
         agreed = True
     if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < OVERRULE):
@@ -227,6 +234,8 @@ def _target(
         return (), found.ranked
     if agreed and len(plain) == 1:
         best = next((label for label in found.shares if _same(label, plain[0].label)), best)
+    if agreed and len(plain) > 1:
+        return tuple(Target(each.label, exact=True, asked=text) for each in plain), found.ranked
     also = tuple(label for label in found.ranked if label != best and _same(label, best))
     share = any(target.share for target in targets)
     return (Target(best, share=share, exact=True, also=also, asked=text),), found.ranked

@@ -45,7 +45,8 @@ BEFORE = re.compile(
     r"year[- ]on[- ]year|year[- ]over[- ]year|the year before that)\b|上一年|前一年"
 )
 SUM = re.compile(
-    r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|(?:you|we|to) total|total of both)\b|合计|总和"
+    r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|(?:you|we|to) total|total of both)\b|"
+    r"合计|总和|一共|总共|加起来|加在一起"
 )
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")
 SHARE = re.compile(

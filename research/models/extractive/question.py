@@ -76,6 +76,8 @@ class Question(Struct, frozen=True):
     """Misspelt names, each with the name that was understood."""
     shared: bool = False
     """Whether a name belongs to several countries, which are all looked up."""
+    described: bool = False
+    """Whether the country that is asked about is described by another: `the state that broke away from Sudan`."""
 
 
 BORDER = Target("Land boundaries, border countries")
@@ -417,9 +419,11 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
     by = re.search(r"\b(?:by|in terms of) ", lower[end:])
     if by:
         near = next((label for label, a, _ in after if 0 <= a - end - by.end() <= 6), near)
+    word = superlative.group()
+    if not by and _IMPLIED.get(word, "Area, total") != "Area, total":
+        return Pick(Target(_IMPLIED[word]), most)  # `the youngest population`
     if near is not None:
         return Pick(Target(near), most)
-    word = superlative.group()
     if word in ("longest", "shortest") and (
         "border" in lower[end:] or "frontier" in lower[end:] or "bound" in lower[end:]
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from research.models.extractive.fitting import (
 from research.models.extractive.followup import understand
 from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
+from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
@@ -105,6 +106,9 @@ class Solver:
             return self._free()
         if q.nearest:
             return self._unclear(subjects)
+        if q.described and said_in(q.text, subjects):
+            self.finder.missing.append(q.text)
+            return self._end()
         used = {target for entry in resolved if entry for target in [entry[1]] if target}
         lost = [name for name, entry in sure if entry is None]
         if lost:
@@ -116,8 +120,9 @@ class Solver:
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
         if not targets:
-            named = naming(self.evidence, q, subjects, sorted(used, key=q.targets.index))
-            return self._end(named, chosen=subjects[0])
+            if said_in(q.text, subjects):
+                return self._lookup(subjects, sorted(used, key=q.targets.index))
+            return self._end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
         if q.operation in ("compare", "sum") and len(subjects) > 1:
@@ -283,12 +288,19 @@ class Solver:
         )
 
 
-def naming(evidence: Evidence, question: Question, subjects: Sequence[str], targets: Sequence[Target]) -> list[Finding]:
+def said_in(question: str, subjects: Sequence[str]) -> bool:
+    """Return whether a question names all of these countries."""
+    return set(subjects) <= {name for mention in mentions(question) for name in mention.names}
+
+
+def naming(
+    evidence: Evidence, question: Question, subjects: Sequence[str], targets: Collection[Target]
+) -> list[Finding]:
     """Return the findings for a question of the kind "which country has this name": the subject is the answer."""
     findings = [
         Finding(s, t, fact)
         for s in subjects
-        for t in targets
+        for t in sorted(targets, key=question.targets.index)
         for fact in evidence.facts
         if fact.subject == s and fit(fact, t) >= MATCH and any(has_words_of(fact.value, n) for n in question.names)
     ]
