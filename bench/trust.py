@@ -38,7 +38,7 @@ SCALES = {
     "万亿": 1e12,
 }
 _NUMBER = re.compile(
-    r"(?<![\w.])[-−]?\$?(\d[\d,]*(?:\.\d+)?)\s*(thousand|million|billion|trillion|万亿|十亿|百万|[千万亿])?"
+    r"(?<![A-Za-z_\d.])[-−]?\$?(\d[\d,]*(?:\.\d+)?)\s*(thousand|million|billion|trillion|万亿|十亿|百万|[千万亿])?"
 )
 _REFUSED = ("no_evidence", "needs_input", "tool_errors")
 

@@ -166,7 +166,7 @@ def _span_zh(asked: Asked, kind: Kind | None, line: str) -> str:
     """Return the value of a Chinese statement, or the name that is asked for; empty if its form is unknown."""
     if _BY.search(asked.text) or kind in ("year", "date", "whether"):
         return ""
-    if _COUNT_ZH.search(asked.text) and (counted := re.search(r"有(\d+个)国家", line)):
+    if _COUNT_ZH.search(asked.text) and (counted := re.search(r"有 ?(\d+个)国家", line)):
         return counted[1]
     if _WHICH_ZH.search(asked.text) and kind != "number":
         return next((name for place, name, _ in names(line) if place < 2), "")

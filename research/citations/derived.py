@@ -31,8 +31,8 @@ from research.citations.reading import Sentence, stems, years
 POOL = 14
 """Maximum number of figures of the sources that are combined."""
 _YEARLY = re.compile(r"\b(?:a|per|each|every) year\b|\bannual(?:ly|ized|ised)?\b|每年|年均", re.I)
-_PER_AREA = re.compile(r"\bper (?:sq|square)\b|每平方(?:公里|千米)", re.I)
-_PER_HEAD = re.compile(r"\bper (?:capita|person|head|inhabitant|resident)\b|人均|每人", re.I)
+_PER_AREA = re.compile(r"\bper (?:sq|square)\b|[每/]平方(?:公里|千米)", re.I)
+_PER_HEAD = re.compile(r"\bper (?:capita|person|head|inhabitant|resident)\b|人均|[每/]人", re.I)
 _SPAN = re.compile(
     r"\b(?:after|before|later|earlier|for|between|aged?|old|lasted|over|spent|separat\w+|gap|lifespan|when|took|"
     r"within|until|elapsed|apart)\b|后|前|岁|历时|隔|约有|时间|享年|终年|期间",

@@ -192,7 +192,8 @@ def _tagged(text: str) -> list[tuple[int, str, str]]:
         place = max(text.find(word, place), 0)
         if tag in ("nr", "ns", "nt") and len(word) > 2 and word[-1] in _PARTICLES:
             word = word[:-1]
-        if tag in ("nr", "ns", "nt") and len(word) > 1 and word not in countries():
+        unit = text[max(place - 1, 0) : place].isdigit()  # 万吉瓦时
+        if tag in ("nr", "ns", "nt") and len(word) > 1 and word not in countries() and not unit:
             found.append((place, word, word))
     return found
 

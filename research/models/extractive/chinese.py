@@ -89,13 +89,13 @@ def _piece(text: str, of: str) -> str | None:
     head = _headed(bare, of)
     if head is None or None in said:
         return None
-    written, rounded = head
-    remarks = [each for each in (rounded, *said) if each]
+    written, remark = head
+    remarks = [each for each in (remark, *said) if each]
     return f"{written}（{'，'.join(remarks)}）" if remarks else written
 
 
 def _headed(text: str, of: str) -> tuple[str, str] | None:
-    """Return an amount, or a name with or without one, and the amount rounded."""
+    """Return an amount, or a name with or without one, and the remark behind it."""
     if found := _amount(text, of):
         return found
     if whole := _named(text):
@@ -124,31 +124,37 @@ def _remark(text: str) -> str | None:
 
 
 def _amount(text: str, of: str) -> tuple[str, str] | None:
-    """Return an amount with a Chinese unit, and rounded if it is long; None if the text is no amount with a known unit."""
+    """Return an amount with a Chinese unit, and a remark: the amount rounded, or its base; None without a known unit."""
     if match := _DIVIDED.fullmatch(text):
         top = _amount(match["amount"], of)
         unit = match["unit"]
-        per = f"每{match['count'].strip()}{_unit(unit)}" if match["count"] else terms("per")[unit]
-        return (f"{per}{top[0]}", "") if top else None
+        return (f"{top[0]}/{(match['count'] or '').strip()}{_unit(unit)}", "") if top else None
     match = _AMOUNT.fullmatch(text)
     template = _template(match["money"] or match["unit"].strip(), of) if match else None
     if match is None or template is None or (match["money"] and match["unit"].strip()):
         return None
     sign = "-" if match["sign"] or match["after"] else ""
     number = Decimal(match["digits"].replace(",", ""))
-    if match["scale"]:
-        size = number.scaleb(amounts.SCALES[match["scale"]])
-        return template.format(f"{sign}{_scaled(size)}"), ""
-    long = number >= _ROUND and number == number.to_integral_value() and "," in match["digits"]
-    return template.format(
-        f"{sign}{match['digits']}"
-    ), f"约{template.format(f'{sign}{_rounded(number)}')}" if long else ""
+    power = amounts.SCALES.get(match["scale"] or "", 0) + terms("power").get(match["unit"].strip(), 0)
+    if power:
+        return _filled(template, f"{sign}{_scaled(number.scaleb(power))}")
+    written, remark = _filled(template, f"{sign}{match['digits']}")
+    if number >= _ROUND and number == number.to_integral_value() and "," in match["digits"]:
+        remark = "，".join(filter(None, (f"约{_filled(template, f'{sign}{_rounded(number)}')[0]}", remark)))
+    return written, remark
+
+
+def _filled(template: str, digits: str) -> tuple[str, str]:
+    """Return a figure with its unit, and the remark behind it."""
+    unit, _, remark = template.partition("|")
+    return unit.format(digits), remark
 
 
 def _scaled(size: Decimal) -> str:
     """Return all digits of a number in the largest Chinese scale below it."""
     word, power = next(((word, power) for word, power in _SCALES if size >= Decimal(10) ** power), ("", 0))
-    return f"{amounts.plain(size.scaleb(-power)).replace(',', '')}{word}"
+    digits = amounts.plain(size.scaleb(-power))
+    return f"{digits.replace(',', '')}{word}" if word else digits
 
 
 def _rounded(number: Decimal) -> str:
@@ -163,7 +169,8 @@ def _template(unit: str, of: str) -> str | None:
 
 def _unit(unit: str) -> str:
     """Return a unit without a number."""
-    return str(terms("unit").get(unit, unit)).replace("{}", "")
+    said, remark = _filled(str(terms("unit").get(unit, unit)), "")
+    return f"{said}（{remark}）" if remark else said
 
 
 def title(text: str) -> str:
@@ -250,7 +257,7 @@ def limit(text: str, words: dict[str, str], of: str) -> str:
     if words["language"] != "zh" or match is None:
         return text
     template = _template(match["money"] or match["unit"].strip(), glossary.english_label(of)) or "{}"
-    return template.format(_scaled(Decimal(match["digits"].replace(",", ""))))
+    return _filled(template, _scaled(Decimal(match["digits"].replace(",", ""))))[0]
 
 
 def fact(found: Fact) -> Fact:
@@ -340,11 +347,13 @@ _TIDY = tuple(
         (r"; ", "、"),
         (r"(?<!\d), |, (?!\d)", "、"),
         (r"(?<=[\]\w*）%])\.(?=\s*(?:\[\d+\]\s*)*$)", "。"),
+        (r"([？！。])。", r"\1"),
         (r"(?<=\d) %", "%"),
         (rf"(?<={_HAN})(\*\*)? +(?=(?:\*\*)?[\w“])", r"\1"),
         (rf"(?<=[\w%”])(\*\*)? +(?=(?:\*\*)?{_HAN})", r"\1"),
         (r"(?<=[。；：，]) +(?=[^\s\[])", ""),
         (r"）\*\*(?=[\u3400-\u9fff])", "）** "),
+        (r"(?<=[\u3400-\u9fff])\*\*(?=-?\d)", " **"),
     )
 )
 """What is written otherwise in Chinese, and how."""
