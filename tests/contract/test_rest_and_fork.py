@@ -26,6 +26,7 @@ from research.store import Origin
 from research.types import Passage, Source
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
@@ -75,7 +76,9 @@ def heard(bench: Workbench, run_id: str) -> None:
 # -- pause ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(bench: Workbench, home: Path) -> None:
+def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
+    bench: Workbench, home: Path, cli: Cli
+) -> None:
     arrived, gate = threading.Event(), threading.Event()
     player = Player("native", laps=5)
 
@@ -110,8 +113,8 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(bench:
         assert isinstance(events[-1], e.Paused)
         assert bench.store.run(run_id).status == "paused"
 
-        status, _, errors = call(home, "pause", run_id)
-        assert (status, "is not running: paused" in errors) == (2, True)
+        refused = cli("pause", run_id)
+        assert (refused.status, "is not running: paused" in refused.err) == (2, True)
 
         status, done, errors = call(home, "resume", run_id, "--json", base_url=server.base_url)
     assert [lap_of(body) for body in server.requests] == [0, 1, 2, 3, 4, 5]
@@ -184,7 +187,7 @@ def test_no_new_call_starts_after_a_pause_was_requested(bench: Workbench, kind: 
 
 
 @pytest.mark.parametrize("state", ["paused", "waiting_input", "interrupted"])
-def test_a_paused_waiting_or_interrupted_run_can_be_stopped(bench: Workbench, home: Path, state: str) -> None:
+def test_a_paused_waiting_or_interrupted_run_can_be_stopped(bench: Workbench, cli: Cli, state: str) -> None:
     recipe = bench.recipe(framework="tool_rounds" if state == "waiting_input" else "react")
     followed = bench.engine.start("Compare them." if state == "waiting_input" else EXAMPLE_QUESTION, recipe, here=True)
     for event in followed.events():
@@ -198,8 +201,8 @@ def test_a_paused_waiting_or_interrupted_run_can_be_stopped(bench: Workbench, ho
     if state == "interrupted":  # its last heartbeat is long ago
         bench.store._db.conn.execute("UPDATE runs SET beat = 0")
     before = bench.store.events(row.id)
-    status, _, errors = call(home, "stop", row.id)
-    assert status == 0, errors
+    done = cli("stop", row.id)
+    assert done.status == 0, done.err
     view = fold(bench.store.events(row.id))
     assert (view.status, view.outcome) == ("stopped", "stopped")
     assert bench.store.run(row.id).status == "stopped"
@@ -545,20 +548,22 @@ def test_only_a_finished_run_can_be_followed_up(bench: Workbench) -> None:
         bench.engine.rerun("nowhere", Recipe())
 
 
-def test_the_command_line_can_fork_and_follow_up(bench: Workbench, home: Path) -> None:
+def test_the_command_line_can_fork_and_follow_up(bench: Workbench, cli: Cli) -> None:
     first = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
     list(first.events())
-    status, shown, errors = call(home, "run", "And in 2023?", "--follow", first.run_id, "--json")
-    assert (status, shown["outcome"], "$3.689 trillion" in shown["answer"]) == (0, "answered", True), errors
-    assert [source["n"] for source in shown["sources"]]
-    status, shown, errors = call(
-        home, "fork", first.run_id, "--round", "1", "--framework", "tool_rounds", "--context", "window", "--json"
+    done = cli("run", "And in 2023?", "--follow", first.run_id, "--json")
+    assert (done.status, done.json["outcome"], "$3.689 trillion" in done.json["answer"]) == (0, "answered", True), (
+        done.err
     )
-    assert (status, shown["recipe"]["framework"], shown["outcome"]) == (0, "tool_rounds", "answered"), errors
-    status, _, errors = call(home, "fork", first.run_id, "--round", "99")
-    assert (status, "are accepted" in errors) == (2, True)
-    status, _, errors = call(home, "run", "And?", "--follow", "nowhere")
-    assert (status, "unknown run" in errors) == (2, True)
+    assert [source["n"] for source in done.json["sources"]]
+    done = cli("fork", first.run_id, "--round", "1", "--framework", "tool_rounds", "--context", "window", "--json")
+    assert (done.status, done.json["recipe"]["framework"], done.json["outcome"]) == (0, "tool_rounds", "answered"), (
+        done.err
+    )
+    done = cli("fork", first.run_id, "--round", "99")
+    assert (done.status, "are accepted" in done.err) == (2, True)
+    done = cli("run", "And?", "--follow", "nowhere")
+    assert (done.status, "unknown run" in done.err) == (2, True)
 
 
 # -- figures at the top of a run page ---------------------------------------------------------------------------------
