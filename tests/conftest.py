@@ -9,8 +9,8 @@ import signal
 import socket
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -69,20 +69,38 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 LIBRARY = "library.sqlite"
 
 
+BuiltOnce = Callable[[str, Callable[[Path], None]], Path]
+
+
 @pytest.fixture(scope="session")
-def prepared_home(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Path]:
-    """A home whose library holds the Factbook, built once for all test processes; `linked_home` copies it for each test."""
+def built_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> BuiltOnce:
+    """Returns a function that builds a folder in the first test process that asks for it, for all of them."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base if worker_id == "master" else base.parent
+
+    def once(name: str, build: Callable[[Path], None]) -> Path:
+        folder = shared / name
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                building = tmp_path_factory.mktemp(name)
+                build(building)
+                building.rename(folder)
+        return folder
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def prepared_home(built_once: BuiltOnce) -> Iterator[Path]:
+    """A home whose library holds the Factbook; `linked_home` copies it for each test."""
     from research.search.library.file import LibraryFile
 
-    base = tmp_path_factory.getbasetemp()
-    home = (base if worker_id == "master" else base.parent) / "prepared"
-    with FileLock(f"{home}.lock"):
-        if not home.exists():
-            building = tmp_path_factory.mktemp("building")
-            bench = Workbench(load(home=building))
-            bench.prepare((), lambda done, total, what: None)
-            bench.library.close()
-            building.rename(home)
+    def build(folder: Path) -> None:
+        bench = Workbench(load(home=folder))
+        bench.prepare((), lambda done, total, what: None)
+        bench.library.close()
+
+    home = built_once("prepared", build)
     writing = LibraryFile.writing
 
     def guarded(self: LibraryFile) -> AbstractContextManager[sqlite3.Connection]:
@@ -99,6 +117,22 @@ def linked_home(prepared_home: Path, target: Path) -> Path:
     shutil.copytree(prepared_home, target, ignore=shutil.ignore_patterns(f"{LIBRARY}*"))
     os.link(prepared_home / LIBRARY, target / LIBRARY)
     return target
+
+
+def embedded_countries(prepared_home: Path, folder: Path, countries: Sequence[str]) -> None:
+    """Write a small library into the folder: the Factbook's sections on some countries, with their vectors."""
+    path = Path(shutil.copy(prepared_home / LIBRARY, folder))
+    with closing(sqlite3.connect(path)) as connection:
+        with connection:
+            connection.execute("PRAGMA foreign_keys = ON")
+            kept = " AND ".join(f"url NOT LIKE 'library://factbook/{each}/%'" for each in countries)
+            connection.execute(f"DELETE FROM documents WHERE {kept}")
+        connection.execute("VACUUM")
+        bench = Workbench(load(home=folder))
+        bench.library.embed_missing()
+        bench.library.close()
+        # Tests copy the file alone, and its connections may close much later.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 @pytest.fixture

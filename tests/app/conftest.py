@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from research.config.settings import load
 from research.errors import ConfigError
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -28,16 +28,9 @@ def key(app: AppTest, option: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(prepared_home: Path, built_once: BuiltOnce) -> Path:
     """The Factbook's sections on France, with their vectors, so that nothing is left to embed in the background."""
-    home = tmp_path_factory.mktemp("library")
-    bench = Workbench(load(home=home))
-    bench.prepare((), lambda done, total, what: None)
-    with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("DELETE FROM documents WHERE url NOT LIKE 'library://factbook/france/%'")
-    bench.library.embed_missing()
-    return home / "library.sqlite"
+    return built_once("france", lambda folder: embedded_countries(prepared_home, folder, ["france"])) / LIBRARY
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,13 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from research.config.settings import load
 from research.workbench.workbench import Workbench
+from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
@@ -63,21 +63,12 @@ class App:
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(prepared_home: Path, built_once: BuiltOnce) -> Path:
     """The Factbook's sections on a few countries, with their vectors.
 
     With the whole Factbook, each app would embed it in the background for two minutes, while its test runs.
     """
-    home = tmp_path_factory.mktemp("library")
-    bench = Workbench(load(home=home))
-    bench.prepare((), lambda done, total, what: None)
-    with closing(sqlite3.connect(home / "library.sqlite")) as connection, connection:
-        connection.execute("PRAGMA foreign_keys = ON")
-        kept = " AND ".join(f"url NOT LIKE 'library://factbook/{each}/%'" for each in COUNTRIES)
-        connection.execute(f"DELETE FROM documents WHERE {kept}")
-    bench.library.embed_missing()
-    bench.library.close()
-    return home / "library.sqlite"
+    return built_once("countries", lambda folder: embedded_countries(prepared_home, folder, COUNTRIES)) / LIBRARY
 
 
 @pytest.fixture(scope="session")
