@@ -79,6 +79,17 @@ def test_a_count_over_all_countries_and_an_answer_without_a_name(bench: Workbenc
     assert view.short == "9个"
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("瑞士有几个邻国？", "陆地邻国：**奥地利158公里、法国525公里、"),
+        ("德国的邻国中哪个人口最多？", "其中**法国**的总人口最多：**68,512,806人**"),
+    ],
+)
+def test_neighbours_are_asked_for_and_asked_about(bench: Workbench, question: str, words: str) -> None:
+    assert words in research.run(question, workbench=bench).report
+
+
 def test_a_comparison_can_be_followed_up_in_chinese(bench: Workbench) -> None:
     first = research.run("德国和法国哪个面积更大？", workbench=bench)
     view = fold(bench.engine.follow_up(first.run, "它的首都是哪里？", here=True).events())

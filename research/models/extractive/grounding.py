@@ -33,7 +33,7 @@ _THROUGH = re.compile(
     r"\b(?:the|a|an|that|which|what|whichever) (?:[\w-]+ ){0,2}?(?:country|state|nation|one|land|place|partner|neighbou?r|"
     r"buyer|supplier|customer|market|kingdom|republic|member)s? (?:\([^)]*\) )?(?:whose|that|which|with|where|in which|to which|"
     r"from which|of which|having|containing|bordering|called|taking|buying|selling|supplying)\b|\bneighbou?rs?\b|\bwhose\b"
-    r"|的那个|其(?:最大|首都|人口)|邻国|接壤"
+    r"|的那个|其(?:最大|首都|人口)|(?<![几少]个)邻国(?!有哪|是哪些|都有|有几|有多少)|接壤"
 )
 """Matches a question for something that is found through something else."""
 _LOOSE = frozenset(["Population, total", "Area, total", "Exchange rates, Currency"])

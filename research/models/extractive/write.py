@@ -125,7 +125,7 @@ _WORDS = {
         "computed": "用Python计算：`{code}`，得到`{result}`。",
         "most": "最高",
         "least": "最低",
-        "of": "{name} 的 {label} {which}：{value} [{n}]。其余：{group}。",
+        "of": "其中{name}的{label}{which}：{value} [{n}]。其余：{group}。",
         "list": "{subject}：{label}：{value} [{n}]。",
         "times": "{r}倍",
         "as_many": "{a}的{label}是{b}的**{r}**。",
