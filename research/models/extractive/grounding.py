@@ -227,6 +227,7 @@ def _target(
         plain = [target for target in plain if _same(target.label, best) or target.label not in _LOOSE]
     elif len(plain) == 1 and _likely(found, plain[0].label):
         agreed = True
+    plain.sort(key=lambda target: not _same(target.label, best))  # the likeliest first: without it there is no answer
     if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < OVERRULE):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
