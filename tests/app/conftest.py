@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.shared import form_state
@@ -25,6 +27,14 @@ APP = Path(__file__).parents[2] / "app.py"
 def key(app: AppTest, option: str) -> str:
     """The current key of an option on Ask; it changes when the form is filled."""
     return str(app.session_state[form_state.FORM].key(option))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_found_once() -> Iterator[None]:
+    """Look for components in the installed packages once: every `AppTest.run` would, in a quarter of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(scope="session")
