@@ -23,6 +23,7 @@ from research.citations.arithmetic import (
     equals,
 )
 from research.citations.lexicon import sides
+from research.citations.matching import has
 from research.citations.measures import Quantity
 from research.citations.names import Names, contains_name, is_country
 from research.citations.quantities import quantities
@@ -35,18 +36,21 @@ _PER_AREA = re.compile(r"\bper (?:sq|square)\b|[每/]平方(?:公里|千米)", r
 _PER_HEAD = re.compile(r"\bper (?:capita|person|head|inhabitant|resident)\b|人均|[每/]人", re.I)
 _SPAN = re.compile(
     r"\b(?:after|before|later|earlier|for|between|aged?|old|lasted|over|spent|separat\w+|gap|lifespan|when|took|"
-    r"within|until|elapsed|apart)\b|后|前|岁|历时|隔|约有|时间|享年|终年|期间",
+    r"within|until|elapsed|apart)\b|后|前|岁|历时|用了|花了|持续|长达|隔|约有|时间|享年|终年|期间",
     re.I,
 )
 _OLD = re.compile(r"\b(?:aged?|old|lived|lifespan|at the age of)\b|岁|享年|终年", re.I)
-_LIFE = re.compile(
-    r"[(（][^()（）]{0,40}?(1\d{3}|20\d\d)[^()（）\d]{1,12}(?:[^()（）]{0,24}?)(1\d{3}|20\d\d)[^()（）]{0,8}[)）]"
+_AGED = re.compile(r"\bage[ds]?(?: of)?(?: about| around| nearly)? $", re.I)
+_BRACKET = re.compile(r"[(（][^()（）]*[)）]")
+_PRONOUN = re.compile(
+    r"\W*(?:(?:in|by|on|at) [^,]{1,30},? )?(?:he|she|it|they|his|her|its|their)\b|\W*(?:他|她|它|该|其)", re.I
 )
 
 
 OPERATORS = stems(
     "difference gap combined together sum altogether times ratio average mean differs against compared "
     "versus points highest lowest age aged old died lived he she they "
+    "took take lasted spent elapsed passed 用 历时 花 持续 "
     "合计 总计 共计 一共 总共 总和 相差 差距 差额 之差 两者 倍 平均"
 )
 """Stems of words that name an operation or a comparison, or a person, and not what is measured."""
@@ -71,7 +75,8 @@ class Derivation(Struct, frozen=True):
 
 def derive(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Derivation | None:
     """Return how a figure of a claim follows from the sources, whose lines come most similar first; None if it does not."""
-    if q.unit == "years" and _SPAN.search(claim.text) and (found := _duration(names, claim, q, rank)):
+    aged = not q.unit and _AGED.search(claim.text[: q.start])
+    if (aged or q.unit == "years") and (found := _duration(names, claim, q, rank)):
         return found
     pool = list(_operands(names, claim, q, rank))[:POOL]
     for operands, value, unit, formula in _results(names, claim, q, pool):
@@ -264,12 +269,21 @@ def _place(names: Names, claim: Sentence, operand: Operand) -> int:
 
 def _duration(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Derivation | None:
     """Return how an age or duration follows from two years or dates that share words with the claim."""
-    if _OLD.search(claim.text):
-        called = [key for _, _, key in names.of(claim.text)]
-        for line in (each for each in rank if all(contains_name(f"{each.title}\n{each.text}", key) for key in called)):
-            for match in _LIFE.finditer(f"{line.text}"):
-                if _elapsed(q, int(match[1]), int(match[2])):
-                    return Derivation(f"{match[2]} − {match[1]} = {q.written}", (line,))
+    called = [key for _, _, key in names.of(claim.text)]
+    words = claim.keys - OPERATORS
+    for line in rank[:12]:
+        about = f"{line.title}\n{line.context if _PRONOUN.match(line.text) else ''}\n{line.text}"
+        if line.cjk != claim.cjk or not all(contains_name(about, key) for key in called):
+            continue
+        spans = [match[0] for match in _BRACKET.finditer(line.text)] if _OLD.search(claim.text) else []
+        if 2 * sum(has(Sentence(about), key) for key in words) >= len(words):
+            spans.append(line.text)
+        for span in spans:
+            dated = [each for each in quantities(span) if each.kind in ("year", "date") and _year(each)]
+            if len(dated) == 2 and (formula := _between(q, *dated)):
+                return Derivation(formula, (line,))
+    if not _SPAN.search(claim.text):
+        return None
     moments: list[tuple[int, str, Sentence, frozenset[str]]] = []
     for line in rank[:12]:
         if line.cjk != claim.cjk:
@@ -287,7 +301,22 @@ def _duration(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentenc
     return None
 
 
+def _year(q: Quantity) -> int:
+    return q.date[0] if q.kind == "date" else int(q.value)
+
+
+def _between(q: Quantity, one: Quantity, two: Quantity) -> str:
+    """Return the formula of the years between two dates, completed ones if both have a day; empty if it is not `q`."""
+    first, last = sorted((one, two), key=lambda each: each.date if each.kind == "date" else (int(each.value), 0, 0))
+    passed = _year(last) - _year(first)
+    if first.date[2] and last.date[2] and first.date[1:] > last.date[1:]:
+        passed -= 1
+    return f"{last.written} − {first.written} = {q.written}" if passed > 0 and _is_years(q, passed) else ""
+
+
 def _elapsed(q: Quantity, one: int, two: int) -> bool:
-    return equals(q, abs(one - two)) or bool(
-        q.hedge and q.states(Quantity("number", "", abs(one - two), 0.0, "years", 0, 0))
-    )
+    return _is_years(q, abs(one - two))
+
+
+def _is_years(q: Quantity, passed: int) -> bool:
+    return equals(q, passed) or bool(q.hedge and q.states(Quantity("number", "", passed, 0.0, "years", 0, 0)))

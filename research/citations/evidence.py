@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.citations.alignment import Alignment, Token, aligned, tokens_of
 from research.citations.lexicon import negated
 from research.citations.names import Names
 from research.citations.reading import Sentence
+from research.citations.relations import IRREGULAR
+from research.text import has_cjk
 
 RESERVED = re.compile(
     r"\b(?:may(?! \d)|might|could|would|should|possibl[ey]|perhaps|maybe|probabl[ey]|likely|unlikely|potential(?:ly)?|"
@@ -36,20 +39,30 @@ STRICT = re.compile(
 """Words that change what is claimed although they look small; those of a claim must be in its source."""
 _PRONOUN = re.compile(
     r"^\W*(?:(?:in|on|by|at|from|after|before|since|during|until) [^,]{1,40}, )?"
-    r"(?:he|she|it|they|its|his|her|their|the [a-z]+)\b|^\W*(?:他|她|它|该|其)",
+    r"(?:he|she|it|they|its|his|her|their|the [a-z]+)\b|^\W*(?:[^，]{2,12}，)?(?:他|她|它|该|其(?!中))",
     re.I,
 )
 _CUT = re.compile(
     r"[;；。—]|\s[-–]\s|[,，](?!\d)|\b(?:and|but|while|whereas|although|though|because|after|before|when|who|whose|which|that|"
     r"where|against|by|for|like|unlike)\b|而(?!且)|但|由|被"
 )
-
-
-_PASSIVE = re.compile(
-    r"^(?P<what>[^,;]+?) (?:is|are|was|were|has been|have been|had been) (?:\w+ly )?"
-    r"(?P<verb>[a-z]+(?:ed|en|ung|ought|ound|old|ade|eld|ent|id|un|ut)) by "
-    r"(?P<by>[^,;]+?)(?P<rest>(?: (?:in|on|at|for|to|after|before|because|from|until|during|with) .*|[,;.].*)?)$"
+_CLAUSE = re.compile(
+    r"[;；。—]|\s[-–]\s|[,，](?! ?\d)|\band\b(?! \d)|"
+    r"\b(?:but|while|whereas|although|though|because|when|who|whose|which|that|where)\b|而(?!且)|但"
 )
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]|-LRB-.*?-RRB-")
+_PASSIVE = re.compile(
+    r"(?P<when>(?:in|on|at|by) [^,;]{1,30}, )?"
+    r"(?P<what>[^,;:]+?),? (?:is|are|was|were|has been|have been|had been) (?:\w+ly )?"
+    rf"(?P<verb>[a-z]+ed|{'|'.join(sorted(IRREGULAR))})(?P<particle> (?:for|on|at|upon|of|up|down|out|over|off))?"
+    r"(?P<then> (?:in|on) [^,;]{1,20}?)? by "
+    r"(?P<by>[^,;]+?)(?P<rest>(?: (?:in|on|at|for|to|after|before|because|from|until|during|with|and|but|while|who|"
+    r"which)\b [^;]*|[,;.].*)?)$",
+    re.I,
+)
+_PASSIVE_ZH = re.compile(r"(?P<what>[^，,。；]*?)(?:被|由)(?!于|此)(?P<rest>[^，,。；]{3,})")
+_NEXT = re.compile(r"[;；。]|[,，](?! ?\d)")
+_START = re.compile(r"[,;:] |\b(?:and|but|while|whereas) ")
 
 
 class Evidence(Struct, frozen=True):
@@ -71,8 +84,12 @@ class Evidence(Struct, frozen=True):
     """One of the two has a negation that the other lacks."""
     crossed: bool
     """The words left out contain another name and the start of another clause."""
+    rebound: bool
+    """A word of the claim follows words left out of its own clause, which may bind it to something else."""
     subject: bool
     """The claim's subject is the sentence's, or a pronoun's there."""
+    turned: bool = False
+    """One of the two was turned from the passive voice."""
 
     @property
     def share(self) -> float:
@@ -86,12 +103,16 @@ def gather(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> Evidence
     for line in lines:
         if line.cjk != claim.cjk:
             continue
-        for mine in dict.fromkeys((claim.text, active(claim.text))):
-            for theirs in dict.fromkeys((line.text, active(line.text))):
+        for mine in voices(claim.text):
+            for theirs in voices(line.text):
                 found = aligned(mine, theirs)
                 if not found.pairs:
                     continue
                 each = _evidence(names, mine, line, theirs, found)
+                turned = (mine, theirs) != (claim.text, line.text)
+                if turned and not each.subject:  # the sentence has another agent
+                    continue
+                each = replace(each, turned=turned)
                 if best is None or _rank(each) > _rank(best):
                     best = each
     return best
@@ -123,16 +144,27 @@ def _evidence(names: Names, claim: str, line: Sentence, text: str, found: Alignm
         moved=moved,
         strict=_words(STRICT, claim) - _words(STRICT, text),
         reserved=_words(RESERVED, text) - _words(RESERVED, claim),
-        denied=negated(claim) != negated(text),
+        denied=negated(claim) != negated(_reached(found, text)),
         crossed=_crossed(found, text),
+        rebound=_rebound(found, text),
         subject=not borrowed or bool(_PRONOUN.match(line.text)) or bool(line.label),
     )
 
 
-def active(text: str) -> str:
-    """Return a passive sentence in the active voice, `A was bought by B in 2011` as `B bought A in 2011`; else as it is."""
-    match = _PASSIVE.match(text)
-    return f"{match['by']} {match['verb']} {match['what']}{match['rest']}" if match else text
+def voices(text: str) -> list[str]:
+    """Return a sentence and, for each of its passive clauses, the clause in the active voice.
+
+    `A was bought by B in 2011` becomes `B bought A in 2011`, and 甲被乙收购 becomes 乙收购甲.
+    """
+    found = [text]
+    if has_cjk(text):
+        passive = _PASSIVE_ZH.finditer(text)
+        return [*found, *(f"{each['rest']}{each['what'] or _CLAUSE.split(text)[0]}" for each in passive)]
+    for start in (0, *(cut.end() for cut in _START.finditer(text))):
+        if match := _PASSIVE.match(text, start):
+            head, particle, then = (match[part] or "" for part in ("when", "particle", "then"))
+            found.append(f"{head}{match['by']} {match['verb']}{particle} {match['what']}{then}{match['rest']}")
+    return list(dict.fromkeys(found))
 
 
 def _words(pattern: re.Pattern[str], text: str) -> frozenset[str]:
@@ -147,3 +179,29 @@ def _crossed(found: Alignment, text: str) -> bool:
         if _CUT.search(between) and any(one.start < token.start < two.start for token in found.skipped):
             return True
     return False
+
+
+def _reached(found: Alignment, text: str) -> str:
+    """Return a sentence without the clauses behind the last word that the claim has, too."""
+    last = found.pairs[-1][1]
+    end = _NEXT.search(text, last.start + len(last.text))
+    return text[: end.start()] if end else text
+
+
+def _rebound(found: Alignment, text: str) -> bool:
+    """Return whether two neighbours of the claim are in different clauses, and the second does not begin its own.
+
+    `Designed by A and built by B` does not state `designed by B`; but `A was born in C and lived in D`, `A lived in D`.
+    Without a verb, the second is only another item (`a French and later Swiss painter`).
+    """
+    plain = _BRACKETS.sub(lambda match: " " * len(match.group()), text)
+    for (_, one), (_, two) in zip(found.pairs, found.pairs[1:], strict=False):
+        cuts = [cut.end() for cut in _CLAUSE.finditer(plain, one.start + len(one.text), two.start)]
+        between = [token for token in found.skipped if cuts and cuts[-1] <= token.start < two.start]
+        if between and (has_cjk(text) or any(map(_verbal, (*between, two)))):
+            return True
+    return False
+
+
+def _verbal(token: Token) -> bool:
+    return not token.name and (token.text.endswith("ed") or token.text in IRREGULAR)

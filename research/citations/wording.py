@@ -89,7 +89,7 @@ def _roles(names: Names, clause: str, line: Sentence) -> str:
             continue
         here, there = clause[a + len(first) : b], line.text[min(places[1]) : min(places[0])]
         shared = (stems(here) & stems(there)) - names.words(clause)
-        passive = [bool(re.search(r"\bby\s+(?:the\s+)?$|被", text)) for text in (here, there)]
+        passive = [bool(_BY.search(text)) for text in (here, there)]
         if not shared or passive[0] != passive[1] or _MUTUAL.search(here):
             return "turned"
         return "same"
@@ -117,6 +117,7 @@ def _check_subject(names: Names, clause: str, window: tuple[float, float, Senten
     return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True, kind="subject")]
 
 
+_BY = re.compile(r"\bby\s+(?:the\s+)?$|\b(?:is|are|was|were|be|been|being)\s[^,;]*\bby\b|被")
 _MUTUAL = re.compile(
     r"\b(?:border|met|meet|merg|agree|sign|share|with|between|and|neighbo|marri|differ|similar|equal|join|play|"
     r"talk|trade)|"

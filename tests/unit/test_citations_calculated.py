@@ -201,3 +201,28 @@ def test_ages_and_durations_follow_from_two_years(claim: str, status: str, reaso
     text = "Irene Holloway died in 1957. The works were closed in 1963. Agnes Whitlow (1866-1943) kept the herbarium."
     (found,) = check(claim, [Source(1, "https://example.org", "The works", text)])
     assert found.status == status and reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Otto Fell died at the age of 58 [1].", "calculated"),
+        ("Otto Fell died at the age of 59 [1].", "unverified"),
+        ("Lea Fell died at the age of 58 [1].", "unverified"),
+        ("Otto Fell was head of the guild for 13 years [1].", "calculated"),
+        ("Lea Fell was head of the guild for 13 years [1].", "unverified"),
+        ("The guild hall was built in nine years [1].", "calculated"),
+        ("The guild hall was built in ten years [1].", "unverified"),
+        ("云岭水库的建设用了六年[2]。", "calculated"),
+        ("云岭水库的建设用了七年[2]。", "unverified"),
+    ],
+)
+def test_ages_and_durations_follow_from_the_two_dates_of_one_sentence(claim: str, status: str) -> None:
+    """The birthday counts: from 4 March 1901 to 2 March 1960 are 58 years."""
+    text = (
+        "Otto Fell (born 4 March 1901 in Aubin; died 2 March 1960) was a glazier. In 1931 he became head of the guild, a post "
+        "he held until 1944. His sister Lea wrote songs. The guild hall was built between 1902 and 1911."
+    )
+    zh = "云岭水库位于青禾省北部，由工程师陆文渊设计，1958年动工，1964年建成。"
+    found = check(claim, [Source(1, "https://example.org", "", text), Source(2, "https://example.org/zh", "", zh)])
+    assert [each.status for each in found] == [status]

@@ -53,3 +53,38 @@ def test_a_changed_relation_in_chinese_is_flagged(lie: str) -> None:
 
 def test_a_wrong_sum_is_flagged() -> None:
     assert check("Wool and cotton together made up 68% of the yarn [1].", [SOURCE])[0].status == "unverified"
+
+
+PLACE = Source(
+    1, "https://example.org/hall", "",
+    "The hall was designed by the engineer Tom Bell and built between 1871 and 1878 by masons from Karrow. In 1932 a storm "
+    "broke its roof, and the keeper, Ada Linn, was rescued by the crew of the trawler Tide. The study was paid for by the "
+    "growers. In 1990 the hall was bought in parts by Orr & Sons, who charged 7 crowns. The firm sold 30 boats in 1995.",
+)  # fmt: skip
+PLACE_ZH = Source(
+    1, "https://example.org/zh", "", "1975年的洪水冲毁了石桥镇。剧院被华艺公司买下。鲢鱼很多，但鲤鱼已基本消失。"
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The crew of the Tide rescued Ada Linn [1].", "The growers paid for the study [1].", "Tom Bell designed the hall [1].",
+        "石桥镇被1975年的洪水冲毁[1]。", "华艺公司买下了剧院[1]。",
+    ],
+)  # fmt: skip
+def test_a_clause_in_the_other_voice_states_the_same(claim: str) -> None:
+    source = PLACE_ZH if claim.endswith("。") else PLACE
+    assert [c.status for c in check(claim, [source])] == ["supported"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The hall was designed by masons from Karrow [1].", "Ada Linn rescued the crew of the Tide [1].",
+        "The growers designed the hall [1].", "Orr & Sons charged 30 crowns [1].", "鲢鱼已基本消失[1]。", "剧院买下了华艺公司[1]。",
+    ],
+)  # fmt: skip
+def test_words_of_another_clause_state_nothing(claim: str) -> None:
+    source = PLACE_ZH if claim.endswith("。") else PLACE
+    assert [c.status in ("unverified", "contradicted") for c in check(claim, [source])] == [True]
