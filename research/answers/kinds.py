@@ -124,7 +124,8 @@ _SELECTED = re.compile(
 )
 _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
-        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d)|\beach \w+ (?:account|emit|use|consume|"
+        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|"
+        r"\beach \w+ (?:account|emit|use|consume|"
         r"produce)\w*|\bdensity\b|"
         r"人均|平均每人|每人|每平方|密度",
         r"\bper\b|/|\beach\b|\bdensity\b|\bevery\b|\bfor (?:every|each)\b|\bby the\b|人均|每|密度|‰|\brate\b|\baverage\b",
@@ -139,6 +140,7 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bbalance\b|[−-]\s*\d.*=|差|(?<![最更])[多少低]|倍|高出",
         "a difference",
     ),
+    (r"\b(?:average|mean) of\b|平均值", r"\b(?:average|mean)\b|平均", "the mean"),
     (
         r"\bif you (?:total|add|sum)\b|\badd(?:ed)? (?:up|together)\b|\bcombined\b|加起来|合计|总和",
         r"\btogether\b|\bcombined\b|\bsum\b|\bin total\b|\badds? up\b|\btotal of\b|合计|总共|加起来|总和|\+",
@@ -187,7 +189,7 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labell
     With `labelled` the passage has the label that the question asks for, which need not say what it is in other words.
     """
     told = f"{statement}\n{quote}"
-    for asked, expected, lack in () if labelled else _DEMANDS:
+    for asked, expected, lack in _DEMANDS[:2] if labelled else _DEMANDS:
         if re.search(asked, question, re.I) and not re.search(expected, told, re.I):
             return lack
     if any(

@@ -73,6 +73,12 @@ _SAID_ZH = (
 """How a Chinese statement gives a value: `日本：总人口：…`, `从2023年的…到2024年的…`, `日本的人口密度为…`."""
 
 
+_WINNER = re.compile(r"\*\*(?P<name>[^*]{2,60})\*\* has the \w+ ")
+_WHO = re.compile(
+    r"^\W*(?:which|who|whose|what country)\b|\bwhich (?:one|of|country|nation|state)\b|, which\b|^of .*which", re.I
+)
+
+
 def short_answer(asked: Asked, told: Told, report: str) -> str:
     """Return the answer in one line; empty if the question asks for a text or the statement has no such span.
 
@@ -84,6 +90,8 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
         return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
     if _QUOTED.match(report) or refuses(report):
         return ""
+    if (winner := _WINNER.match(report)) and _WHO.search(asked.text) and not asked.many:
+        return winner["name"]
     if asked.options:
         return _option(asked.options, report)
     said = _SAID.search(report)

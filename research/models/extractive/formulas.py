@@ -23,6 +23,11 @@ _DENSITY = re.compile(
     r"(?:per|each|every) (?:sq|square)\b|人口密度|每平方(?:公里|千米).{0,10}人"
 )
 _PER_AREA = re.compile(r"\b(?:per|each|every|for every) (?P<n>[\d,]+ )?(?:sq\.?|square) (?:km|kilomet)")
+_PER_MANY = re.compile(
+    r"\b(?:per|for every|to every) (?P<n>hundred|thousand|million|1[0,]*) "
+    r"(?:people|persons|inhabitants|residents|citizens|heads)\b"
+)
+_MANY = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _PER_HEAD = re.compile(
     r"\bper (?:capita|person|head|inhabitant|resident|citizen)\b|\b(?:each|every) (?:person|inhabitant|resident|citizen)\b|"
     r"\b(?:does|do|for|by|to) (?:each|every|the average|an average|a typical|the typical) \w+|人均|每人|平均每个?人"
@@ -75,6 +80,8 @@ def asked(q: Question) -> Formula | None:
         return None
     if match := _PER_AREA.search(text):
         return Formula("ratio", other[0], AREA, int((match["n"] or "1").replace(",", "")))
+    if match := _PER_MANY.search(text):
+        return Formula("ratio", other[0], POPULATION, _MANY.get(match["n"]) or int(match["n"].replace(",", "")))
     return Formula("ratio", other[0], POPULATION) if _PER_HEAD.search(text) else None
 
 
@@ -125,21 +132,20 @@ def _calculated(formula: Formula, facts: tuple[Fact, Fact]) -> tuple[str, str] |
     top, bottom = one.value.scaleb(-one.power), two.value.scaleb(-two.power)
     value = top / bottom * formula.per
     source = f"print(round({code(top)} / {code(bottom)} * {formula.per}, 4))"
-    return f"{_short(value, one)}{_per(formula, two)}", source
+    unit = one.unit or ("people" if formula.one == POPULATION else "")
+    return f"{_short(value, unit)}{_per(formula, two)}", source
 
 
-def _short(value: Decimal, like: Amount) -> str:
+def _short(value: Decimal, unit: str) -> str:
     decimals = 1 if value >= 100 else 2 if value >= 1 else 2 - value.adjusted()
     text = f"{round(value, decimals):,f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    if like.unit in ("$", "€", "£"):
-        return f"{like.unit}{text}"
-    return f"{text} {like.unit or 'people'}"
+    return f"{unit}{text}" if unit in ("$", "€", "£") else f"{text} {unit}".rstrip()
 
 
 def _per(formula: Formula, two: Amount) -> str:
     count = f"{formula.per:,} " if formula.per > 1 else ""
-    return f" per {count}{two.unit or 'person'}"
+    return f" per {count}{two.unit or ('people' if count else 'person')}"
 
 
 def years_differ(facts: tuple[Fact, ...]) -> bool:

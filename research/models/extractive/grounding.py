@@ -10,8 +10,9 @@ import msgspec
 
 from research.answers import parts_of
 from research.models.extractive.formulas import asked as calculated
+from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
-from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Operation, Question, Target, parse
@@ -215,6 +216,8 @@ def _target(
     """
     targets = _without_places(text, targets)
     plain = [target for target in targets if target.label]
+    if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
+        return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
     found = _read(text, plain, operation)
     best = found.label
     agreed = any(_same(target.label, best) for target in plain)
@@ -240,6 +243,12 @@ def _target(
     also = tuple(label for label in found.ranked if label != best and _same(label, best))
     share = any(target.share for target in targets)
     return (Target(best, share=share, exact=True, also=also, asked=text),), found.ranked
+
+
+def _literal(text: str, label: str) -> bool:
+    """Return whether a clause has no telling words but those of the label, so that it needs no classifier."""
+    left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
+    return bool(left) and set(left) <= set(tokens(label))
 
 
 def _without_places(text: str, targets: tuple[Target, ...]) -> tuple[Target, ...]:

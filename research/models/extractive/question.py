@@ -164,8 +164,8 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     if pick and pick.target and len(labels) > 1 and pick.target.label in labels:
         labels.remove(pick.target.label)
     mark = superlative or comparative
-    if not labels and not pick and not words and mark and mark.group() in _IMPLIED:
-        labels = [_IMPLIED[mark.group()]]
+    if mark and (labels == ["Population, total"] or not (labels or pick or words)):
+        labels = _implied(mark, labels)
     if borders and not labels and not pick:
         labels = [BORDER.label]
     operation, years = _operation(lower, labels, years, names)
@@ -194,6 +194,12 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         pick=pick,
         rank=superlative is not None and not borders and len(names) < 2 and operation == "lookup",
     )
+
+
+def _implied(mark: re.Match[str], labels: list[str]) -> list[str]:
+    """Return the label that a superlative or comparative implies: `the oldest country`, `the youngest population`."""
+    implied = _IMPLIED.get(mark.group())
+    return [implied] if implied and not (labels and implied == "Area, total") else labels
 
 
 def _superlative(lower: str, found: Sequence[Found]) -> re.Match[str] | None:

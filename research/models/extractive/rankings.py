@@ -16,7 +16,7 @@ from research._util.amounts import amount as read_amount
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
-from research.models.extractive.meaning import ACCEPT, read
+from research.models.extractive.meaning import ACCEPT, labels, read
 from research.models.extractive.question import Question
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
@@ -191,7 +191,7 @@ def asked(q: Question) -> Ranking | None:
     label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(bare)
     if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
         label = "Population, total"
-    above, below = _threshold(text) if kind == "count" else (None, None)
+    above, below = threshold(text) if kind == "count" else (None, None)
     if kind == "count" and above is None and below is None:
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
@@ -200,7 +200,11 @@ def asked(q: Question) -> Ranking | None:
 
 def _meant(bare: str) -> str:
     """Return the label that a question means, read without the words that only ask for a country; empty if unlikely."""
-    found = read(" ".join(_PLAIN.sub(" ", bare).split()))
+    text = " ".join(_PLAIN.sub(" ", bare).split())
+    words = {token for token in tokens(text) if _telling(token)}
+    if len(words) == 1 and len({label.partition(", ")[0] for label in labels() if words <= set(tokens(label))}) > 1:
+        return ""  # `the most electricity` may be consumed, exported or generated
+    found = read(text)
     return found.label if found.sure >= ACCEPT else ""
 
 
@@ -238,7 +242,7 @@ def _left(q: Question, label: str) -> set[str]:
     return {word for word in said if _telling(word) and word not in held | _OF_REGIONS}
 
 
-def _threshold(text: str) -> tuple[Amount | None, Amount | None]:
+def threshold(text: str) -> tuple[Amount | None, Amount | None]:
     """Return the figure that the countries must exceed, and the one that they must stay below."""
     match = _THRESHOLD.search(text)
     if match is None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from research._util.amounts import plain, rounded
-from research.models.extractive import chinese
+from research.answers import parts_of
+from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.chinese import superlative, written
 from research.models.extractive.evidence import Fact, note
@@ -258,13 +259,20 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
-        return _growth(verdict, w)
+        before, after = amounts_of([finding.fact for finding in verdict.findings[:2]])
+        decided = whether.moved(q.text, float(after.value - before.value)) if len(verdict.findings) == 2 else None
+        return [*_yes(decided, w), *_growth(verdict, w)]
     if verdict.chosen and len(verdict.findings) > 1:
         return _comparison(verdict, w)
     if verdict.chosen and verdict.findings:
         first = verdict.findings[0]
         return [w["is"].format(name=f"**{verdict.chosen}**", n=first.fact.n)]
-    return [_sentence(finding, w) for finding in verdict.findings]
+    decided = whether.holds(q.text, verdict.findings[0]) if len(verdict.findings) == 1 else None
+    return [*_yes(decided, w), *(_sentence(finding, w) for finding in verdict.findings)]
+
+
+def _yes(decided: bool | None, w: dict[str, str]) -> list[str]:
+    return [] if decided is None else [f"**{w['yes'] if decided else w['no']}**"]
 
 
 def _sentence(finding: Finding, w: dict[str, str]) -> str:
@@ -319,7 +327,8 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
         names = w["and"].join(f"**{finding.subject}**" for finding in verdict.findings)
         marks = "] [".join(str(n) for n in dict.fromkeys(f.fact.n for f in verdict.findings))
         return [w["equal"].format(names=names, label=bare(chosen.fact.label), value=_plain(chosen.fact), n=marks)]
-    if _YES_NO.search(q.text.lower()) and len(verdict.findings) == 2 and q.operation == "compare":
+    asked = _YES_NO.search(q.text.lower()) and not any(part.options for part in parts_of(q.text))
+    if asked and len(verdict.findings) == 2 and q.operation == "compare":
         lines.append(f"**{w['yes'] if verdict.findings[0].subject == verdict.chosen else w['no']}**")
     lines.append(
         w["winner"].format(
