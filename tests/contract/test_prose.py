@@ -23,6 +23,7 @@ ENGLISH = {
     "Tessa Marlow": "Tessa Marlow is an American novelist. Her first book appeared in 1991.",
     "Ivo Grand": "Ivo Grand is an American sculptor. He works in slate.",
     "Ana Bell": "Ana Bell is a French painter. She works in oil.",
+    "Stores abroad": "The company opened its first store in Germany in 2011. It runs 37 stores in Germany today.",
     "Gardening in spring": "Tulips are planted in autumn. Many gardeners cover their beds with straw in the north.",
     "The amber trade": "Amber was carried along the coast by merchants of many towns. The trade ended when the roads were "
     "built. A ship could bring two tons of it.",
@@ -185,6 +186,12 @@ def test_factbook_figures_are_answered_beside_a_folder_of_notes(english: Asked) 
 def test_prose_is_found_beside_the_factbook(english: Asked) -> None:
     view = english("Who designed the lighthouse of Skelt?", search=("library",))
     assert _verdict(view).startswith("**Mirela Dunov**")
+
+
+def test_a_note_about_a_country_answers_what_the_factbook_does_not(english: Asked) -> None:
+    view = english("How many stores do we run in Germany?", search=("library", "folders"))
+    assert view.outcome == "answered", view.answer
+    assert "37 stores" in view.answer
 
 
 def test_two_things_are_compared_by_their_dates(english: Asked) -> None:

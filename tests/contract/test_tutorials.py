@@ -164,7 +164,8 @@ def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, numbe
     asked = [event for event in desk.events(found["run_id"]) if isinstance(event, Asked)]
     assert [event.rounds_shown for event in asked] == shown
     assert [event.rounds_so_far for event in asked] == list(range(len(shown)))
-    assert "**Germany** has the highest" in found["answer"]
+    assert found["answer"] == "Germany"
+    assert "**Germany** has the highest" in found["report"]
     prompt: tuple[Message, ...] = ()
     for event in asked:
         prompt = (*prompt[: event.keep], *event.messages)
