@@ -68,19 +68,6 @@ def test_an_instruction_in_the_question_is_not_followed(bench: Workbench) -> Non
         ("哪个国家的成年人肥胖率全球最高？", "Nauru"),
         ("Where do mothers die most often in childbirth?", "Maternal mortality"),
         ("What is the highest-lying country in Africa on average?", "Lesotho"),
-    ],
-)
-def test_a_superlative_over_all_countries_is_understood_in_any_wording(
-    bench: Workbench, question: str, answer: str
-) -> None:
-    view = asked(bench, question)
-    assert view.outcome == "answered", view.answer
-    assert answer in view.answer
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
         ("Is the capital of Australia Sydney or Canberra?", "Canberra"),
         ("Was the volume of Azerbaijani exports in 2024 above or below its 2022 level?", "fell by"),
         ("尼日利亚的森林覆盖率和加蓬相比差多少个百分点？", "72.4"),
@@ -91,7 +78,7 @@ def test_a_superlative_over_all_countries_is_understood_in_any_wording(
         ("Since when has Paul Biya been Cameroon's president?", "since 6 November 1982"),
     ],
 )
-def test_options_directions_differences_and_densities_are_answered(
+def test_superlatives_options_directions_and_calculations_are_answered_in_any_wording(
     bench: Workbench, question: str, answer: str
 ) -> None:
     view = asked(bench, question)
