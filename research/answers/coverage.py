@@ -138,7 +138,9 @@ def telling(asked: Asked) -> list[str]:
         found = [token for token in found if token not in chinese and (len(token) > 1 or senses(token))]
         # The segmenter gives both a compound and its parts.
         found = [t for t in found if not any(t != other and t in other for other in found)]
-    return list(dict.fromkeys(found)) or [t for t in content_tokens(text) if senses(t) and stem(t) not in called]
+    rest = [t for t in content_tokens(text) if senses(t) and stem(t) not in called]
+    degrees = set(re.findall(r"\bhow (\w+)", text.lower()))  # `how large is its population` asks for the population
+    return list(dict.fromkeys(found)) or [t for t in rest if t not in degrees] or rest
 
 
 def missing_names(asked: Asked, told: Told) -> list[str]:

@@ -74,6 +74,7 @@ def test_an_instruction_in_the_question_is_not_followed(bench: Workbench) -> Non
         ("What is Bangladesh's population density per square kilometre?", "per sq km"),
         ("Out of Algeria, Tunisia and Libya, in which one do people live longest?", "**Algeria** has the highest"),
         ("澳大利亚和新西兰一共有多少人？", "32,652,132"),
+        ("比利时和荷兰哪个国家人口更多？", "**荷兰**的总人口更多"),
         ("By how much did Uzbekistan's imports outweigh its exports in 2024, in dollars?", "$17.451 billion"),
         ("Since when has Paul Biya been Cameroon's president?", "since 6 November 1982"),
     ],
@@ -97,3 +98,10 @@ def test_superlatives_options_directions_and_calculations_are_answered_in_any_wo
 )
 def test_a_fact_beside_the_question_is_not_an_answer(bench: Workbench, question: str) -> None:
     assert asked(bench, question).outcome == "no_evidence"
+
+
+def test_what_a_comparison_leaves_out_is_not_found(bench: Workbench) -> None:
+    view = asked(bench, "Which of Kenya, Ghana and Senegal has the longest coastline, and how large is its population?")
+    assert view.outcome == "partly_answered"
+    assert "**Ghana** has the highest Coastline" in view.answer
+    assert [part.status for part in view.parts] == ["answered", "not_found"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 import streamlit as st
 
@@ -32,6 +33,8 @@ STATEMENT = 12_000
 """Maximum characters of one statement, such as a table or code."""
 CHIPS, CHIPS_EACH = 250, 12
 """Maximum number of clickable citations in total and per statement."""
+BESIDE = 3
+"""Maximum number of citations beside a statement; more are below it."""
 DRAFT = 6_000
 """Characters shown of text being written, from its end."""
 GONE = 20
@@ -216,10 +219,13 @@ def _statement(view: RunView, block: Block, checked: Mapping[int, list[Citation]
         st.markdown(_body(view, text, linked), anchors=False)
     else:
         claims = {without_marks(statement.text) for statement in statements(text)}
-        with st.container(horizontal=True, gap="xsmall", vertical_alignment="top", wrap=False):
+        chips = [(n, next((c for c in checked[n] if c.claim in claims), None)) for n in numbers]
+        beside = len(chips) <= BESIDE  # more of them would leave the text a column of single letters
+        with st.container(horizontal=beside, gap="xsmall", vertical_alignment="top", wrap=False):
             st.markdown(_body(view, text, linked), width="stretch", anchors=False)
-            for n in numbers:
-                _chip(view, n, next((c for c in checked[n] if c.claim in claims), None))
+            with nullcontext() if beside else st.container(horizontal=True, gap="xsmall"):
+                for n, citation in chips:
+                    _chip(view, n, citation)
     if len(block.text) > STATEMENT:
         size = count(len(block.text), "character")
         st.caption(t("Shortened; the download has all {size}.", size=size))

@@ -19,7 +19,7 @@ def words_of(text: str) -> list[str]:
 
 
 ASKING = frozenset(
-    "name list say tell find know report country year number value figure time thing kind type call called name".split()
+    "doe name list say tell find know report country year number value figure time thing kind type call called name".split()
 )
 """Words that mark a question without saying what it is about."""
 

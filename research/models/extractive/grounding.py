@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from research.answers import parts_of
+from research.answers.words import filler as fillers
 from research.models.extractive.formulas import asked as calculated
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
@@ -172,8 +173,10 @@ def _hints(text: str, names: Sequence[str]) -> bool:
 def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return a target for each part of the question, or none and the nearest labels."""
     text = _ORDERED.sub(" ", question.text).strip() or question.text
-    clauses = _clauses(text) if question.operation == "lookup" else [text]
-    if len(clauses) == 1:
+    clauses = _clauses(text)
+    if len(clauses) > 1 and question.operation in ("compare", "sum"):
+        return _compared(clauses, question)
+    if len(clauses) == 1 or question.operation != "lookup":
         return _target(text, () if question.rank else question.targets, question.operation, question.rank)
     found: list[Target] = []
     nearest: list[str] = []
@@ -184,6 +187,17 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
         nearest += near
     kept = () if all(target.lost for target in found) else tuple(dict.fromkeys(found))
     return kept, tuple(dict.fromkeys(nearest))
+
+
+def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return the target of the clause that compares; the others, such as `and what is its capital?`, are lost."""
+    weighs = [
+        bool(COMPARATIVE.search(c.lower()) or SUPERLATIVE.search(c.lower()) or SUM.search(c.lower())) for c in clauses
+    ]
+    chosen = clauses[weighs.index(True)] if any(weighs) else question.text
+    targets, nearest = _target(chosen, parse(chosen).targets, question.operation)
+    lost = [Target(words=(clause,), lost=True) for clause in clauses if clause != chosen and any(weighs)]
+    return (*targets, *lost) if targets else (), nearest
 
 
 def answers(text: str, label: str) -> bool:
@@ -214,7 +228,7 @@ def _target(
 
     With `ranked` the clause has a superlative, which only a very likely label answers: `its largest lake`.
     """
-    targets = _without_places(text, targets)
+    targets = _without_places(text, targets, fillers() if operation == "compare" else frozenset())
     plain = [target for target in targets if target.label]
     if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
@@ -251,9 +265,9 @@ def _literal(text: str, label: str) -> bool:
     return bool(left) and set(left) <= set(tokens(label))
 
 
-def _without_places(text: str, targets: tuple[Target, ...]) -> tuple[Target, ...]:
-    """Return the targets without the words of countries, which lower-case questions leave among the others."""
-    said = {token for mention in mentions(text) for token in tokens(mention.written)}
+def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str]) -> tuple[Target, ...]:
+    """Return the targets without `empty` words, and those of countries, which lower-case questions leave among the others."""
+    said = empty | {token for mention in mentions(text) for token in tokens(mention.written)}
 
     def left(words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(word for word in words if word not in said)
