@@ -16,7 +16,7 @@ from research.events.events import Paused
 from research.events.recipe import Recipe
 from research.events.view import RoundView, RunView, fold
 from research.store import Store
-from research.types import Part
+from research.types import Citation, Part
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, texts
@@ -79,6 +79,19 @@ def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visi
     assert any("Answer: **200 chapters**" in each.value for each in app.markdown)
     (missing,) = [each.value for each in app.warning]
     assert "who wrote it?" in missing and "how many chapters?" not in missing
+
+
+def test_a_sentence_with_many_citations_is_drawn_with_all_of_them(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    marks = range(1, 8)
+    claim = "The seven towns have a market"
+    citations = tuple(Citation(n, claim, "dead") for n in marks)
+    run.add([ending(2, f"{claim} {' '.join(f'[{n}]' for n in marks)}.", citations)])
+    app = visit(home, run=LONG)
+    assert not app.exception
+    assert "The seven towns have a market" in texts(app)
+    assert all(f"\\[{n}\\]" in texts(app) for n in marks)
 
 
 def test_an_earlier_round_labels_its_changes_to_the_report(visit: Visit, home: Path) -> None:

@@ -221,7 +221,7 @@ def _statement(view: RunView, block: Block, checked: Mapping[int, list[Citation]
         claims = {without_marks(statement.text) for statement in statements(text)}
         chips = [(n, next((c for c in checked[n] if c.claim in claims), None)) for n in numbers]
         beside = len(chips) <= BESIDE  # more of them would leave the text a column of single letters
-        with st.container(horizontal=beside, gap="xsmall", vertical_alignment="top", wrap=False):
+        with st.container(horizontal=beside, gap="xsmall", vertical_alignment="top", wrap=not beside):
             st.markdown(_body(view, text, linked), width="stretch", anchors=False)
             with nullcontext() if beside else st.container(horizontal=True, gap="xsmall"):
                 for n, citation in chips:
