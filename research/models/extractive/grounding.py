@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 
 from research.answers import parts_of
 from research.answers.words import filler as fillers
 from research.models.extractive.formulas import asked as calculated
-from research.models.extractive.lexicon import filler
+from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
-from research.models.extractive.phrasebook import vocabulary
+from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Operation, Question, Target, parse
 from research.text import content_tokens, tokens
@@ -177,12 +177,11 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     if len(clauses) > 1 and question.operation in ("compare", "sum"):
         return _compared(clauses, question)
     if len(clauses) == 1 or question.operation != "lookup":
-        return _target(text, () if question.rank else question.targets, question.operation, question.rank)
+        return _meant(text, question, question.operation)
     found: list[Target] = []
     nearest: list[str] = []
     for clause in clauses:
-        part = parse(clause)
-        targets, near = _target(clause, () if part.rank else part.targets, "lookup", part.rank)
+        targets, near = _meant(clause, parse(clause), "lookup")
         found += targets or [Target(words=(clause,), lost=True)]
         nearest += near
     kept = () if all(target.lost for target in found) else tuple(dict.fromkeys(found))
@@ -201,10 +200,17 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
 
 
 def answers(text: str, label: str) -> bool:
-    """Return whether a label answers a question."""
+    """Return whether a label answers a question.  The encoder is loaded for labels that some question asks for only."""
+    if _stem(label) not in _stems():
+        return False
     question = parse(text)
-    targets, _ = _target(text, () if question.rank else question.targets, question.operation, question.rank)
+    targets, _ = _meant(text, question, question.operation)
     return any(_same(target.label, label) for target in targets if target.label)
+
+
+def _meant(text: str, question: Question, operation: str) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return what a clause asks for; beside a superlative, the lexicon's labels do not count."""
+    return _target(text, () if question.rank else question.targets, operation, question.rank)
 
 
 def _clauses(text: str) -> list[str]:
@@ -301,3 +307,10 @@ def _same(a: str, b: str) -> bool:
 
 def _stem(label: str) -> str:
     return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$", "", label.lower())
+
+
+@cache
+def _stems() -> frozenset[str]:
+    """Return the labels that the phrasebook and the lexicon know, as `_stem` does."""
+    known = [*(entry.label for entry in entries()), *(concept.label for concept in concepts())]
+    return frozenset(map(_stem, filter(None, known)))
