@@ -68,6 +68,8 @@ def test_every_page_is_accessible_and_fits_the_window(
             assert faults(page) == []
             overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert overflow <= 0, f"the page is {overflow} px wider than the window"
+            menu = page.get_by_test_id("stMainMenu").bounding_box()  # what the bar hides is not in the width
+            assert menu is not None and menu["x"] + menu["width"] <= width, menu
 
 
 def faults(page: Page) -> list[Any]:
