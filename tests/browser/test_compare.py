@@ -58,6 +58,10 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     page.locator(".st-key-compare-switch").get_by_text("2 · IterResearch").click()
     expect(second).to_be_visible()
     expect(page.locator(".st-key-compare-run-1-report")).to_be_hidden()
+    places = [each.bounding_box() for each in page.locator(".st-key-compare-switch [role=radio]").all()]
+    assert len({place["x"] for place in places if place}) == 1  # one name per line
+    box, words = note.bounding_box(), second.bounding_box()
+    assert box and words and box["width"] > words["width"] - 4
     page.screenshot(path=OUTPUT / "compare-390-light.png", full_page=True)
     page.set_viewport_size({"width": 1440, "height": 900})
 
