@@ -104,7 +104,6 @@ def assess(
         why, best = _judge(part, told, report, seen, asks_for)
         found.append(Part(part.text, "not_found" if why else "answered", why))
         # One figure answers for none of several things.
-        # One figure answers for none of several things.
         several = part.kind == "number" and len(named(part.text)) > 1 and not asks_one_figure(part.text)
         lines.append(
             short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best and not several else ""
@@ -142,9 +141,9 @@ def told_in(
         vouched = any(citation.status in ("supported", "calculated", "partial") for citation in own)
         pages = [source.quote for source in sources if source.n in numbers]
         openings = "\n".join(sentences_of(page.lstrip().partition("\n")[0])[0] for page in pages if page.strip())
-        found.append(
-            Told(f"{text}\n{context}".strip(), "\n".join(dict.fromkeys(evidence)), "\n".join(pages), openings, vouched)
-        )
+        formulas = "\n".join(dict.fromkeys(each.reason for each in own if each.status == "calculated"))
+        seen = "\n".join(dict.fromkeys(evidence))
+        found.append(Told(f"{text}\n{context}".strip(), seen, "\n".join(pages), openings, formulas, vouched))
     return found
 
 

@@ -53,6 +53,9 @@ class Told(Struct, frozen=True, dict=True):
     openings: str = ""
     """The first sentence of each passage of the cited sources, which tells what it is about."""
 
+    formulas: str = ""
+    """How its calculated figures follow from those of the sources, as the rules write it."""
+
     vouched: bool = True
     """Whether a judge has found support for the statement; if not, its names must be in its sources."""
 
@@ -216,6 +219,7 @@ def joined(all_told: Sequence[Told]) -> Told:
         "\n".join(dict.fromkeys(told.evidence for told in all_told)),
         "\n".join(dict.fromkeys(told.pages for told in all_told)),
         "\n".join(dict.fromkeys(told.openings for told in all_told)),
+        "\n".join(dict.fromkeys(told.formulas for told in all_told)),
         all(told.vouched for told in all_told),
     )
 

@@ -48,6 +48,12 @@ _MEASURE = re.compile(
     r"expenditure|spending|consumption|production|output)\b|率|数|面积|量|寿命|年龄|比例",
     re.I,
 )
+_MOVED = re.compile(
+    r"\bfrom (?P<one>[^,;]{1,40}?) in (?P<a>(?:1[5-9]|20)\d\d) to (?P<two>[^,;]{1,40}?) in (?P<b>(?:1[5-9]|20)\d\d)\b"
+)
+"""How a statement of a change gives both values: `rose by 1.2 %, from $3.689 trillion in 2023 to $3.732 trillion in 2024`."""
+_ENDS = (("two", "b"), ("one", "a"))
+_GROWN = re.compile(r"\b(?:gr[oe]w|ris|rose|fall|fell|increas|decreas|declin|chang|drop)", re.I)
 _YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
 
 
@@ -135,7 +141,7 @@ def _backed(span: str, told: Told) -> bool:
         return True  # a judge has compared the translation with its source
     figures = [q for q in quantities(span) if q.kind in ("number", "date", "year")]
     if figures:
-        there = quantities(seen)
+        there = quantities(f"{seen}\n{told.formulas}")
         return all(any(q.states(other) for other in there) for q in figures)
     words = set(tokens(span))
     return bool(words) and words <= set(tokens(seen))
@@ -150,6 +156,8 @@ def _span(asked: Asked, kind: Kind | None, line: str) -> str:
     if _BY.search(asked.text):
         change = _CHANGE.search(value)
         return _figure(asked, value[change.end() :]) if change else ""
+    if (moved := _MOVED.search(value)) and kind in ("number", "name") and not _GROWN.search(asked.text):
+        return next((_clean(moved[said]) for said, at in _ENDS if moved[at] in asked.text), "")
     if kind in ("year", "date"):
         found = [match.group() for match in SPANS[kind].finditer(value)]
         return max(found[:1], key=len, default="")

@@ -134,6 +134,20 @@ def test_the_short_answer_is_a_span_of_the_kind_that_is_asked_for(question: str,
     assert judged(question, report, JAPAN).short == short
 
 
+def test_a_change_has_a_value_and_a_calculated_figure_as_its_short_answer() -> None:
+    lines = "Real GDP (purchasing power parity) 2024: $3.732 trillion\nReal GDP (purchasing power parity) 2023: $3.689 trillion"
+    report = (
+        "**France**: Real GDP (purchasing power parity) rose by **1.2 %**, "
+        "from $3.689 trillion in 2023 [1] to **$3.732 trillion** in 2024 [1]."
+    )
+    question = "What was France's real GDP (purchasing power parity) in {}, and by how much did it grow compared with {}?"
+    source = Source(1, "https://example.org/france", "France · Economy", lines)
+    assert judged(question.format(2024, 2023), report, source).short == "$3.732 trillion; 1.2 %"
+    assert judged(question.format(2023, 2024), report, source).short == "$3.689 trillion; 1.2 %"
+    invented = report.replace("1.2 %", "4.9 %")
+    assert judged(question.format(2024, 2023), invented, source).short == ""
+
+
 HALF = RunView(
     question="How many people live in Japan, and who is its emperor?",
     status="completed",

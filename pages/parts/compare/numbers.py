@@ -34,7 +34,7 @@ def table(columns: Sequence[Column]) -> None:
 
     rows = [
         row(t("Outcome"), lambda each: plain(t(OUTCOMES[each.outcome]).partition(";")[0]) if each.outcome else ""),
-        row(t("Answer"), lambda each: plain(clip(each.short, 80))),
+        row(t("Answer"), lambda each: plain(clip(each.short, 80)) or ("–" if each.outcome else "")),
         row(
             t("Parts answered"),
             lambda each: t("{good} of {all}", good=each.parts[0], all=each.parts[1]) if each.parts else "",
