@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -82,6 +83,19 @@ def clip(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def as_words(value: object) -> str:
+    """Return an argument of a tool call as words, without the brackets and quotes of a list or an object.
+
+    >>> as_words([{"name": "Spain", "description": "Its coast"}, "Italy"])
+    'Spain: Its coast; Italy'
+    """
+    if isinstance(value, Mapping):
+        return ": ".join(filter(None, map(as_words, value.values())))
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(None, map(as_words, value)))
+    return "" if value is None else str(value)
 
 
 def unfenced(text: str) -> str:

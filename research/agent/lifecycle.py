@@ -21,7 +21,7 @@ from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, S
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
 from research.events.view import fold
 from research.models.extractive.asking import asks_for
-from research.text import clip
+from research.text import as_words, clip
 from research.types import Answer, Citation, Outcome, Status, ToolCall
 
 TRIED = 20
@@ -159,7 +159,7 @@ def _report_without_sources(run: Run, outcome: Outcome, words: str) -> str:
 
 def _code(call: ToolCall) -> str:
     """Return a call as one line of inline code, its own backticks replaced."""
-    arguments = ", ".join(str(value) for value in call.arguments.values())
+    arguments = ", ".join(map(as_words, call.arguments.values()))
     return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
 
 

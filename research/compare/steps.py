@@ -8,7 +8,7 @@ from functools import cached_property
 
 from research.events.view import CallView, RoundView, RunView
 from research.search.merge import canonical
-from research.text import content_tokens, numbers
+from research.text import as_words, content_tokens, numbers
 
 ALIKE = 0.6
 """Share of common words from which one query is a longer wording of another."""
@@ -34,8 +34,8 @@ class Step:
         if self.call is None:
             return ""
         given = self.call.call.arguments
-        main = given.get("url") or given.get("code") or " ".join(str(each) for each in given.values())
-        return " ".join(str(main).split())
+        main = given.get("url") or given.get("code") or " ".join(map(as_words, given.values()))
+        return " ".join(as_words(main).split())
 
     @property
     def answers(self) -> bool:

@@ -168,7 +168,7 @@ class RunView:
 
     @property
     def cited_sources(self) -> list[Source]:
-        """Return one source, with its best quote, for each number that the report cites."""
+        """Return one source, with its best quote, for each number that the report cites, in order of first use."""
         return [self._source(n) for n in cited(self.report) if n in self.sources]
 
     @property

@@ -9,7 +9,7 @@ from typing import TextIO, get_args
 
 from research.events import events as e
 from research.events.view import RunView
-from research.text import clip
+from research.text import as_words, clip
 from research.types import Observation, Source, Verdict
 from research.web.url_guard import MEMORY
 
@@ -42,7 +42,7 @@ def lines(event: e.Event) -> Iterator[str]:
         case e.Replied(reply=reply) if reply.thinking:
             yield f"  {where}{clip(' '.join(reply.thinking.split()), 200)}"
         case e.ToolStarted(call=call):
-            values = ", ".join(f"{value}" for value in call.arguments.values())
+            values = ", ".join(map(as_words, call.arguments.values()))
             yield f"  {where}{call.name} {clip(' '.join(values.split()), 160)}"
         case e.Edited(observation=seen):
             yield f"    {where}→ edited by the user: {clip(' '.join(seen.text.split()), 160)}"
@@ -78,7 +78,7 @@ def lines(event: e.Event) -> Iterator[str]:
 
 def summary(view: RunView) -> str:
     """Return the report, its references, and what the run cost."""
-    references = [_reference(source) for source in view.cited_sources]
+    references = [_reference(source) for source in sorted(view.cited_sources, key=lambda source: source.n)]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
     end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")

@@ -108,7 +108,7 @@ def test_the_recall_tool_is_offered_and_its_calls_are_labelled(visit: Visit, kno
     app = visit(known, run="261122-130001-abcd")
     assert not app.exception
     steps = app.get_by_key("rounds").expander
-    assert any("recall " in step.label and step.icon == ":material/neurology:" for step in steps)
+    assert any("Search memory: " in step.label and step.icon == ":material/neurology:" for step in steps)
 
 
 def test_saved_findings_are_counted_with_a_link_to_the_memory(visit: Visit, known: Path) -> None:

@@ -11,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.run.timeline import _line
 from research.config.settings import load
 from research.events.events import Paused
 from research.events.recipe import Recipe
-from research.events.view import RoundView, RunView, fold
+from research.events.view import CallView, RoundView, RunView, fold
 from research.store import Store
-from research.types import Citation, Part
+from research.types import Citation, Part, ToolCall
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, texts
@@ -142,6 +143,23 @@ def test_rounds_are_filtered_by_agent_and_agents_are_listed_as_a_tree(visit: Vis
     tree = next(frame.value for frame in app.dataframe if "Agent" in frame.value)
     assert [name.strip() for name in tree["Agent"]] == ["main", "run-1", "run-2"]
     assert set(tree["Outcome"]) == {"Answered"}
+
+
+def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visit, home: Path) -> None:
+    own = bench(home)
+    question = "What is the coastline of France, and what is its population?"
+    for _ in own.engine.start(question, own.recipe(framework="supervisor"), LONG, here=True).events():
+        pass
+    divided = next(
+        step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Sections" in step.label
+    )
+    assert "  \n:gray[:small[Sections: " in divided
+    assert "the coastline of France" in divided and "'" not in divided and "{" not in divided
+    calls = [CallView(ToolCall(f"c{n}", "search", {"query": f"coast {n}"}), 0.0) for n in (1, 2)]
+    assert _line(RoundView("main", 1, 1, "act", "extractive", 0.0, 0, [], calls=calls), 2.0).split("  \n")[1:] == [
+        ":gray[:small[Search: coast 1 … 2.0 s]]",
+        ":gray[:small[Search: coast 2 … 2.0 s]]",
+    ]
 
 
 def test_a_parent_waits_for_its_children(home: Path) -> None:

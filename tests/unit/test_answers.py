@@ -140,7 +140,9 @@ def test_a_change_has_a_value_and_a_calculated_figure_as_its_short_answer() -> N
         "**France**: Real GDP (purchasing power parity) rose by **1.2 %**, "
         "from $3.689 trillion in 2023 [1] to **$3.732 trillion** in 2024 [1]."
     )
-    question = "What was France's real GDP (purchasing power parity) in {}, and by how much did it grow compared with {}?"
+    question = (
+        "What was France's real GDP (purchasing power parity) in {}, and by how much did it grow compared with {}?"
+    )
     source = Source(1, "https://example.org/france", "France · Economy", lines)
     assert judged(question.format(2024, 2023), report, source).short == "$3.732 trillion; 1.2 %"
     assert judged(question.format(2023, 2024), report, source).short == "$3.689 trillion; 1.2 %"

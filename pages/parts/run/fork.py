@@ -22,7 +22,7 @@ from research.events.events import Event
 from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.store import RunRow
-from research.text import clip
+from research.text import as_words, clip
 from research.workbench import presets
 from research.workbench.workbench import Workbench
 
@@ -149,5 +149,5 @@ def _named(each: Editable) -> str:
     if each.call is None:
         return t("Round {number} · unreadable call", number=each.round)
     tool = t(TOOLS[each.call.name]) if each.call.name in TOOLS else each.call.name
-    arguments = " ".join(" ".join(str(value)[:200] for value in each.call.arguments.values()).split())
+    arguments = " ".join(" ".join(as_words(value)[:200] for value in each.call.arguments.values()).split())
     return t("Round {number} · {tool}: {asked}", number=each.round, tool=tool, asked=clip(arguments, 80))

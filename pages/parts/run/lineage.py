@@ -14,6 +14,7 @@ from research.errors import REFUSED
 from research.events.events import Edited, ReportEdited
 from research.events.view import CallView, RunView
 from research.store import Filters, RunRow
+from research.text import as_words
 from research.workbench.workbench import Workbench
 
 COMING = 5
@@ -120,7 +121,7 @@ def _what(edit: Edited | ReportEdited, calls: dict[str, CallView]) -> str:
     if isinstance(edit, ReportEdited):
         return t("The evolving report")
     call = calls.get(edit.observation.call_id)
-    arguments = " ".join(" ".join(map(str, call.call.arguments.values())).split())[:120] if call else ""
+    arguments = " ".join(" ".join(map(as_words, call.call.arguments.values())).split())[:120] if call else ""
     return plain(f"{edit.observation.name} {arguments}".strip())
 
 

@@ -71,8 +71,8 @@ def images(view: RunView) -> None:
 
 
 def draw(view: RunView, report: str) -> None:
-    """Draw the sources cited in `report` (its visible part), then those read but not cited."""
-    numbers = [n for n in cited(report) if n in view.sources]
+    """Draw the sources cited in `report` (its visible part) by number, then those read but not cited."""
+    numbers = sorted(n for n in cited(report) if n in view.sources)
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
         st.space("xsmall")

@@ -11,7 +11,7 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ICONS, TOOLS, count, lasted
 from research.events.view import CallView, RoundView, RunView
-from research.text import clip, sentences
+from research.text import as_words, clip, sentences
 from research.types import Observation
 
 PAGE = 25
@@ -107,15 +107,15 @@ def _place(run: str) -> str:
 
 
 def _line(current: RoundView, now: float | None) -> str:
-    """Return number, intent, calls and results of a round."""
+    """Return number and intent of a round, then a line for each call and its result."""
     who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
-    parts = [f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"]
-    parts += [_call(call, now) for call in current.calls[: details.CALLS]]
-    if left := len(current.calls) - details.CALLS:
-        parts += [t("and {calls} more", calls=count(left, "call"))] if left > 0 else []
-    if not current.calls and current.done:
-        parts.append(lasted(current.seconds))
-    return parts[0] + "".join(f"  :gray[:small[{part}]]" for part in parts[1:])
+    head = f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"
+    if not current.calls:
+        return f"{head}  :gray[:small[{lasted(current.seconds)}]]" if current.done else head
+    lines = [_call(call, now) for call in current.calls[: details.CALLS]]
+    if (left := len(current.calls) - details.CALLS) > 0:
+        lines.append(t("and {calls} more", calls=count(left, "call")))
+    return "  \n".join([head, *(f":gray[:small[{line}]]" for line in lines)])
 
 
 def _intent(current: RoundView, now: float | None) -> str:
@@ -136,8 +136,9 @@ def _intent(current: RoundView, now: float | None) -> str:
 
 
 def _call(call: CallView, now: float | None) -> str:
-    arguments = clip(" ".join(" ".join(str(value)[:200] for value in call.call.arguments.values()).split()), 60)
-    said = f"{plain(call.call.name)} {plain(arguments)}"
+    name = call.call.name
+    asked = clip(" ".join(" ".join(as_words(value)[:200] for value in call.call.arguments.values()).split()), 60)
+    said = f"{t(TOOLS[name]) if name in TOOLS else plain(name)}: {plain(asked)}" if asked else plain(name)
     if call.observation is not None:
         return f"{said} → {_came_back(call.observation)} · {lasted(call.observation.seconds)}"
     return f"{said} … {lasted(now - call.started)}" if now else t("{call} · not finished", call=said)
