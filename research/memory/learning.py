@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from research.citations import cited
 from research.errors import ConfigError
 from research.events.view import RunView
 from research.memory import Entry
-from research.text import clip
+from research.text import clip, language_of
 from research.types import HOLDS, Citation, Source
 
 MAX_PASSAGES = 200
@@ -20,18 +21,21 @@ ANSWERED = ("answered", "partly_answered")
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
+_ALSO = {"en": "(Also from: {titles})", "zh": "（另见：{titles}）"}
+"""How a finding names its further sources."""
 
 
 def supported_findings(view: RunView) -> tuple[Entry, ...]:
-    """Return a finding for each statement of the report that its source supports, in the order of the report.
+    """Return a finding for each statement of the report that its sources support, in the order of the report.
 
-    Each has the statement, the supporting quote, its source, and the round in which the quote was seen.  Its provenance
-    is "page" when the quote contains the statement word for word, else "model".  Raises `ConfigError` while the run is
+    Each has the statement, the supporting quote of its first source, and the round in which the quote was seen; further
+    sources are named below the statement.  Its provenance is "page" when the quote contains the statement word for word,
+    else "model".  Raises `ConfigError` while the run is
     still running.
     """
     if view.running:
         raise ConfigError(f"run {view.run!r} is still running; keep its findings after it has ended")
-    return tuple(dict.fromkeys(_finding(view, citation) for citation in _supported(view)))
+    return _findings(view, _supported(view))
 
 
 def new_findings(view: RunView) -> tuple[Entry, ...]:
@@ -39,8 +43,15 @@ def new_findings(view: RunView) -> tuple[Entry, ...]:
 
     Otherwise runs would store the same finding again and again in different words.
     """
-    new = [each for each in _supported(view) if not _passage(view, each).memory]
-    return tuple(dict.fromkeys(_finding(view, citation) for citation in new))
+    return _findings(view, [each for each in _supported(view) if not _passage(view, each).memory])
+
+
+def _findings(view: RunView, citations: Sequence[Citation]) -> tuple[Entry, ...]:
+    """Return one finding for each statement, however many sources it cites."""
+    cited_by: dict[str, list[Citation]] = {}
+    for citation in citations:
+        cited_by.setdefault(citation.claim, []).append(citation)
+    return tuple(dict.fromkeys(_finding(view, group) for group in cited_by.values()))
 
 
 def _supported(view: RunView) -> list[Citation]:
@@ -76,15 +87,20 @@ def everything(view: RunView) -> tuple[Entry, ...]:
     return (*new_findings(view), *passages, *([report] if text.strip() and order else []))
 
 
-def _finding(view: RunView, citation: Citation) -> Entry:
+def _finding(view: RunView, citations: Sequence[Citation]) -> Entry:
+    citation = citations[0]
     source = _passage(view, citation)
     quote = citation.quote or source.quote
     text = _EMPHASIS.sub("", citation.claim)
     # A statement that consists of the title and the quote only adds nothing to the quote.
     if not _WORD.search(normalized(text).replace(normalized(source.title), "").replace(normalized(quote), "")):
         text = quote
+    # An entry has one source, whose document is checked for the quote before it is recalled.
+    others = dict.fromkeys(_passage(view, each).title for each in citations[1:] if each.n != citation.n)
+    others.pop(source.title, None)
+    also = f"\n{_ALSO[language_of(text)].format(titles='; '.join(others))}" if others else ""
     return Entry(
-        text,
+        text + also,
         kind="finding",
         provenance="page" if normalized(text) in normalized(quote) else "model",
         run=view.run,

@@ -26,14 +26,15 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.events.transcript import Interaction
-from research.events.view import fold
+from research.events.view import RunView, fold
 from research.memory import Entry
+from research.memory.learning import supported_findings
 from research.memory.memory import Memory
 from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
 from research.tools.recall import RecallTool
 from research.tools.visit import VisitTool
-from research.types import Completion, Delta, Message, Observation, Reply, Request, Tool, ToolCall
+from research.types import Citation, Completion, Delta, Message, Observation, Reply, Request, Source, Tool, ToolCall
 from research.web.url_guard import MEMORY, UrlGuard, is_users_own
 from tests.calls import used
 from tests.word_encoder import WordEncoder
@@ -323,3 +324,21 @@ def test_a_name_similar_to_a_recalled_one_does_not_match_it() -> None:
     assert [fact.line for fact in Evidence([Message("system", ""), asked, call, other]).remembered] == [
         "Population, total: 244"
     ]
+
+
+def test_a_statement_with_several_sources_is_kept_once_and_names_them_all(memory: Open) -> None:
+    figures = {1: ("China", "14,500"), 2: ("Japan", "29,751"), 3: ("France", "4,853")}
+    sources = {
+        n: [Source(n, f"library://factbook/{name.lower()}/geography", f"{name} · Geography", f"Coastline: {km} km")]
+        for n, (name, km) in figures.items()
+    }
+    claim = "**Japan** has the highest coastline: **29,751 km**, against China 14,500 km; France 4,853 km."
+    citations = [Citation(n, claim, "supported", sources[n][0].quote) for n in (2, 1, 3)]
+    view = RunView(run="r", status="completed", sources=dict(sources), citations=tuple(citations))
+    (found,) = supported_findings(view)
+    assert found.url.endswith("/japan/geography") and found.quote == "Coastline: 29,751 km"
+    assert found.text.startswith("Japan has the highest coastline: 29,751 km")
+    assert found.text.endswith("(Also from: China · Geography; France · Geography)")
+    kept = memory(found)
+    assert [each.new for each in kept.add(supported_findings(view))] == [False]
+    assert kept.count() == 1
