@@ -25,6 +25,8 @@ _FIRST = re.compile(
     r"(?:Perhaps |可能是)\*\*(?P<hedged>[^*\n]{1,120})\*\*[:：]"
 )
 """Matches a first line that is nothing but the answer in bold type with its mark, or a guess of the offline model."""
+_TITLE = re.compile(r"^# [^\n]*\n+", re.M)
+"""Matches the title of a report, which repeats the question with all its options."""
 _QUOTED = re.compile(r"“")
 """Matches a report that begins with a sentence of a source, because no part of it is clearly the answer."""
 _REFUSED = re.compile(r"The passages that were found name |找到的段落谈到")
@@ -64,7 +66,7 @@ def asks_one_figure(text: str) -> bool:
 
 def refuses(report: str) -> bool:
     """Return whether a report of the offline model says that no sentence states what is asked."""
-    return _REFUSED.match(report) is not None
+    return _REFUSED.match(_TITLE.sub("", report)) is not None
 
 
 _WHICH_ZH = re.compile(r"(?:哪[个国座一]|谁).*(?:[更最较]|[高低大小多少长短早晚][？?]?$)|[更最较].*(?:哪[个国座一]|谁)")
@@ -92,6 +94,7 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
     """
     if asked.open or _LIST_ZH.search(asked.text):
         return ""
+    report = _TITLE.sub("", report)
     if (first := _FIRST.match(report)) and (words := _clean(first["said"] or first["hedged"])):
         return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
     if _QUOTED.match(report) or refuses(report):

@@ -103,5 +103,5 @@ def test_a_fact_beside_the_question_is_not_an_answer(bench: Workbench, question:
 def test_what_a_comparison_leaves_out_is_not_found(bench: Workbench) -> None:
     view = asked(bench, "Which of Kenya, Ghana and Senegal has the longest coastline, and how large is its population?")
     assert view.outcome == "partly_answered"
-    assert "**Ghana** has the highest Coastline" in view.answer
+    assert "**Ghana** has the highest coastline" in view.answer
     assert [part.status for part in view.parts] == ["answered", "not_found"]

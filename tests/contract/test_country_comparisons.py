@@ -14,9 +14,9 @@ from research.workbench.workbench import Workbench
     [
         (
             "Which African country has the longest coast?",
-            "**Madagascar** has the highest Coastline in Africa: **4,828 km**",
+            "**Madagascar** has the highest coastline in Africa: **4,828 km**",
         ),
-        ("Which country has the lowest fertility on earth?", "**South Korea** has the lowest Total fertility rate"),
+        ("Which country has the lowest fertility on earth?", "**South Korea** has the lowest total fertility rate"),
         ("Top five holders of proven coal reserves, in order?", "5. **India**: 127.727 billion metric tons"),
         ("How many countries in Africa have more than 50 million people?", "**9** countries in Africa"),
         ("What is the average life expectancy in Asia?", "is **75.19 years**"),

@@ -128,6 +128,11 @@ def test_an_assignment_is_judged_by_its_names_only() -> None:
         ("Is the capital of Japan Kyoto or Tokyo?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is Tokyo the capital of Japan?", "Yes, Tokyo is the capital of Japan [1].", "yes"),
         ("Describe Japan.", "The capital of Japan is Tokyo [1].", ""),
+        (
+            "Which has more people: Peru or Japan?",
+            "# Which has more people: Peru or Japan?\n\n**Japan** has the highest total population: 123,201,945 [1].",
+            "Japan",
+        ),
     ],
 )
 def test_the_short_answer_is_a_span_of_the_kind_that_is_asked_for(question: str, report: str, short: str) -> None:

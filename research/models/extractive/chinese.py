@@ -30,6 +30,12 @@ _MONEY = re.compile(r"[^()]+ \((?P<code>[A-Z]{3})\) per US dollar")
 _KEPT = re.compile(r"(“[^”]*”|`[^`]*`)")
 _ROUND = Decimal(10) ** 6
 """Whole numbers from which a rounded one is given beside them."""
+_LOWER = re.compile(r"(?!Gini\b)[A-Z]['a-z]*\b")
+"""Matches a first word that is neither a name nor capital letters."""
+_AVERAGE = re.compile(r"\b(?:age|rate|expectancy|ratio|literacy|use|access|per capita)\b", re.I)
+"""Labels whose total is not a sum."""
+_BEFORE = frozenset(("land", "water", "male", "female", "standard gauge", "narrow gauge", "broad gauge"))
+_BEHIND = frozenset(("consumption", "production", "imports", "exports", "proven reserves", "revenues", "expenditures"))
 _SCALES = (("万亿", 12), ("亿", 8), ("万", 4))
 
 
@@ -236,6 +242,33 @@ def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False
     pair = next(pairs, "") if words["language"] == "zh" else ""
     found = pair.split("/")[0 if most else 1] if pair else words["most" if most else "least"]
     return found.replace("最", "更") if two else found
+
+
+def measure(words: dict[str, str], of: str) -> str:
+    """Return a label as part of a sentence; one that the glossary does not know stays as it is.
+
+    >>> [measure({"language": "en"}, label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
+    ['total population', 'male median age', 'real GDP per capita']
+    """
+    if words["language"] == "zh" or not glossary.chinese_label(of):
+        return of
+    head, _, rest = of.partition(", ")
+    head = head[:1].lower() + head[1:] if _LOWER.match(head) else head
+    if rest in ("total", "total population"):
+        return head if _AVERAGE.search(head) else f"total {head}"
+    if rest in _BEFORE:
+        return f"{rest} {head}"
+    if rest in _BEHIND:
+        return f"{head} {rest}"
+    return f"{head} ({rest})" if rest else head
+
+
+def a_measure(words: dict[str, str], of: str) -> str:
+    """Return a label with its article, as in `a median age` and `exports`."""
+    said = measure(words, of)
+    if words["language"] == "zh" or re.match(r"[^(,]*[^s(,]s(?= \(|$)", said):
+        return said
+    return f"{'an' if re.match('[aeio]|un|ur', said) else 'a'} {said}"
 
 
 def written(

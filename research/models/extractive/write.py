@@ -10,7 +10,7 @@ from research._util.amounts import plain, rounded
 from research.answers import parts_of
 from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
-from research.models.extractive.chinese import superlative, written
+from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.formulas import inputs, years_differ
 from research.models.extractive.verdict import Computation, Derived, Finding, Reading, Verdict
@@ -36,7 +36,7 @@ _WORDS = {
         "next": "Next: {rows}.",
         "not_ranked": "Territories are not ranked; beyond these are {rows}.",
         "figures": "{have} of {all} countries in {place} have a figure{years} [{n}].",
-        "passing": "**{count}** countries in {place} have a {label} {limit}: {names}.",
+        "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}.",
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
         "total_mean": "The mean {label} of the countries in {place}, not weighted by their size, is **{value}** [{n}].",
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
@@ -326,7 +326,11 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if q.operation == "compare" and len({each.value for each in amounts_of([f.fact for f in verdict.findings])}) == 1:
         names = w["and"].join(f"**{finding.subject}**" for finding in verdict.findings)
         marks = "] [".join(str(n) for n in dict.fromkeys(f.fact.n for f in verdict.findings))
-        return [w["equal"].format(names=names, label=bare(chosen.fact.label), value=_plain(chosen.fact), n=marks)]
+        return [
+            w["equal"].format(
+                names=names, label=measure(w, bare(chosen.fact.label)), value=_plain(chosen.fact), n=marks
+            )
+        ]
     asked = _YES_NO.search(q.text.lower()) and not any(part.options for part in parts_of(q.text))
     if asked and len(verdict.findings) == 2 and q.operation == "compare":
         lines.append(f"**{w['yes'] if verdict.findings[0].subject == verdict.chosen else w['no']}**")
@@ -334,7 +338,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
         w["winner"].format(
             name=f"**{chosen.subject}**",
             which=superlative(w, bare(chosen.fact.label), most=q.most, two=len(others) == 1),
-            label=bare(chosen.fact.label),
+            label=measure(w, bare(chosen.fact.label)),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
             others="; ".join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others),
@@ -409,7 +413,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
                 group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
                 name=f"**{best.subject}**",
                 which=superlative(w, bare(best.fact.label), most=q.pick is None or q.pick.most),
-                label=bare(best.fact.label),
+                label=measure(w, bare(best.fact.label)),
                 value=_bold(best.fact.value),
                 n=best.fact.n,
             )

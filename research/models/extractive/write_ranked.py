@@ -24,7 +24,8 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     ranking = found.ranking
     place = _named(ranking.place, w)
     which = chinese.superlative(w, found.label, most=ranking.most)
-    named = {"label": found.label, "place": place, "which": which}
+    label = chinese.measure(w, found.label)
+    named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
     lines = []
     if ranking.kind == "top":
         lines += _tops(found, named, w)
