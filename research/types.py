@@ -345,6 +345,20 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
     """The passage that the judge relies on; it is in the source."""
 
 
+class Reason(Struct, frozen=True, omit_defaults=True):
+    """Why a verdict is not better, as a text with named places, which the pages translate.
+
+    >>> str(Reason("the source does not state {figure}", (("figure", "5 km"),)))
+    'the source does not state 5 km'
+    """
+
+    text: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.text.format(**dict(self.values)) if self.values else self.text
+
+
 class Citation(Struct, frozen=True, omit_defaults=True):
     """A cited statement of the report, checked against the source that it cites.
 
@@ -363,6 +377,8 @@ class Citation(Struct, frozen=True, omit_defaults=True):
     """The judge whose verdict this is; empty in runs of earlier versions."""
     judgements: tuple[Judgement, ...] = ()
     """What each judge said, if there were several."""
+    reasons: tuple[Reason, ...] = ()
+    """The parts of `reason`, for other languages; empty in runs of earlier versions."""
 
 
 class Part(Struct, frozen=True, omit_defaults=True):

@@ -21,14 +21,15 @@ from research.workbench import presets
 from research.workbench.example import EXAMPLE_QUESTION
 
 ROOT = Path(__file__).parents[2]
+REASONS = ROOT / "research" / "citations"
 FILE = Path(__file__).parent / "zh.po"
-KEYWORDS = {"t": 0, "later": 0, "count": 1}
-"""Which argument is the word: `t("…")`, `later("…")`, and the noun of `count(number, "…")`."""
+KEYWORDS = {"t": 0, "later": 0, "count": 1, "because": 0}
+"""Which argument is the word: `t("…")`, `later("…")`, the noun of `count(number, "…")`, and a reason of the citation check."""
 
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield each text that the pages may show, with the file that contains it."""
-    for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]:
+    for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py")), *sorted(REASONS.glob("*.py"))]:
         for text in _literals(path):
             yield text, str(path.relative_to(ROOT))
     yield EXAMPLE_QUESTION, "research/workbench/example.py"

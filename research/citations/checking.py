@@ -20,10 +20,11 @@ from research.citations.names import Names, contains_name, is_country, names
 from research.citations.owners import misattributed
 from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, lines_of
+from research.citations.reasons import because, one_line
 from research.citations.relations import reversed_relations
 from research.citations.verdicts import Finding, Status, meaning_may_tell, verdict
 from research.citations.wording import contradictions
-from research.types import Citation, Source
+from research.types import Citation, Reason, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,27 +155,33 @@ class _Checker:
             return []
         claim = without_marks(statement.text)
         known = [n for n in statement.numbers if n in self.lines]
-        found = [
-            Citation(n, claim, "dead", reason=f"no source has the number {n}", by=BY)
-            for n in statement.numbers
-            if n not in known
-        ]
+        dead = [n for n in statement.numbers if n not in known]
+        why = {n: because("no source has the number {number}", number=n) for n in dead}
+        found = [Citation(n, claim, "dead", reason=str(why[n]), by=BY, reasons=(why[n],)) for n in dead]
         if known:
             before, behind = (_EMPHASIS.sub("", text) for text in around)
             sentence = Sentence(_EMPHASIS.sub("", claim), f"{statement.context}\n{before}", behind=behind)
             lines = [line for n in known for line in self.lines[n]]
             finding = self.find(sentence, lines, {})
-            status, reason = verdict(finding)
+            status, reasons = verdict(finding)
             # The encoder is slow, so it is used only where a comparison of words is inconclusive.
             if self.embedder and status == "unverified" and meaning_may_tell(finding):
                 finding = self.find(sentence, lines, self._meaning(sentence, lines))
-                status, reason = verdict(finding)
+                status, reasons = verdict(finding)
             for n in known:
-                found.append(self._citation(n, claim, sentence, status, reason, finding, alone=len(known) == 1))
+                found.append(self._citation(n, claim, sentence, status, reasons, finding, alone=len(known) == 1))
         return sorted(found, key=lambda citation: statement.numbers.index(citation.n))
 
     def _citation(
-        self, n: int, claim: str, sentence: Sentence, status: Status, reason: str, finding: Finding, *, alone: bool
+        self,
+        n: int,
+        claim: str,
+        sentence: Sentence,
+        status: Status,
+        reasons: tuple[Reason, ...],
+        finding: Finding,
+        *,
+        alone: bool,
     ) -> Citation:
         own = [line for line in finding.lines if line.n == n] or sorted(
             self.lines[n], key=lambda line: -closeness(sentence, line)
@@ -185,8 +192,9 @@ class _Checker:
         bearing = inputs or [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
         quote = "\n".join(dict.fromkeys(line.text for line in bearing[:3])) or (own[0].text if own else "")
         if status == "supported" and not (alone or self._adds(n, sentence, finding)):
-            status, reason = "unverified", "the other sources support this; this one adds nothing to it"
-        return Citation(n, claim, status, quote, reason, BY)
+            status = "unverified"
+            reasons = (because("the other sources support this; this one adds nothing to it"),)
+        return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
 
     def _adds(self, n: int, sentence: Sentence, finding: Finding) -> bool:
         """Return whether one source, among several of a statement, states part of it."""
@@ -301,7 +309,11 @@ class _Checker:
         """Return the problem of a figure that no line states and that follows from none."""
         if any(figure.quantity.states(each) for each in self.computed):
             written = figure.quantity.written
-            return Problem(f"the python tool printed {written}, but the cited sources do not give its inputs")
+            return Problem(
+                because(
+                    "the python tool printed {figure}, but the cited sources do not give its inputs", figure=written
+                )
+            )
         return missing_figure(figure, rank)
 
     def _share(self, claim: Sentence, evidence: Sequence[Sentence], held: int, scope: _Scope) -> float:
@@ -349,9 +361,10 @@ class _Checker:
                     contains_name(claim.text, k) for _, _, k in self.names.of(evidence[0].title) if is_country(k)
                 )
             ):
-                found.append(Problem(f"the source is about {titles[0]}, not {written}", against=True, kind="owner"))
+                reason = because("the source is about {other}, not {name}", other=titles[0], name=written)
+                found.append(Problem(reason, against=True, kind="owner"))
             elif contains_name(whole, key):
-                found.append(Problem(f"the source does not say this of {written}"))
+                found.append(Problem(because("the source does not say this of {name}", name=written)))
             else:
-                found.append(Problem(f"the source does not mention {written}", kind="name"))
+                found.append(Problem(because("the source does not mention {name}", name=written), kind="name"))
         return found

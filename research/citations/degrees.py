@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from research.citations.matching import Problem
 from research.citations.reading import Sentence, stems
+from research.citations.reasons import because
 from research.text import clip
 
 _TIME = r"(?:year|day|month|week|hour|minute|second|time|night|season|quarter|decade)s?\b"
@@ -68,7 +69,13 @@ def overstated(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
         for degree, adjective in _DEGREE.findall(clause.lower()):
             theirs = _DEGREE.findall(" ".join(line.text for line in lines).lower())
             if (degree, adjective) not in theirs and any(a == adjective for _, a in theirs):
-                found.append(Problem(f"the source does not say {degree} {adjective}", against=True, kind="degree"))
+                found.append(
+                    Problem(
+                        because("the source does not say {words}", words=f"{degree} {adjective}"),
+                        against=True,
+                        kind="degree",
+                    )
+                )
     return found
 
 
@@ -103,9 +110,10 @@ def _check_quantifier(clause: str, said: str) -> list[Problem]:
         return []
     (one,) = mine
     if one == "only":
-        return [Problem("the source does not say that it is only so")]
+        return [Problem(because("the source does not say that it is only so"))]
     if theirs and (one == "all" or theirs != {"only"}):
-        return [Problem(f"the source says this of {min(theirs, key=lambda t: _STRENGTH.get(t, 0))}, not of {one}")]
+        other = min(theirs, key=lambda t: _STRENGTH.get(t, 0))
+        return [Problem(because("the source says this of {other}, not of {name}", other=other, name=one))]
     return []
 
 
@@ -113,9 +121,11 @@ def _check_certainty(claim: str, said: str) -> list[Problem]:
     plain = re.sub(r"\bMay\b", "", claim)
     if possible := _POSSIBLE.search(re.sub(r"\bMay\b", "", said)):
         if not _POSSIBLE.search(plain) and not _PLANNED.search(plain):
-            return [Problem(f"the source is less sure (“{possible.group()}”): “{clip(said, 80)}”")]
+            hedge, line = possible.group(), clip(said, 80)
+            return [Problem(because("the source is less sure (“{words}”): “{line}”", words=hedge, line=line))]
     elif (planned := _PLANNED.search(said)) and not any(
         words.search(plain) for words in (_POSSIBLE, _PLANNED, _FUTURE)
     ):
-        return [Problem(f"the source has this as a plan (“{planned.group()}”): “{clip(said, 80)}”")]
+        plan, line = planned.group(), clip(said, 80)
+        return [Problem(because("the source has this as a plan (“{words}”): “{line}”", words=plan, line=line))]
     return []

@@ -11,6 +11,7 @@ from research.citations.measures import Quantity, fits
 from research.citations.names import Names, contains_name, is_country
 from research.citations.quantities import quantities
 from research.citations.reading import Figure, Sentence, stems, years
+from research.citations.reasons import because
 
 RIVAL = 0.3
 """By how much another line must match the claim's words better for its figure to be the expected one."""
@@ -40,7 +41,9 @@ def check_figure(
         and not other.quantity.weak
     ]
     if q.value * s.value < 0 and not ({(0, 1), (16, 1)} & sides(claim.text) or negated(claim.text)):
-        found.append(Problem(f"the source has {s.written}, with its sign", against=True, kind="sign"))
+        found.append(
+            Problem(because("the source has {figure}, with its sign", figure=s.written), against=True, kind="sign")
+        )
     found += _check_years(claim, figure, line, seen, others)
     found += _check_names(names, figure, line, seen, others)
     if line.cjk == claim.cjk:
@@ -66,7 +69,12 @@ def _check_years(
         said = ", ".join(str(year) for year in sorted(own))
         return [
             Problem(
-                f"the source gives {seen.quantity.written} for {said}, not {_listed(claimed)}",
+                because(
+                    "the source gives {figure} for {other}, not {name}",
+                    figure=seen.quantity.written,
+                    other=said,
+                    name=_listed(claimed),
+                ),
                 against=True,
                 kind="year",
             )
@@ -74,7 +82,13 @@ def _check_years(
     if any(years(other.own) & claimed for other in others):
         return [
             Problem(
-                f"the source does not give {seen.quantity.written} for {_listed(claimed)}", against=True, kind="year"
+                because(
+                    "the source does not give {figure} for {name}",
+                    figure=seen.quantity.written,
+                    name=_listed(claimed),
+                ),
+                against=True,
+                kind="year",
             )
         ]
     return []
@@ -95,7 +109,12 @@ def _check_names(names: Names, figure: Figure, line: Sentence, seen: Figure, oth
         if elsewhere and beside:
             found.append(
                 Problem(
-                    f"the source gives {seen.quantity.written} for {beside[0]}, not {written}",
+                    because(
+                        "the source gives {figure} for {other}, not {name}",
+                        figure=seen.quantity.written,
+                        other=beside[0],
+                        name=written,
+                    ),
                     against=True,
                     kind="owner",
                 )
@@ -109,9 +128,9 @@ def _check_names(names: Names, figure: Figure, line: Sentence, seen: Figure, oth
                 if is_country(k) == is_country(key) and not contains_name(figure.own, k)
             ]
             reason = (
-                f"the source says {said[0]}, not {written}"
+                because("the source says {other}, not {name}", other=said[0], name=written)
                 if said
-                else f"the source does not give {seen.quantity.written} for {written}"
+                else because("the source does not give {figure} for {name}", figure=seen.quantity.written, name=written)
             )
             found.append(Problem(reason, against=bool(said) and is_country(key), kind="owner"))
     return found
@@ -136,7 +155,7 @@ def _check_measure(
     known = stems(line.title) | stems(line.label) | called
     own, beside = stems(figure.own) - known, stems(seen.own) - known
     if opposed(sides(figure.own), sides(seen.own)) and (own & beside or all(map(two_sided, own))):
-        reason = f"the source seems to have the opposite beside {seen.quantity.written}"
+        reason = because("the source seems to have the opposite beside {figure}", figure=seen.quantity.written)
         return [Problem(reason, against=True, kind="opposite figure")]
     foreign = {key for key in beside - own if not two_sided(key)}
     for other in others if foreign else ():
@@ -166,17 +185,20 @@ def _check_measure(
         given = [f.quantity for f in rival.figures if q.unit == f.quantity.unit]
         said = rival.label or rival.text[:60]
         if given and not any(q.states(g) for g in given):
-            return [
-                Problem(f"the source gives {given[0].written} for this ({said})", against=here < 0.5, kind="measure")
-            ]
+            reason = because("the source gives {figure} for this ({words})", figure=given[0].written, words=said)
+            return [Problem(reason, against=here < 0.5, kind="measure")]
         if not given and here < 0.2:
             what = line.label or line.text[:60]
-            return [Problem(f"the source has {seen.quantity.written} for something else ({what})")]
+            written = seen.quantity.written
+            return [
+                Problem(because("the source has {figure} for something else ({words})", figure=written, words=what))
+            ]
     return []
 
 
 def _instead(other: Figure, seen: Figure) -> Problem:
-    reason = f"the source gives {other.quantity.written} for this, not {seen.quantity.written}"
+    figure, stated = other.quantity.written, seen.quantity.written
+    reason = because("the source gives {figure} for this, not {stated}", figure=figure, stated=stated)
     return Problem(reason, kind="measure")
 
 
@@ -219,7 +241,8 @@ def check_comparison(
         return None
     if (a.value > b.value) == (ends == {0}):
         return [], (one, two)
-    return [Problem(f"the sources give {a.written} and {b.written}", against=True, kind="comparison")], (one, two)
+    reason = because("the sources give {figure} and {other}", figure=a.written, other=b.written)
+    return [Problem(reason, against=True, kind="comparison")], (one, two)
 
 
 def _beside(figure: Figure) -> frozenset[str]:
@@ -236,7 +259,7 @@ def check_date(
         return [] if claim.figures or q.kind != "year" else _wrong_year(q, claim, lines, weights)
     if q.kind == "year" and any(_spans(line.years, frozenset((int(q.value),))) for line in used):
         return []
-    return [Problem(f"the source does not state {q.written}", kind="date")]
+    return [Problem(because("the source does not state {figure}", figure=q.written), kind="date")]
 
 
 def _wrong_year(q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights: dict[str, float]) -> list[Problem]:
@@ -262,7 +285,9 @@ def _wrong_year(q: Quantity, claim: Sentence, lines: Sequence[Sentence], weights
     if (there >= 0.6 and not here) or (other >= 0.75 and whole <= other / 2):
         return [
             Problem(
-                f"the source does not say this of {year}" + (f" but of {_listed(found)}" if found else ""),
+                because("the source does not say this of {name} but of {other}", name=year, other=_listed(found))
+                if found
+                else because("the source does not say this of {name}", name=year),
                 against=there >= 0.75,
                 kind="year",
             )
@@ -279,7 +304,9 @@ def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
         for f in line.figures
         if f.quantity.unit == q.unit and stems(figure.near) & line.keys
     ]
-    reason = f"the source does not state {q.written}" + (f"; it has {given[0]}" if given else "")
+    reason = because("the source does not state {figure}", figure=q.written)
+    if given:
+        reason = because("the source does not state {figure}; it has {other}", figure=q.written, other=given[0])
     # a rounded figure close to the source's is not a different figure
     round_ = q.hedge or q.written.rstrip("%").endswith("0") or len(re.sub(r"\D", "", q.written)) <= 2
     close = any(

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research.citations.reasons import because
 from research.citations.verifiers import MODEL, Pair, appears, windows
 from research.text import clip, content_tokens, estimate_tokens, unfenced
 from research.types import Judgement, Message
@@ -197,7 +198,7 @@ def _yes_or_no(model: str, pair: Pair, texts: Sequence[str], found: dict[Pair, J
             return
         answers.append(word)
     if answers and set(answers) == {"no"}:
-        found[pair] = Judgement(by, "unsupported", reason="it answers No to every passage")
+        found[pair] = Judgement(by, "unsupported", reason=str(because("it answers No to every passage")))
 
 
 class ModelVerifier:
@@ -216,4 +217,5 @@ class ModelVerifier:
             while True:
                 inquiry = steps.send(self._ask(inquiry))
         except StopIteration:
-            return [found.get(pair) or Judgement(self.name, "unverified", reason="no usable reply") for pair in pairs]
+            silent = Judgement(self.name, "unverified", reason=str(because("no usable reply")))
+            return [found.get(pair) or silent for pair in pairs]

@@ -11,12 +11,13 @@ from msgspec import Struct
 
 from research.citations.lexicon import sides
 from research.citations.reading import Sentence
+from research.types import Reason
 
 
 class Problem(Struct, frozen=True):
     """A reason to doubt a claim."""
 
-    reason: str
+    reason: Reason
     against: bool = False
     """The source contradicts the claim, rather than only not stating it."""
     figure: bool = False

@@ -9,6 +9,7 @@ from research.citations.lexicon import two_sided
 from research.citations.matching import Problem
 from research.citations.names import Names, contains_name
 from research.citations.reading import Sentence, stems
+from research.citations.reasons import because
 
 _SEGMENT = re.compile(
     r"[;；。()（）]|[,，](?!\d)|\band\b(?=\s+(?:[a-z]+\s+){0,3}(?:[A-Z]|[a-z]+(?:ed|est|t)\b))|\b(?:while|"
@@ -108,7 +109,11 @@ def misattributed(names: Names, claim: Sentence, lines: Sequence[Sentence]) -> l
         if contains_name(best[3].title, key) and not contains_name(best[3].title, others[0]):
             continue
         found.append(
-            Problem(f"the source says this of {others[0]}, not of {written}", against=top >= 0.75, kind="subject")
+            Problem(
+                because("the source says this of {other}, not of {name}", other=others[0], name=written),
+                against=top >= 0.75,
+                kind="subject",
+            )
         )
     return found
 
@@ -140,7 +145,8 @@ def _superlative(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
             if any(subject & stems(line.text[: line.text.find(piece)]) for line, piece in places):
                 continue
             if all(any(key in line.keys for line in lines) for key in subject):
-                found.append(Problem(f"the source says {word} of another: “{places[0][1].strip()}”"))
+                line = places[0][1].strip()
+                found.append(Problem(because("the source says {words} of another: “{line}”", words=word, line=line)))
     return found
 
 
@@ -173,7 +179,8 @@ def _in_chinese(claim: Sentence, lines: Sequence[Sentence]) -> list[Problem]:
                 kin = other[-1] == subject[-1] and other[-1] in _KINDS
                 people = n < 4 and other[0] in _SURNAMES and subject[0] in _SURNAMES and clause.endswith(other)
                 if (kin or people) and other not in text and subject != other:
-                    return [Problem(f"the source says this of {other}, not of {subject}", against=True, kind="subject")]
+                    reason = because("the source says this of {other}, not of {name}", other=other, name=subject)
+                    return [Problem(reason, against=True, kind="subject")]
     return []
 
 

@@ -17,6 +17,7 @@ from research.citations.lexicon import NEGATIONS, SCALES, sides, stem
 from research.citations.matching import Problem
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems
+from research.citations.reasons import because
 from research.text import clip, has_cjk
 
 
@@ -163,7 +164,7 @@ def reversed_relations(claim: Sentence, lines: Sequence[Sentence]) -> list[Probl
         if crossed > same:
             found.append(
                 Problem(
-                    f"the source seems to have it the other way round: “{clip(where, 90)}”",
+                    because("the source seems to have it the other way round: “{line}”", line=clip(where, 90)),
                     against=True,
                     kind="reversed",
                 )

@@ -15,7 +15,9 @@ from research.citations.lexicon import negated, sides
 from research.citations.matching import Problem
 from research.citations.names import contains_name, names
 from research.citations.reading import Sentence
+from research.citations.reasons import because
 from research.citations.thresholds import CONTRADICTED, SUPPORTED
+from research.types import Reason
 
 Status = Literal["supported", "calculated", "contradicted", "unverified"]
 
@@ -52,23 +54,23 @@ class Finding(Struct, frozen=True):
     """The claim compares two names by figures that the sources have for both."""
 
 
-def verdict(finding: Finding) -> tuple[Status, str]:
-    """Return status and reason; the reason of a calculated figure is its formula."""
+def verdict(finding: Finding) -> tuple[Status, tuple[Reason, ...]]:
+    """Return status and reasons; those of a calculated figure are formulas."""
     if _quoted(finding):
-        return "supported", ""
+        return "supported", ()
     against = _against(finding)
     if against is not None:
-        return "contradicted", against.reason
-    reason = "; ".join(dict.fromkeys(p.reason for p in sorted(finding.problems, key=lambda p: not p.against)[:3]))
+        return "contradicted", (against.reason,)
     if finding.problems:
-        return "unverified", reason
+        worst = sorted(finding.problems, key=lambda p: not p.against)[:3]
+        return "unverified", tuple(dict.fromkeys(p.reason for p in worst))
     if finding.bare and not finding.derived and not finding.claim.text.startswith((",", "，", ";", "；")):
-        return "unverified", "a name or figure alone states nothing that can be checked"
+        return "unverified", (because("a name or figure alone states nothing that can be checked"),)
     if finding.derived and _plain(finding):
-        return "calculated", "; ".join(each.formula for each in finding.derived)
+        return "calculated", tuple(Reason(each.formula) for each in finding.derived)
     if not finding.derived and (_labelled(finding) or _in_prose(finding)):
-        return "supported", ""
-    return "unverified", "the words of the source differ too much to tell"
+        return "supported", ()
+    return "unverified", (because("the words of the source differ too much to tell"),)
 
 
 _QUOTATION = re.compile(r"“([^“”]+)”|「([^「」]+)」|\"([^\"]+)\"")

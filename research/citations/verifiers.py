@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from research.citations.checking import check
 from research.citations.quantities import quantities
+from research.citations.reasons import because, one_line
 from research.errors import ConfigError
 from research.text import content_tokens, sentences
-from research.types import Citation, Embedder, Judgement, Source, Verdict
+from research.types import Citation, Embedder, Judgement, Reason, Source, Verdict
 
 RULES: Final = "rules"
 CROSS_ENCODER: Final = "cross-encoder:"
@@ -33,6 +34,10 @@ WINDOWS: Final = 12
 """Windows of a long source that a cross-encoder reads: those that share most words with the claim."""
 NEAREST: Final = 3
 """Windows in which a contradiction counts; a window about something else contradicts any claim."""
+
+
+LOW: Final = because("its measured precision is too low to count")
+SILENT: Final = because("the model returned no probability")
 
 
 class Pair(Struct, frozen=True):
@@ -85,7 +90,7 @@ def decided(judgement: Judgement, thresholds: Thresholds) -> Judgement:
     if judgement.probability is None:
         sides = {"supported": thresholds.support, "contradicted": thresholds.contradict}
         if sides.get(judgement.status, 0.0) is None:
-            return replace(judgement, status="unverified", reason="its measured precision is too low to count")
+            return replace(judgement, status="unverified", reason=str(LOW))
         return judgement
     status: Verdict = "unverified"
     if thresholds.support is not None and judgement.probability >= thresholds.support:
@@ -134,10 +139,17 @@ def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -
     if said == "contradicted" and not judgement.quote:
         said = "unsupported"
     if (held or denied) and not overrule:
-        reason = f"the {RULES} and {judgement.by} disagree" + (f": {judgement.reason}" if judgement.reason else "")
-        return replace(citation, status="unverified", reason=reason)
-    reason = "" if said == "supported" else judgement.reason or f"{judgement.by} says so"
-    return replace(citation, status=said, by=judgement.by, reason=reason, quote=judgement.quote or citation.quote)
+        apart = because("the rules and {judge} disagree", judge=judgement.by)
+        reason = f"{apart}: {judgement.reason}" if judgement.reason else str(apart)
+        return replace(citation, status="unverified", reason=reason, reasons=(apart, *_own(judgement)))
+    reasons = () if said == "supported" else _own(judgement) or (because("{judge} says so", judge=judgement.by),)
+    quote = judgement.quote or citation.quote
+    return replace(citation, status=said, by=judgement.by, reason=one_line(reasons), reasons=reasons, quote=quote)
+
+
+def _own(judgement: Judgement) -> tuple[Reason, ...]:
+    """Return the judge's own words, which are translated only if they are ours."""
+    return (Reason(judgement.reason),) if judgement.reason else ()
 
 
 class Rules:
@@ -188,7 +200,7 @@ class CrossEncoderVerifier:
 
     def _judgement(self, scored: Sequence[tuple[str, float, float]]) -> Judgement:
         if not scored or not all(map(_is_probability, (p for _, *both in scored for p in both))):
-            return Judgement(self.name, "unverified", reason="the model returned no probability")
+            return Judgement(self.name, "unverified", reason=str(SILENT))
         best = max(scored, key=lambda each: each[1])
         against = max(scored[:NEAREST], key=lambda each: each[2])
         quote, contradicted = (best[0], 0.0) if best[1] >= 0.5 else (against[0], against[2])

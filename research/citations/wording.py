@@ -10,7 +10,9 @@ from research.citations.matching import Problem
 from research.citations.names import Names, contains_name
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems
+from research.citations.reasons import because
 from research.text import clip, has_cjk
+from research.types import Reason
 
 
 def contradictions(
@@ -39,39 +41,38 @@ def contradictions(
         top = max(windows, key=lambda entry: entry[0])
         best = top[0]
         near = [entry[3] for entry in windows if entry[0] >= best - 0.25 and entry[2] is top[2]]
-        reversals = [
-            _reversal(names, clause, line, window) for score, _, line, window in windows if score >= best - 0.05
-        ]
-        if best >= 0.45 and all(reversals):
-            found.append(Problem(reversals[0], against=True, kind=_kind(reversals[0])))
+        near_best = [(line, window) for score, _, line, window in windows if score >= best - 0.05]
+        reversals = [way for line, window in near_best if (way := _reversal(names, clause, line, window))]
+        if best >= 0.45 and len(reversals) == len(near_best):
+            reason, kind = reversals[0]
+            found.append(Problem(reason, against=True, kind=kind))
         elif best >= 0.45 and (other := _opposite(clause, near)):
-            found.append(
-                Problem(f"the source seems to say the opposite: “{_short(other)}”", against=True, kind="opposite")
-            )
+            found.append(Problem(_contrary(other), against=True, kind="opposite"))
         elif len(telling) >= 1:
             found += _check_subject(names, clause, max(windows, key=lambda entry: entry[1] + entry[0] / 10))
     return found
 
 
-def _reversal(names: Names, clause: str, line: Sentence, window: str) -> str:
-    """Return how a clause contradicts one of the source; empty if it does not."""
+def _reversal(names: Names, clause: str, line: Sentence, window: str) -> tuple[Reason, str] | None:
+    """Return how a clause contradicts one of the source, with the kind of the difference; None if it does not."""
     changed = _roles(names, clause, line)
     apart = (bool(opposed(sides(clause), sides(window))) and changed != "turned") or _prefixed(clause, window)
     denied = _denies(clause, window) != _denies(window, clause)
     if apart and denied and any(_turns(text) for text in (clause, window)):
-        return ""  # `did not rise` agrees with `fell`
+        return None  # `did not rise` agrees with `fell`
     if apart:
-        return f"the source seems to say the opposite: “{_short(window)}”"
+        return _contrary(window), "opposite"
+    if denied and negated(window):
+        return because("the source seems to deny this: “{line}”", line=_short(window)), "denied"
     if denied:
-        return f"the source seems to {'deny this' if negated(window) else 'say this without the denial'}: “{_short(window)}”"
-    return f"the source seems to have it the other way round: “{_short(line.text)}”" if changed == "same" else ""
+        return because("the source seems to say this without the denial: “{line}”", line=_short(window)), "undenied"
+    if changed == "same":
+        return because("the source seems to have it the other way round: “{line}”", line=_short(line.text)), "reversed"
+    return None
 
 
-def _kind(reason: str) -> str:
-    for words, kind in (("the opposite", "opposite"), ("seems to deny", "denied"), ("without the denial", "undenied")):
-        if words in reason:
-            return kind
-    return "reversed"
+def _contrary(window: str) -> Reason:
+    return because("the source seems to say the opposite: “{line}”", line=_short(window))
 
 
 def _roles(names: Names, clause: str, line: Sentence) -> str:
@@ -103,7 +104,9 @@ def _check_subject(names: Names, clause: str, window: tuple[float, float, Senten
         others = [written for _, written, key in names.of(line.text) if not contains_name(clause, key)]
         for _, written, key in names.of(clause):
             if others and not contains_name(line.text, key) and not contains_name(line.title, key):
-                return [Problem(f"the source says this of {others[0]}, not of {written}")]
+                return [
+                    Problem(because("the source says this of {other}, not of {name}", other=others[0], name=written))
+                ]
     mine = names.of(clause)[:1]
     theirs = [] if line.label else names.of(line.text)[:1]
     if common < 0.6 or not mine or not theirs or mine[0][0] > 12 or theirs[0][0] > 12:
@@ -114,7 +117,8 @@ def _check_subject(names: Names, clause: str, window: tuple[float, float, Senten
         or contains_name(mine[0][1], theirs[0][2])
     ):
         return []
-    return [Problem(f"the source says {theirs[0][1]}, not {mine[0][1]}", against=True, kind="subject")]
+    reason = because("the source says {other}, not {name}", other=theirs[0][1], name=mine[0][1])
+    return [Problem(reason, against=True, kind="subject")]
 
 
 _BY = re.compile(r"\bby\s+(?:the\s+)?$|\b(?:is|are|was|were|be|been|being)\s[^,;]*\bby\b|被")

@@ -6,9 +6,14 @@ import re
 
 import pytest
 from babel.messages.pofile import read_po
+from msgspec.structs import replace
 
 from pages.locale.update import FILE, messages
+from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
+from pages.parts.shared.safe import plain
+from research.citations import check
+from research.types import Reason, Source
 
 WORDS = sorted({text for text, _ in messages() if text})
 
@@ -40,6 +45,16 @@ def test_a_translation_has_the_markup_of_its_original(chinese: dict[str, str]) -
         return sorted(re.findall(r"`[^`]+`|:material/\w+:|\*\*", text))
 
     assert {text: there for text, there in chinese.items() if markup(text) != markup(there)} == {}
+
+
+def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = check("Japan has 99 million people [1].", [Source(1, "", "Japan", "Population: 123,201,945")])
+    assert "the source does not state 99 million" in found.reason
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    assert "来源中没有 99 million" in cite.reason(found)
+    assert cite.reason(replace(found, reasons=())) == plain(found.reason), "a run of an earlier version"
+    foreign = Reason("{0.__class__} {}", (("a", "b"),))
+    assert cite.reason(replace(found, reasons=(foreign,))) == plain(found.reason), "an imported run"
 
 
 def test_the_pages_read_the_catalogue_that_make_words_updates() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import t, translated
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research.citations.calibration import Calibration
@@ -54,12 +54,23 @@ def quoted(text: str) -> None:
 
 def verdict(citation: Citation) -> None:
     colour, icon, words = VERDICTS[citation.status]
-    st.caption(f":{colour}[:material/{icon}:] {t(words)} {plain(clip(citation.reason, QUOTE))}".strip())
+    st.caption(f":{colour}[:material/{icon}:] {t(words)} {reason(citation)}".strip())
     if len(citation.judgements) > 1:
         said = (f"{judge(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements)
         st.caption(" · ".join(said))
     elif citation.by:
         st.caption(t("Judged by {judges}", judges=judge(citation.by)))
+
+
+def reason(citation: Citation) -> str:
+    """Return why the verdict is not better, as Markdown; in English if the run was kept without the parts of its reason."""
+    said = []
+    for each in citation.reasons:
+        ours = translated(each.text, dict(each.values))
+        if ours is None and each.values:
+            return plain(clip(citation.reason, QUOTE))
+        said.append(each.text if ours is None else ours)
+    return plain(clip(t("; ").join(said) or citation.reason, QUOTE))
 
 
 def judge(name: str) -> str:
