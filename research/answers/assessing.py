@@ -176,10 +176,7 @@ def _judge(
     closed = [each for gap, each in judged if gap.closed]
     lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
     best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
-    led = (each for gap, each in judged if gap.labelled and _led_to(gap, each, seen))
-    best = best or next(
-        (each for each in led if not fits(part.text, part.kind, each.text, each.evidence, labelled=True)), None
-    )
+    best = _led(part, judged, told, seen, best) or best or _led(part, judged, told, seen)
     best = best or _weighed(part, told)
     if best is None and (best := _together(part, told, seen, asks_for)) is None:
         if closed:
@@ -196,12 +193,39 @@ def _judge(
     return "", best
 
 
-def _led_to(gap: Gaps, told: Told, seen: str) -> bool:
-    """Return whether a labelled line answers, its names being those that led to its subject: *run from Dushanbe*."""
-    passages = seen.split("\n\n")
-    subject = told.evidence.rpartition("\n")[2].partition(" · ")[0]
-    about = "\n".join(passage for passage in passages if passage.startswith(f"{subject} · "))
-    return not (gap.years or gap.opposite) and all(contains_name(about, key(name)) for name in gap.names)
+def _led(
+    part: Asked, judged: Sequence[tuple[Gaps, Told]], told: Sequence[Told], seen: str, before: Told | None = None
+) -> Told | None:
+    """Return the first labelled line that answers with what led to its subject; with `before`, one that comes earlier."""
+    for gap, each in judged:
+        if each is before:
+            return None
+        whole = _led_to(gap, each, told, seen) if gap.labelled and not (before and gap.closed) else None
+        if whole and not fits(part.text, part.kind, whole.text, whole.evidence, labelled=True):
+            return whole
+    return None
+
+
+def _led_to(gap: Gaps, line: Told, told: Sequence[Told], seen: str) -> Told | None:
+    """Return a labelled line that answers with the statements that led to its subject: *run from Dushanbe*; else None.
+
+    The names and years that the line lacks must be in passages about its subject, or in statements that name it.
+    """
+    subjects, chain = [_subject(line)], [line]
+    for _ in told:  # a statement about one subject may name the next one
+        more = [each for each in told if each not in chain and any(contains_name(each.all, key(s)) for s in subjects)]
+        chain += more
+        subjects += [_subject(each) for each in more]
+    own = [passage for passage in seen.split("\n\n") if passage.startswith(f"{subjects[0]} · ")]
+    about = "\n".join([*own, *(each.all for each in chain)])
+    if gap.opposite or not all(contains_name(about, key(name)) for name in gap.names):
+        return None
+    return joined(chain) if all(re.search(rf"(?<!\d){year}(?!\d)", about) for year in gap.years) else None
+
+
+def _subject(told: Told) -> str:
+    """Return what the document of a statement is about."""
+    return told.evidence.rpartition("\n")[2].partition(" · ")[0]
 
 
 def _weighed(part: Asked, told: Sequence[Told]) -> Told | None:

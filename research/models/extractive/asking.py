@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from research.models.extractive.described import beyond
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import MATCH, bare_label, fit
 from research.models.extractive.grounding import answers
@@ -18,6 +19,7 @@ def asks_for(question: str, line: str) -> bool:
     if line.startswith(TITLE):
         ranking = ranked(parse(question))
         return ranking is not None and line.removeprefix(TITLE).partition(", ")[0] == ranking.label.partition(", ")[0]
+    question = beyond(question)
     fact = Fact(0, "", "", line)
     if not fact.label:
         return False

@@ -14,7 +14,7 @@ from research._util.glossary import terms
 from research.citations.names import is_country, key
 from research.models.extractive.evidence import Fact
 from research.models.extractive.rankings import Row
-from research.models.extractive.verdict import Finding, Verdict
+from research.models.extractive.verdict import Finding, Lead, Ranked, Verdict
 from research.text import has_cjk
 
 _APART = re.compile(r",? (?P<year>(?:1[5-9]|20)\d\d)$")
@@ -306,14 +306,7 @@ def fact(found: Fact) -> Fact:
 
 def verdict(found: Verdict) -> Verdict:
     """Return a verdict to show in Chinese: its findings with Chinese names, labels and values."""
-    ranked = found.ranked and msgspec.structs.replace(
-        found.ranked,
-        label=label(found.ranked.label),
-        value=value(found.ranked.value, found.ranked.label),
-        rows=_rows(found.ranked.rows, found.ranked.label),
-        after=_rows(found.ranked.after, found.ranked.label),
-        territories=_rows(found.ranked.territories, found.ranked.label),
-    )
+    ranked = found.ranked and _ranked(found.ranked)
     derived = found.derived and msgspec.structs.replace(
         found.derived, value=value(found.derived.value, "Population, total" if found.derived.kind == "without" else "")
     )
@@ -329,6 +322,33 @@ def verdict(found: Verdict) -> Verdict:
         ranked=ranked,
         derived=derived,
         hindrance=hindrance,
+        worked=tuple(
+            msgspec.structs.replace(
+                each, findings=tuple(map(_finding, each.findings)), values=tuple(map(subject, each.values))
+            )
+            for each in found.worked
+        ),
+        led=tuple(map(_lead, found.led)),
+    )
+
+
+def _ranked(found: Ranked) -> Ranked:
+    return msgspec.structs.replace(
+        found,
+        label=label(found.label),
+        value=value(found.value, found.label),
+        rows=_rows(found.rows, found.label),
+        after=_rows(found.after, found.label),
+        territories=_rows(found.territories, found.label),
+    )
+
+
+def _lead(found: Lead) -> Lead:
+    return msgspec.structs.replace(
+        found,
+        name=subject(found.name),
+        findings=tuple(map(_finding, found.findings)),
+        ranked=found.ranked and _ranked(found.ranked),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from research.models.extractive.covering import tokens_of
@@ -74,6 +75,13 @@ class Finder:
         if page and len(self.question.targets) > 1:
             self.act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
         return None
+
+    def subjects(self, names: Sequence[str], about: str) -> list[str | None]:
+        """Return the subjects with these names, after a search for those that are not known exactly."""
+        for name in names:
+            if self.evidence.subject_called(name) is None:
+                self.search(f"{name} {about}", f"Look for {about} of {name}.")
+        return [self.evidence.subject_named(name) for name in names]
 
     def find_named(
         self, name: str, target: Target, year: int | None = None, *, numeric: bool = False

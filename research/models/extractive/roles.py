@@ -16,7 +16,7 @@ from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, parse
-from research.models.extractive.solve import Solver, relevant
+from research.models.extractive.steps import relevant, solved
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.text import clip, language_of
@@ -33,9 +33,9 @@ def reply(request: Request) -> Iterator[str]:
 def _act(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the next step or the answer, after the whole report if the framework keeps one."""
     evidence = Evidence(messages)
-    verdict = Solver(evidence).verdict()
+    verdict = solved(evidence)
     if not _able(verdict.actions, messages):
-        verdict = Solver(evidence, acting=False).verdict()
+        verdict = solved(evidence, acting=False)
     if _unclear(verdict):
         yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
         return
@@ -81,7 +81,7 @@ def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:
 def _conclude(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the best answer without any further step."""
     evidence = Evidence(messages)
-    verdict = Solver(evidence, acting=False).verdict()
+    verdict = solved(evidence, acting=False)
     yield _done(evidence)
     yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
 
@@ -146,7 +146,7 @@ def _reflect(messages: Sequence[Message]) -> Iterator[str]:
 def _summarise(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the relevant facts and the calls made; this model writes a scribe's report and a summary alike."""
     evidence = Evidence.of_task(messages)
-    yield _report(evidence, Solver(evidence).verdict())
+    yield _report(evidence, solved(evidence))
 
 
 def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
     """Yield an outline with a section for each name in the question."""
     question = re.split(r"(?:Plan the report on: |请规划这份报告：)", messages[-1].content)[-1].strip()
     evidence = Evidence([messages[0], Message("user", f"{question}{_known(messages)}")])
-    if evidence.offers("Question") and _unclear(Solver(evidence).verdict()):
+    if evidence.offers("Question") and _unclear(solved(evidence)):
         yield write_call("Question", question=_CLARIFY[language_of(question)])
         return
     q = understand(evidence)
@@ -210,7 +210,7 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     content = f"{description or task}{_known(messages)}"
     asked = [messages[0], msgspec.structs.replace(messages[1], content=content), *messages[2:]]
     evidence = Evidence(asked)
-    verdict = Solver(evidence).verdict()
+    verdict = solved(evidence)
     if verdict.actions:
         yield from _act(asked)
         return
@@ -228,14 +228,14 @@ def _known(messages: Sequence[Message]) -> str:
 
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
-    verdict = Solver(evidence, acting=False).verdict()
+    verdict = solved(evidence, acting=False)
     head = _answer(evidence, verdict).split("\n\n### ")[0]
     yield write_call("Introduction", name=clip(question, 120), content=head)
 
 
 def _finish(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
-    verdict = Solver(evidence, acting=False).verdict()
+    verdict = solved(evidence, acting=False)
     gaps = "; ".join(verdict.missing)
     kept = list(dict.fromkeys(_quoted(verdict)))[:3]
     zh = language_of(question) == "zh"

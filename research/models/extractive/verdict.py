@@ -43,6 +43,18 @@ class Derived(Struct, frozen=True):
     per: int = 1
 
 
+class Worked(Struct, frozen=True):
+    """What follows from the findings, to be said in a sentence of `write_worked`."""
+
+    kind: Literal[
+        "border", "borders", "no_border", "sum_of_borders", "years_between", "years_since", "parts", "series", "clock"
+    ]
+    findings: tuple[Finding, ...]
+    """What it follows from, in the order of the sentence."""
+    values: tuple[str, ...] = ()
+    """Figures as they are written, or years."""
+
+
 class Coverage(Struct, frozen=True):
     """How many of a region's countries have a figure, and the line that says so."""
 
@@ -78,6 +90,21 @@ class Ranked(Struct, frozen=True):
         rows = (*self.rows, *self.after, *self.territories)
         heads = (*(each.fact for each in self.covered), *self.heads)
         return tuple(dict.fromkeys([*heads, *(row.fact for row in rows)]))
+
+
+class Lead(Struct, frozen=True):
+    """The country that a description in the question means, with the lines that say so."""
+
+    name: str
+    findings: tuple[Finding, ...] = ()
+    """Lists of other countries, or the value that describes it; then the figures of all that it was chosen from."""
+    computed: Computation | None = None
+    ranked: Ranked | None = None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The lines to cite."""
+        return (*(self.ranked.facts if self.ranked else ()), *(finding.fact for finding in self.findings))
 
 
 class Action(Struct, frozen=True):
@@ -141,3 +168,7 @@ class Verdict(Struct, frozen=True):
     """The answer from comparisons of all countries."""
     derived: Derived | None = None
     """The measure calculated from the two findings."""
+    worked: tuple[Worked, ...] = ()
+    """What follows from the findings by counting or calculating."""
+    led: tuple[Lead, ...] = ()
+    """The countries that the question describes, in the order found; the findings are about the last one."""

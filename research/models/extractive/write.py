@@ -13,8 +13,9 @@ from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, y
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.formulas import inputs, years_differ
-from research.models.extractive.verdict import Computation, Derived, Finding, Reading, Verdict
+from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
+from research.models.extractive.write_worked import worked
 
 _WORDS = {
     "en": {
@@ -73,6 +74,7 @@ _WORDS = {
         "read": "Read: {pages}.",
         "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], against {others}.",
+        "against": "**{name}**: {label}: {value} [{n}], against {others}.",
         "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
@@ -143,6 +145,7 @@ _WORDS = {
         "read": "阅读过：{pages}。",
         "also": "没有找到：{missing}。",
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
+        "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
         "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。",
         "says": "来源写道：",
@@ -200,12 +203,13 @@ def answer(
         return "\n\n".join(
             [tidy(" ".join(parts)), *([f"### {w['closest']}\n\n" + "\n".join(closest)] if closest else [])]
         )
-    head = _head(shown, w)
+    head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
-    facts = dict.fromkeys(f.fact for f in (*verdict.group, *verdict.findings))
+    led = [fact for each in verdict.led for fact in each.facts]
+    facts = dict.fromkeys([*(f.fact for f in (*verdict.group, *verdict.findings)), *led])
     quoted = [note(fact) for fact in facts]
-    if verdict.computed:
-        head.append(_computation(verdict.computed, w))
+    made = [each for each in (*(one.computed for one in verdict.led), verdict.computed) if each]
+    head += [_computation(each, w) for each in made]
     if shown.missing and not shown.question.relation:
         head.append(w["also"].format(missing="; ".join(shown.missing)))
     memory_note = _memory(list(facts), remembered, w)
@@ -250,12 +254,38 @@ def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str
     return [w["remembered"].format(sources="; ".join(titles))] if titles else []
 
 
+def _led(lead: Lead, w: dict[str, str]) -> list[str]:
+    """Return how the country was found that the question describes."""
+    if lead.ranked:
+        return over_all(lead.ranked, w)[:1]
+    chosen = [each for each in lead.findings if each.subject == lead.name and len(lead.findings) > 2]
+    if not chosen:
+        return [_plainly(each, w) for each in lead.findings]
+    best, label = chosen[0], bare(chosen[0].fact.label)
+    others = [each for each in lead.findings if bare(each.fact.label) == label and each is not best]
+    lists = [each for each in lead.findings if each not in (best, *others)]
+    against = "; ".join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
+    told = w["against"].format(
+        name=best.subject, label=label, value=_bold(best.fact.value), n=best.fact.n, others=against
+    )
+    return [told, *(_plainly(each, w) for each in lists)]
+
+
+def _plainly(finding: Finding, w: dict[str, str]) -> str:
+    """Return a line whose first item is not the one that counts."""
+    fact = finding.fact
+    return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=fact.value, n=fact.n)
+
+
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
     if verdict.hindrance:
         return _hindered(verdict, w)
     if verdict.derived:
         return _derived(verdict, verdict.derived, w)
+    if verdict.worked:
+        decided = verdict.worked[0].kind != "no_border" if whether.asks_whether(q.text) else None
+        return [*_yes(decided, w), *(line for each in verdict.worked for line in worked(each, w))]
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":

@@ -1,0 +1,296 @@
+"""Find the country that a description means: by a list of another country, by a value of its own, or by a ranking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from research.models.extractive.arithmetic import amounts_of, comparison, hindrance, members_of
+from research.models.extractive.described import RELATED
+from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.finding import Finder
+from research.models.extractive.fitting import MATCH, bare_label, fit, has_words_of
+from research.models.extractive.lexicon import filler
+from research.models.extractive.meaning import ACCEPT, masked, probabilities, read
+from research.models.extractive.patterns import BORDERS, NAME
+from research.models.extractive.phrasebook import vocabulary
+from research.models.extractive.places import Mention, mentions, usual
+from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Question, Target, parse
+from research.models.extractive.ranked import over_all
+from research.models.extractive.rankings import TITLE, asked
+from research.models.extractive.verdict import Finding, Lead
+from research.text import content_tokens
+
+INDEPENDENCE = Target("Independence")
+_IDENTIFIES = re.compile(
+    r"Capital, name$|Exchange rates, Currency$|Elevation, (?:highest|lowest) point$|Internet country code$|"
+    r"National anthem\(s\), title$|Country name, (?:conv|local|form|abbr)|Legislative branch, (?:legislature|chamber) name$|"
+    r"Legislative branch - \w+ chamber, chamber name$|Major urban areas|National symbol|Nationality|"
+    r"Executive branch, (?:chief of state|head of government)$|Languages$|Independence$"
+)
+"""Labels with values that a country may be described by."""
+_SURE, _SOME, _WEAK = 0.25, 0.2, 0.03
+"""From the first share on, the likeliest label must have the value; else one with the second part of its share may have it
+too; below the third share any label may, if all lines with the value are about one country."""
+_MANY = 12
+"""From so many labels on, the description does not tell which is meant."""
+_REGIONAL = frozenset(
+    "north south east west central northern southern eastern western african africa asian asia european europe american america "
+    "latin caribbean pacific balkan baltic nordic arab gulf oceania island middle".split()
+)
+_NTH = re.compile(r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b", re.I)
+_ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b", re.I)
+_BORDER_LENGTH = re.compile(
+    r"\b(?:long(?:er|est)|short(?:er|est))\b.{0,20}\b(?:border|frontier|boundar)|\b(?:border|frontier|boundary).{0,12}\blongest\b",
+    re.I,
+)
+_FREED = re.compile(
+    r"\b(?:from|of|left|split|broke|seceded|separated)\b[^Ξ]*Ξ|\bformer (?:\w+ )?(?:colony|possession|territory|part)",
+    re.I,
+)
+"""Matches a country that was a part of the one named."""
+_RULER = re.compile(r"\(from (?:the )?(?P<name>[^();,]+)\)")
+_LITERAL = re.compile(r"[\"“«](?P<quoted>[^\"”»]{2,80})[\"”»]|(?<!\w)(?P<code>\.[a-z]{2})(?!\w)")
+_DATE = re.compile(r"\b(?:\d{1,2} [A-Z][a-z]+ )?(?:1[5-9]|20)\d\d\b")
+
+
+def speaks(text: str) -> bool:
+    """Return whether a description has a name, a value or a superlative, so that it may mean one country."""
+    return bool(mentions(text) or _values(text, ()) or asked(parse(f"Which country is {text}?")))
+
+
+def lead(finder: Finder, text: str) -> Lead | None:
+    """Return the country that a description means; None after adding a step to `finder`, or if it is not clear."""
+    found = mentions(text)
+    question = parse(f"Which country is {text}?")
+    plain = re.sub(r"Ξ(?:[ ,and]+Ξ)*", "Ξ", masked(text, "Ξ"))
+    if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b", text, re.I)):
+        return _neighbour(finder, text, question, found)
+    if found:
+        reading = read(text)
+        if reading.label in (EXPORTS_TO.label, IMPORTS_FROM.label) and len(found) == 1:
+            return _partner(finder, text, found[0], reading.label) if reading.sure >= ACCEPT else None
+        if reading.label == INDEPENDENCE.label and not _FREED.search(plain):
+            return _ruler(finder, found[0]) if reading.sure >= ACCEPT and len(found) == 1 else None
+    values = _values(text, found)
+    return _by_value(finder, text, values) if values else _first(finder, question)
+
+
+def leads_to(fact: Fact, text: str) -> bool:
+    """Return whether a line may tell which country a description means."""
+    if fact.title.startswith(TITLE):
+        return True
+    if any(fact.label == target.label for target in (BORDER, EXPORTS_TO, IMPORTS_FROM, INDEPENDENCE)):
+        return True
+    q = parse(f"Which country is {text}?")
+    if q.pick and q.pick.target and fit(fact, q.pick.target) >= MATCH:
+        return True
+    values = _values(text, mentions(text))
+    return _IDENTIFIES.match(bare_label(fact.label)) is not None and any(_has(fact, group) for group in values)
+
+
+# -- by a list of another country ---------------------------------------------------------------------------------------
+
+
+def _lists(finder: Finder, target: Target, found: Sequence[Mention]) -> list[Finding]:
+    names = list(dict.fromkeys(each.names[0] for each in found if len(each.names) == 1))
+    subjects = finder.subjects(names, target.label)
+    if finder.actions or None in subjects:
+        return []
+    lists = [finder.find(subject, target) for subject in subjects if subject]
+    return [each for each in lists if each] if all(lists) else []
+
+
+def _partner(finder: Finder, text: str, named: Mention, label: str) -> Lead | None:
+    """Return the first trading partner, or the second if the description says so."""
+    lists = _lists(finder, Target(label), [named])
+    if not lists or finder.actions:
+        return None
+    members = list(members_of(lists))
+    nth = _nth(text)
+    return Lead(usual(members[nth]) or members[nth], tuple(lists)) if nth < len(members) else None
+
+
+def _nth(text: str) -> int:
+    match = _NTH.search(text)
+    return 0 if match is None else "bcde".index(str(match.lastgroup)) + 1
+
+
+def _ruler(finder: Finder, named: Mention) -> Lead | None:
+    """Return the country from which another became independent."""
+    lists = _lists(finder, INDEPENDENCE, [named])
+    match = _RULER.search(lists[0].fact.value) if lists and not finder.actions else None
+    name = usual(match["name"]) if match else None
+    return Lead(name, tuple(lists)) if name else None
+
+
+def _neighbour(finder: Finder, text: str, q: Question, found: Sequence[Mention]) -> Lead | None:
+    """Return the neighbour of one country, or of several, that is the only one or has the most of something."""
+    lists = _lists(finder, BORDER, found)
+    if not lists or finder.actions or any(each.fact.cut for each in lists):
+        return None
+    members = members_of(lists)
+    if len(members) == 1:
+        return Lead(_named(finder, next(iter(members))), tuple(lists))
+    if _BORDER_LENGTH.search(text) and len(lists) == 1:
+        short = re.search(r"\bshort", text, re.I)
+        ordered = sorted(members, key=lambda name: members[name] * (1 if short else -1))
+        nth = _nth(text)
+        return Lead(_named(finder, ordered[nth]), tuple(lists)) if nth < len(ordered) else None
+    if q.pick is not None and q.pick.target is not None and not _ONLY.search(text.replace("one of", "")):
+        return _picked(finder, text, q, list(members), lists)
+    return _alone(finder, list(members), lists) if _ONLY.search(text) and len(lists) == 1 else None
+
+
+def _named(finder: Finder, name: str) -> str:
+    return finder.evidence.subject_named(name) or usual(name) or name
+
+
+def _picked(finder: Finder, text: str, q: Question, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:
+    """Return the member of a list that has the most or least of something."""
+    assert q.pick and q.pick.target
+    target, most, nth = q.pick.target, q.pick.most, _nth(text)
+    year = q.years[0] if q.years else None
+    found = [finder.find_named(member, target, year, numeric=True) for member in members]
+    figures = [each for each in found if each]
+    if finder.actions or len(figures) < len(members) or nth >= len(figures):
+        return None
+    if hindrance([each.fact for each in figures]):
+        return None
+    amounts = amounts_of([each.fact for each in figures])
+    ordered = sorted(zip(figures, amounts, strict=True), key=lambda pair: pair[1].value * (-1 if most else 1))
+    chosen = ordered[nth][0]
+    computed = None
+    if not nth:
+        computed = finder.compute(comparison(figures, q), "Find out which one it is.")
+        if finder.actions:
+            return None
+    others = [each for each in figures if each is not chosen]
+    return Lead(chosen.subject, (*lists, chosen, *others), computed)
+
+
+def _alone(finder: Finder, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:
+    """Return the only member of a list that has no other neighbour."""
+    found = [finder.find_named(member, BORDER) for member in members]
+    if finder.actions or not all(found):
+        return None
+    single = [each for each in found if each and not each.fact.cut and len(members_of([each])) == 1]
+    return Lead(single[0].subject, (*lists, single[0])) if len(single) == 1 else None
+
+
+# -- by a value of its own ----------------------------------------------------------------------------------------------
+
+
+def _values(text: str, found: Sequence[Mention]) -> list[tuple[str, ...]]:
+    """Return the names, codes and dates in a description, which a line about the country must have; else any odd word."""
+    rest, values = text, []
+    for match in _LITERAL.finditer(text):
+        values.append(match["quoted"] or match["code"])
+        rest = rest.replace(match.group(), " , ")
+    values += _DATE.findall(rest)
+    rest = _DATE.sub(" , ", rest)
+    for name in (match.group().removesuffix("-using").removesuffix("-speaking") for match in NAME.finditer(rest)):
+        words = [word for word in re.sub(r"['’]s?$", "", name).split() if word.lower() not in _REGIONAL]
+        while (
+            words
+            and (words[0].lower() in filler() or set(content_tokens(words[0])) <= vocabulary())
+            and rest.startswith(words[0])
+        ):
+            words = words[1:]
+        name = " ".join(words)
+        if len(name) > 1 and not any(name in each.written or each.written == name for each in found):
+            values.append(name)
+    values += [each.written for each in found if _FREED.search(masked(text, "Ξ"))]
+    if values:
+        return [tuple(dict.fromkeys(values))]
+    said = " ".join(each.written for each in found).lower()
+    odd: list[tuple[str, ...]] = [
+        (word.removesuffix("-using").removesuffix("-speaking"),)
+        for word in re.findall(r"[^\W\d][\w'’-]{2,}", re.sub(RELATED, " ", rest, flags=re.I))
+        if content_tokens(word)
+        and not set(content_tokens(word)) <= vocabulary() | filler()
+        and word.lower() not in said
+    ]
+    return odd or [(each.written,) for each in found]
+
+
+def _by_value(finder: Finder, text: str, values: Sequence[tuple[str, ...]]) -> Lead | None:
+    """Return the only country of which a line has the values of a description."""
+    words = [word for group in values for word in group]
+    labels = _labels(text, words)
+    about = " ".join(words)
+    for label in (*labels[:3], ""):
+        finder.search(f"{about} {label}", f"Look for {label} {about}." if label else f"Look for {about}.")
+        if finder.actions:
+            return None
+        if hit := _hit(finder.evidence, labels, values):
+            return hit
+    return None
+
+
+def _labels(text: str, values: Sequence[str]) -> list[str]:
+    """Return the labels that a description may give the value of, likeliest first."""
+    rest = text
+    for value in values:
+        rest = rest.replace(value, " ")
+    shares = probabilities(masked(" ".join(rest.split())))
+    known = [target.label for target in parse(text).targets if _IDENTIFIES.match(target.label)]
+    likely = sorted((label for label in shares if _IDENTIFIES.match(label)), key=lambda label: -shares[label])
+    top = shares[likely[0]]
+    kept = (
+        likely
+        if top < _WEAK
+        else [label for label in likely if shares[label] >= max(top >= _SURE and _SURE, _SOME * top)]
+    )
+    return list(dict.fromkeys([*known, *kept]))
+
+
+def _hit(evidence: Evidence, labels: Sequence[str], values: Sequence[tuple[str, ...]]) -> Lead | None:
+    """Return the country with the values under the likeliest label that has them; None if several countries have them."""
+    hits = [hit for label in labels if (hit := _under(evidence, label, values))]
+    if not hits or "" in (hit.name for hit in hits[:1]):
+        return None
+    return hits[0] if len(labels) < _MANY or len({hit.name for hit in hits}) == 1 else None
+
+
+def _under(evidence: Evidence, label: str, values: Sequence[tuple[str, ...]]) -> Lead | None:
+    """Return the country with the values under a label; one without a name if several countries have them."""
+    kin = _kin(label)
+    lines = [fact for fact in evidence.facts if _of_country(fact) and kin(bare_label(fact.label)) and not fact.cut]
+    lines = [fact for fact in lines if any(_has(fact, group) for group in values)]
+    subjects = list(dict.fromkeys(fact.subject for fact in lines))
+    if not subjects:
+        return None
+    return Lead(subjects[0] if len(subjects) == 1 else "", (Finding(subjects[0], Target(lines[0].label), lines[0]),))
+
+
+@cache
+def _kin(label: str) -> Callable[[str], bool]:
+    """Return whether another label says the same kind of thing: any name of a country, any chamber of parliament."""
+    head = label.partition(",")[0].partition(" -")[0]
+    alike = head in ("Country name", "Nationality", "Legislative branch")
+    return lambda other: other == label or (alike and other.startswith(head) and _IDENTIFIES.match(other) is not None)
+
+
+def _has(fact: Fact, values: Sequence[str]) -> bool:
+    return all(has_words_of(fact.value, value) for value in values)
+
+
+def _of_country(fact: Fact) -> bool:
+    return not fact.title.startswith(TITLE) and fact.subject not in ("World", "European Union")
+
+
+# -- by a ranking -------------------------------------------------------------------------------------------------------
+
+
+def _first(finder: Finder, q: Question) -> Lead | None:
+    """Return the country that has the most or least of something in a part of the world."""
+    ranking = asked(q)
+    if ranking is None or ranking.kind != "top" or not ranking.sure or ranking.first != 1 or _NTH.search(q.text):
+        return None
+    verdict = over_all(finder, ranking)
+    if verdict is None or verdict.ranked is None or finder.actions:
+        return None
+    rows = verdict.ranked.rows
+    return Lead(rows[0].name, ranked=verdict.ranked) if len(rows) == 1 and verdict.ranked.count <= 1 else None

@@ -1,0 +1,90 @@
+"""Answer a question in several steps: first which country it describes, then what it asks of that country."""
+
+from __future__ import annotations
+
+import copy
+
+import msgspec
+
+from research.models.extractive import borders, dates, series
+from research.models.extractive.covering import CLOSEST
+from research.models.extractive.described import ANY, DEEPEST, described
+from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.finding import Finder
+from research.models.extractive.grounding import grounded
+from research.models.extractive.leading import lead, leads_to, speaks
+from research.models.extractive.question import parse
+from research.models.extractive.solve import MAX_FACTS, Solver
+from research.models.extractive.solve import relevant as asked_for
+from research.models.extractive.verdict import Lead, Verdict
+
+_WORKED = (
+    (borders.asked, borders.between),
+    (dates.asked, dates.between),
+    (series.asked, series.extreme_year),
+)
+"""Questions that are answered by working with the lines, each with its answer."""
+
+
+def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
+    """Return the next steps or the answer to the question of a conversation."""
+    text, leads = evidence.question, list[Lead]()
+    if acting and evidence.offers("recall") and not evidence.steps:
+        return Solver(evidence).verdict()
+    while len(leads) < DEEPEST and (found := described(text)) and speaks(found.text):
+        finder = Finder(evidence, parse(found.text), frozenset(), acting=acting)
+        led = None if found.between else lead(finder, found.text)
+        if finder.actions:
+            return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
+        if led is None:
+            return _unclear(evidence, found.text, leads)
+        leads.append(led)
+        text = found.outer(led.name)
+        if described(text) is None:
+            finder.subjects([led.name], next((target.text for target in grounded(parse(text)).targets), ""))
+            if finder.actions:
+                return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
+    verdict = _worked(asking(evidence, text), acting) or Solver(asking(evidence, text), acting=acting).verdict()
+    if not leads:
+        return verdict
+    if verdict.actions or verdict.findings:
+        return msgspec.structs.replace(verdict, led=tuple(leads))
+    return _unclear(evidence, text, leads, verdict)
+
+
+def _worked(evidence: Evidence, acting: bool) -> Verdict | None:
+    """Return what follows from lists or dates of the countries in a question; None if it asks for something else."""
+    for asked, answer in _WORKED:
+        if names := asked(evidence.question):
+            question = msgspec.structs.replace(parse(evidence.question), names=names, relation=None, pick=None)
+            return answer(Finder(evidence, question, frozenset(), acting=acting), names)
+    return None
+
+
+def relevant(evidence: Evidence) -> list[Fact]:
+    """Return the facts that a step of the answer could need, for the report."""
+    text, kept = evidence.question, list[Fact]()
+    for _ in range(DEEPEST):
+        found = described(text)
+        if found is None or not speaks(found.text):
+            break
+        kept += [fact for fact in evidence.facts if leads_to(fact, found.text)]
+        text = found.outer(ANY)
+    return list(dict.fromkeys([*kept, *asked_for(asking(evidence, text))]))[:MAX_FACTS]
+
+
+def asking(evidence: Evidence, text: str) -> Evidence:
+    """Return the evidence for another question."""
+    if text == evidence.question:
+        return evidence
+    other = copy.copy(evidence)
+    other.question, other.earlier = text, ()
+    return other
+
+
+def _unclear(evidence: Evidence, text: str, leads: list[Lead], outer: Verdict | None = None) -> Verdict:
+    """Return that a description, or what is asked of the country, was not found."""
+    lines = [fact for each in leads for fact in each.facts]
+    closest = (*(outer.closest if outer else ()), *lines)[:CLOSEST]
+    missing = outer.missing if outer and outer.missing else (text,)
+    return Verdict(parse(evidence.question), missing=missing, closest=tuple(dict.fromkeys(closest)))

@@ -1,0 +1,52 @@
+"""Questions that take two steps, a border or two dates, over the World Factbook."""
+
+from __future__ import annotations
+
+import pytest
+
+import research
+from research.workbench.workbench import Workbench
+
+ANSWERED = [
+    ("What is the currency of Zambia's main import partner?", "rand", ("Zambia · Economy", "South Africa · Economy")),
+    ("Birr-using country -> real GDP level (PPP, US dollars), 2024", "$380.895 billion", ("Ethiopia · Economy",)),
+    ("What is the capital of the largest neighbour of the country whose capital is Windhoek?", "Luanda",
+     ("Namibia · Government", "Angola · Geography", "Angola · Government")),
+    ("One kingdom has South Africa as its only neighbour. Which emblem is its national symbol?", "mokorotio",
+     ("South Africa · Geography", "Lesotho · Government")),
+    ("What is the capital of the most populous country in Africa?", "Abuja", ("Nigeria · Government",)),
+    ("How long is the border between France and Spain?", "646 km", ("France · Geography",)),
+    ("Total length of Kazakhstan's borders with Russia and China together?", "9,409 km", ("Kazakhstan · Geography",)),
+    ("Which year had the lowest unemployment rate in Spain?", "2024", ("Spain · Economy",)),
+    ("How many years after Ghana did Zimbabwe gain independence?", "23 years",
+     ("Ghana · Government", "Zimbabwe · Government")),
+]  # fmt: skip
+REFUSED = [
+    "What is the population of Zambia's main trading partner?",
+    "What is the population of the country whose capital is Lagos?",
+    "What is the capital of Germany's neighbour?",
+    "How long is the border with Zambia's largest neighbour?",
+    "How many years after Portugal did Brazil become independent?",
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "titles"), ANSWERED)
+def test_a_question_in_steps_is_answered_with_all_its_lines(
+    bench: Workbench, question: str, answer: str, titles: tuple[str, ...]
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "answered"
+    assert answer in view.answer.partition("\n")[0].replace("**", "")
+    cited = {source.title for sources in view.sources.values() for source in sources}
+    assert cited.issuperset(titles)
+
+
+@pytest.mark.parametrize("question", REFUSED)
+def test_an_unclear_description_is_refused(bench: Workbench, question: str) -> None:
+    assert research.run(question, workbench=bench).outcome == "no_evidence"
+
+
+def test_countries_without_a_common_border_are_said_to_have_none(bench: Workbench) -> None:
+    view = research.run("do kenya and rwanda share a border", workbench=bench)
+    assert view.outcome == "answered"
+    assert view.answer.startswith("**No.**")

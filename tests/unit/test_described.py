@@ -1,0 +1,48 @@
+"""Which country a question describes, and what it asks of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.models.extractive.asking import asks_for
+from research.models.extractive.described import described
+
+DESCRIBED = [
+    ("Who is prime minister of the country from which Nepal gets most of its imports?",
+     "the country from which Nepal gets most of its imports", "Who is prime minister of Togo?"),
+    ("How many square kilometers does the country with Thimphu as its capital cover?",
+     "the country with Thimphu as its capital", "How many square kilometers does Togo cover?"),
+    ("What is the currency of Zambia's main import partner?",
+     "Zambia's main import partner", "What is the currency of Togo?"),
+    ("Lesotho has just one neighbour. How many inhabitants does that neighbour have?",
+     "Lesotho has just one neighbour", "How many inhabitants does Togo have?"),
+    ("What is the capital of the largest neighbour of the country whose capital is Windhoek?",
+     "the country whose capital is Windhoek", "What is the capital of the largest neighbour of Togo?"),
+    ("What is the capital of the most populous country in Africa?",
+     "the most populous country in Africa", "What is the capital of Togo?"),
+]  # fmt: skip
+PLAIN = [
+    "Who is Zambia's main export partner?",
+    "Which country is the largest neighbour of Zambia?",
+    "Brazil's biggest customer: China or the United States?",
+    "Does Norway or Finland have the larger share of its land covered in forest?",
+    "life expectancy in Columbia (the country with Bogotá)",
+]
+
+
+@pytest.mark.parametrize(("question", "description", "rest"), DESCRIBED)
+def test_a_description_is_told_from_what_is_asked_of_it(question: str, description: str, rest: str) -> None:
+    found = described(question)
+    assert found is not None
+    assert (found.text, found.outer("Togo")) == (description, rest)
+
+
+@pytest.mark.parametrize("question", PLAIN)
+def test_what_a_question_asks_for_is_no_description(question: str) -> None:
+    assert described(question) is None
+
+
+def test_the_gate_asks_for_the_line_about_the_described_country() -> None:
+    question = "What is the currency of the country whose capital is Paramaribo?"
+    assert asks_for(question, "Exchange rates, Currency: Surinamese dollars (SRD) per US dollar")
+    assert not asks_for(question, "Capital, name: Paramaribo")
