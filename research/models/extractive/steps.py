@@ -6,7 +6,7 @@ import copy
 
 import msgspec
 
-from research.models.extractive import borders, dates, series
+from research.models.extractive import borders, clocks, dates, series
 from research.models.extractive.covering import CLOSEST
 from research.models.extractive.described import ANY, DEEPEST, described
 from research.models.extractive.evidence import Evidence, Fact
@@ -22,6 +22,7 @@ _WORKED = (
     (borders.asked, borders.between),
     (dates.asked, dates.between),
     (series.asked, series.extreme_year),
+    (clocks.asked, clocks.apart),
 )
 """Questions that are answered by working with the lines, each with its answer."""
 

@@ -16,6 +16,9 @@ _WORDS = {
         "same_year": "**{a}** and **{b}**: {label} in the same year, {y} [{n}] [{m}].",
         "full": "Counted by the day it is {full} full years.",
         "years_since": "**{a}**: {label} **{years} years** before {y} [{n}].",
+        "hours": "**{h} hours** [{n}] [{m}]",
+        "clock": "The clocks of {a} are ahead of those of {b}, by their capitals and without summer time.",
+        "alike": "The clocks of {a} and {b} show the same time, by their capitals and without summer time.",
         "most": "**{a}**: {label} was highest in **{y}** of these years:",
         "least": "**{a}**: {label} was lowest in **{y}** of these years:",
         "line": "**{a}**: {label}: {value} [{n}].",
@@ -31,6 +34,9 @@ _WORDS = {
         "same_year": "**{a}**和**{b}**的{label}在同一年：{y} [{n}] [{m}]。",
         "full": "按日期计算为 {full} 个整年。",
         "years_since": "**{a}**的{label}在 {y} 年之前**{years} 年** [{n}]。",
+        "hours": "**{h} 小时** [{n}] [{m}]",
+        "clock": "按首都计算、不计夏令时，{a}的时间比{b}早。",
+        "alike": "按首都计算、不计夏令时，{a}与{b}时间相同。",
         "most": "**{a}**的{label}在这些年份中以 **{y}** 年为最高：",
         "least": "**{a}**的{label}在这些年份中以 **{y}** 年为最低：",
         "line": "**{a}**：{label}：{value} [{n}]。",
@@ -61,6 +67,10 @@ def worked(found: Worked, w: dict[str, str]) -> list[str]:
         years = words["and"].join(str(each.fact.label_years[-1]) for each in found.findings[: int(values[1])])
         label = bare(one.fact.label)
         return [words[values[0]].format(a=one.subject, label=label, y=years) + f" {lines[0]}", *lines[1:]]
+    if found.kind == "clock":
+        head = words["hours"].format(h=values[0], n=one.fact.n, m=two.fact.n)
+        said = words["alike" if values[0] == "0" else "clock"].format(a=one.subject, b=two.subject)
+        return [head, said, *lines]
     label, m = one.fact.label, two.fact.n
     if found.kind == "years_since":
         return [
