@@ -11,7 +11,7 @@ from msgspec import Struct
 from research._util.glossary import chinese_label, label_terms, measures, says, translates
 from research.citations.arithmetic import counts_items
 from research.citations.degrees import overstated
-from research.citations.derived import OPERATORS, Derivation, derive, operation_only
+from research.citations.derived import Derivation, derive, operation_only, operators
 from research.citations.evidence import gather
 from research.citations.figures import check_comparison, check_date, check_figure, missing_figure
 from research.citations.marks import Statement, statements, without_marks
@@ -255,7 +255,7 @@ class _Checker:
         labels = [_SERIES.sub("", line.label).casefold() for line in evidence if line.label]
         if "|" in claim.text or any(label in claim.text.casefold() for label in labels):
             return False
-        return not claim.keys - self.names.words(claim.text) - OPERATORS
+        return not claim.keys - self.names.words(claim.text) - operators()
 
     def _figures(self, claim: Sentence, scope: _Scope) -> tuple[list[Problem], list[Sentence], int, list[Derivation]]:
         """Look up each figure of a claim.
@@ -318,7 +318,7 @@ class _Checker:
 
     def _share(self, claim: Sentence, evidence: Sequence[Sentence], held: int, scope: _Scope) -> float:
         """Return the share of the claim's words, by weight, that the evidence contains."""
-        words = claim.keys - self.names.words(claim.text) - OPERATORS
+        words = claim.keys - self.names.words(claim.text) - operators()
         share = match(words, Sentence(" ".join(f"{x.text} {x.context}" for x in evidence)), scope.weights)
         if evidence and any(scope.near.get(id(line), 0.0) >= NEAR for line in evidence):
             share = max(share, ENOUGH)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from msgspec import Struct
@@ -47,14 +48,18 @@ _PRONOUN = re.compile(
 )
 
 
-OPERATORS = stems(
-    "difference gap combined together sum altogether times ratio average mean differs against compared "
-    "versus points highest lowest age aged old died lived he she they "
-    "took take lasted spent elapsed passed 用 历时 花 持续 "
-    "合计 总计 共计 一共 总共 总和 相差 差距 差额 之差 两者 倍 平均"
-)
-"""Stems of words that name an operation or a comparison, or a person, and not what is measured."""
 _TAIL = re.compile(r"[^,.;:，。；：()（）]*")
+
+
+@lru_cache(maxsize=1)
+def operators() -> frozenset[str]:
+    """Return stems of words that name an operation or a comparison, or a person, and not what is measured."""
+    return stems(
+        "difference gap combined together sum altogether times ratio average mean differs against compared "
+        "versus points highest lowest age aged old died lived he she they "
+        "took take lasted spent elapsed passed 用 历时 花 持续 "
+        "合计 总计 共计 一共 总共 总和 相差 差距 差额 之差 两者 倍 平均"
+    )
 
 
 class Operand(Struct, frozen=True):
@@ -97,7 +102,7 @@ def operation_only(names: Names, claim: Sentence, q: Quantity) -> bool:
     named = SUM.search(claim.text) or DIFFERENCE.search(claim.text) or RATIO.search(claim.text)
     figures = [each for each in quantities(claim.context) if each.kind == "number"]
     terms = stems(" ".join(said(claim.text))) if claim.cjk else frozenset()
-    return bool(named) and len(figures) > 1 and not claim.keys - names.words(claim.text) - OPERATORS - unit - terms
+    return bool(named) and len(figures) > 1 and not claim.keys - names.words(claim.text) - operators() - unit - terms
 
 
 def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Iterator[Operand]:
@@ -270,7 +275,7 @@ def _place(names: Names, claim: Sentence, operand: Operand) -> int:
 def _duration(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence]) -> Derivation | None:
     """Return how an age or duration follows from two years or dates that share words with the claim."""
     called = [key for _, _, key in names.of(claim.text)]
-    words = claim.keys - OPERATORS
+    words = claim.keys - operators()
     for line in rank[:12]:
         about = f"{line.title}\n{line.context if _PRONOUN.match(line.text) else ''}\n{line.text}"
         if line.cjk != claim.cjk or not all(contains_name(about, key) for key in called):
