@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest --dist loadfile --durations 15
+# More processes than cores, because many tests wait; the files that take longest come first.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15
+TESTS := tests/browser tests/faults tests/contract tests/app tests/unit
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
@@ -32,15 +34,12 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# The browser tests run apart, two files at a time: they wait for pages more than they compute.
 test: $(VENV)/.ready-dev
-	$(PYTEST) -m "not slow" -n auto --maxprocesses 4 --ignore tests/browser
-	$(PYTEST) -m "not slow" -n 2 tests/browser
+	$(PYTEST) -m "not slow" $(TESTS)
 
 # The same with the tests marked `slow`: whole matrices, and many kills.
 test-all: $(VENV)/.ready-dev
-	$(PYTEST) -n auto --maxprocesses 4 --ignore tests/browser
-	$(PYTEST) -n 2 tests/browser
+	$(PYTEST) $(TESTS)
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

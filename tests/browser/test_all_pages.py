@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from research.store.saved import Comparison
 from tests.browser.conftest import OUTPUT, App, settle, watched
@@ -50,26 +50,33 @@ def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
     bench.store.close()
 
 
+@pytest.fixture(scope="module")
+def visitor(chromium: Browser) -> Iterator[BrowserContext]:
+    """One visitor of all pages: the browser loads Streamlit's scripts once."""
+    with watched(chromium) as context:
+        yield context
+
+
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize("language", QUESTIONS)
 def test_every_page_is_accessible_and_fits_the_window(
-    chromium: Browser, app: App, saved: dict[str, dict[str, str]], shown: str, language: str
+    visitor: BrowserContext, app: App, saved: dict[str, dict[str, str]], shown: str, language: str
 ) -> None:
-    with watched(chromium) as context:
-        page = context.new_page()
-        for dress, (width, scheme) in SIZES.items():
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            where = SHOWN[shown].format(**saved[language])
-            page.goto(f"{app.url}/{where}{'&' if '?' in where else '?'}lang={language}")
-            settle(page)
-            (OUTPUT / "pages").mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=OUTPUT / "pages" / f"{shown}-{language}-{dress}.png")
-            assert faults(page) == []
-            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert overflow <= 0, f"the page is {overflow} px wider than the window"
-            menu = page.get_by_test_id("stMainMenu").bounding_box()  # what the bar hides is not in the width
-            assert menu is not None and menu["x"] + menu["width"] <= width, menu
+    page = visitor.new_page()
+    for dress, (width, scheme) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        where = SHOWN[shown].format(**saved[language])
+        page.goto(f"{app.url}/{where}{'&' if '?' in where else '?'}lang={language}")
+        settle(page)
+        (OUTPUT / "pages").mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=OUTPUT / "pages" / f"{shown}-{language}-{dress}.png")
+        assert faults(page) == []
+        overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, f"the page is {overflow} px wider than the window"
+        menu = page.get_by_test_id("stMainMenu").bounding_box()  # what the bar hides is not in the width
+        assert menu is not None and menu["x"] + menu["width"] <= width, menu
+    page.close()
 
 
 def faults(page: Page) -> list[Any]:

@@ -1,4 +1,7 @@
-"""Take the screenshots of the README: `make pictures` writes them to docs/images."""
+"""Take the screenshots of the README: `make pictures` writes them to docs/images.
+
+They are `slow`: other tests follow the same paths.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from research.evaluation import Plan, candidate, evaluate, load, open_corpus
 from tests.browser.conftest import OUTPUT, ROOT, App, settle
 from tests.browser.test_main_job import answered, ask
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 FOLDER = ROOT / "docs/images" if os.environ.get("WORKBENCH_PICTURES") else OUTPUT / "pictures"
 RECIPES = [
