@@ -24,7 +24,7 @@ QUESTIONS = {
 SHOWN = {
     "ask": "", "answer": "?run={run}", "compare": "compare", "comparison": "compare?id={comparison}", "runs": "runs",
     "run": "runs?run={run}&round=1", "memory": "memory", "library": "library",
-    "document": "library?doc=library://factbook/france/economy", "settings": "settings", "metrics": "metrics", "evaluate": "evaluate",
+    "document": "library?doc=library://factbook/france/economy&quote=Real GDP (purchasing power parity) 2024", "settings": "settings", "metrics": "metrics", "evaluate": "evaluate",
 }  # fmt: skip
 """The name of each page and its path."""
 SIZES = {"wide-light": (1440, "light"), "narrow-dark": (390, "dark")}

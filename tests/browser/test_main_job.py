@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.workbench.example import EXAMPLE_QUESTION
-from tests.browser.conftest import OUTPUT, ROOT, App, opened, pick_row, served, settle, watched
+from tests.browser.conftest import App, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
 
@@ -193,33 +191,6 @@ def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_p
         expect(report).to_contain_text("red[red]")
         expect(report).to_contain_text("~~gone~~")
         expect(report.get_by_role("link", name="image: x").first).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_fit_the_window(page: Page, app: App, finished: str, width: int, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.set_viewport_size({"width": width, "height": 900})
-    OUTPUT.mkdir(exist_ok=True)
-    document = "doc=library://factbook/france/economy&quote=Real GDP (purchasing power parity) 2024"
-    paths = {
-        "ask": f"/?run={finished}", "runs": f"/runs?run={finished}&round=2", "library": "/library",
-        "document": f"/library?{document}",
-    }  # fmt: skip
-    shown = {
-        "ask": "Answered in 3 rounds",
-        "runs": "Round 2 of 3",
-        "library": "semantic index",
-        "document": "is highlighted",
-    }
-    for name, path in paths.items():
-        page.goto(app.url + path)
-        expect(page.get_by_text(shown[name]).first).to_be_visible()
-        settle(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        page.screenshot(path=OUTPUT / f"{name}-{width}-{scheme}.png")
-    if os.environ.get("UPDATE_SCREENSHOTS") == "1" and (width, scheme) == (1440, "light"):
-        shutil.copy(OUTPUT / "ask-1440-light.png", ROOT / "docs" / "images" / "ask.png")
 
 
 def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, finished: str) -> None:
