@@ -3,14 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# More processes than cores, because many tests wait; the files that take longest come first.
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15
-TESTS := tests/browser tests/faults tests/contract tests/app tests/unit
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run test test-all check docs format words pictures wheel clean
+.PHONY: setup run test test-all test-pages test-others check docs format words pictures wheel clean
 
 setup: $(VENV)/.ready
 
@@ -34,12 +32,20 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
+# The browser tests run beside the others, because they wait for pages, and in processes of their own, because
+# Playwright occupies the event loop of its process.  The files that take longest come first.
 test: $(VENV)/.ready-dev
-	$(PYTEST) -m "not slow" $(TESTS)
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others WHICH='-m "not slow"'
 
 # The same with the tests marked `slow`: whole matrices, and many kills.
 test-all: $(VENV)/.ready-dev
-	$(PYTEST) $(TESTS)
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others
+
+test-pages:
+	$(PYTEST) $(WHICH) tests/browser
+
+test-others:
+	$(PYTEST) $(WHICH) tests/faults tests/contract tests/app tests/unit
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
