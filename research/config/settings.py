@@ -268,6 +268,15 @@ def reloaded(settings: Settings, *, user: str | None = None) -> Settings:
     return load(**given | ({} if user is None else {"user": user}))
 
 
+def saved_version(settings: Settings) -> tuple[int, int]:
+    """Return the inode and the time of change (ns) of `settings.toml`, zeros if there is none: a change alters them."""
+    try:
+        found = (settings.home / SAVED_FILE).stat()
+    except OSError:  # `read_saved` says why it cannot be read
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
 def read_saved(home: Path) -> dict[str, Any]:
     """Return the values in `settings.toml` by variable; an API key's value is `{key, for}`.  Raises `ConfigError`."""
     path = home / SAVED_FILE

@@ -15,7 +15,7 @@ from research.agent.context import RunContext
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.config import users
-from research.config.settings import Settings, environment, load, reloaded
+from research.config.settings import Settings, environment, load, reloaded, saved_version
 from research.config.users import settings_for
 from research.engine.engine import ThreadEngine
 from research.engine.rate_limit import RateLimiter, parse_rates
@@ -48,6 +48,7 @@ class Workbench:
 
     def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
         self.settings = settings or load()
+        self._saved = saved_version(self.settings)
         logs.redact_keys(self.settings)
         traced = _tracing()
         observers = [traced.observe] if traced else []
@@ -69,12 +70,19 @@ class Workbench:
         If the encoder changed, the library is opened again; MCP servers stay connected.  If it raises `ConfigError`,
         nothing has changed.
         """
+        saved = saved_version(self.settings)
         before, self.settings = self.settings, reloaded(self.settings)
+        self._saved = saved
         logs.redact_keys(self.settings)
         if self.settings.embedder != before.embedder:
             closed = [self.__dict__.pop(name, None) for name in ("embedder", "memory", "library", "reembedding")]
             for each in filter(None, closed[2:]):
                 each.close()
+
+    def refresh(self) -> None:
+        """Reload if another process has changed the saved settings since they were read.  Raises `ConfigError`."""
+        if saved_version(self.settings) != self._saved:
+            self.reload()
 
     @cached_property
     def store(self) -> Store:

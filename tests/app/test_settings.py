@@ -96,6 +96,14 @@ def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit
         assert KEY not in said(app)
 
 
+def test_settings_saved_by_another_process_are_shown(visit: Visit, home: Path) -> None:
+    """As when the server has opened a user's workbench before, to resume runs, and a second server saves a key."""
+    app = visit(home, "settings", section="search")
+    assert "Address missing" in row(app, "searxng")
+    saved_settings.save(load(home=home), searxng_url="http://search.example.org")
+    assert "search.example.org" in row(app.run(), "searxng")
+
+
 def test_an_invalid_url_shows_an_error_and_saves_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, "settings")
     app.button(key="change-openai").click().run()

@@ -103,7 +103,9 @@ def bench() -> Workbench:
     Ends the page with the reason if it cannot be opened.
     """
     try:
-        return _own()[0]
+        found = _own()[0]
+        found.refresh()
+        return found
     except REFUSED as error:
         st.error(plain(str(error)), title=t("The workbench can't be opened"))
         st.stop()
