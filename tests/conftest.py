@@ -24,6 +24,10 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 
 
+# A shell that starts the tests in the background makes them, and the processes that they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class RealRequestError(Exception):
     """A test tried to reach another machine."""
 
