@@ -23,7 +23,6 @@ from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 
-
 # A shell that starts the tests in the background makes them, and the processes that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
