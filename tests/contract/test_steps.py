@@ -17,6 +17,7 @@ ANSWERED = [
     ("What is the capital of the most populous country in Africa?", "Abuja", ("Nigeria · Government",)),
     ("How long is the border between France and Spain?", "646 km", ("France · Geography",)),
     ("Total length of Kazakhstan's borders with Russia and China together?", "9,409 km", ("Kazakhstan · Geography",)),
+    ("赞比亚最大的出口对象国的首都是哪里？", "伯尔尼", ("Zambia · Economy", "Switzerland · Government")),
     ("What is the time difference between Japan and India?", "3.5 hours", ("Japan · Government", "India · Government")),
     ("How many hours is Tokyo ahead of Paris?", "8 hours", ("Japan · Government", "France · Government")),
     ("Which year had the lowest unemployment rate in Spain?", "2024", ("Spain · Economy",)),

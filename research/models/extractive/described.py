@@ -15,12 +15,12 @@ from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import ACCEPT, masked, read
 from research.models.extractive.patterns import LEAST, LESS, MORE, MOST
 from research.models.extractive.places import mentions
-from research.text import content_tokens
+from research.text import content_tokens, has_cjk
 
 DEEPEST = 3
 """Most descriptions within each other."""
-ANY = "Fiji"
-"""Stands for the country that is not known yet: the classifier does not read which country it is."""
+ANY, ANY_CHINESE = "Fiji", "斐济"
+"""Stand for the country that is not known yet: the classifier does not read which country it is."""
 _PLACE = (
     r"(?:country|nation|state|land|republic|kingdom|realm|monarchy|sultanate|emirate|grand duchy|duchy|territory|"
     r"island (?:state|nation|country)|city[- ]state|homeland|place)"
@@ -63,6 +63,13 @@ _PHRASES = tuple(
     )
 )
 """Matches a description; the names of countries are masked with Ξ."""
+_CHINESE = re.compile(
+    r"(?:Ξ+的?(?:最大|最小|主要|第[一二三四]大|人口最[多少]|面积最[大小]|唯一)?的?(?:贸易|出口|进口)?"
+    r"(?:对象国?|目的[地国]|来源[国地]|伙伴国?|市场|供应国|邻国)|"
+    r"(?<![^，。？?：、在])(?:那个)?[^，。？?的]{0,4}(?:首都|货币|最高峰|最高点|国歌|域名|议会)(?:是|为|叫|在)[^，。？?的]{1,16}的(?:那个)?国家|"
+    r"以[^，。？?的]{1,16}(?:为|作为?)(?:首都|货币|国歌|最高峰)的(?:那个)?国家)(?=的|，|有|在|使?用|说|讲|是多)"
+)
+"""The same for Chinese."""
 _SAME = re.compile(
     rf"\b(?:(?:that|this|the same|the latter|said) (?:very |latter )?(?:{_PLACE}|{RELATED}|one)\b|"
     rf"the (?:{_PLACE}|{RELATED})(?= (?:is|has|does|have)\b|['’,.?]))(?P<of>['’]s)?",
@@ -147,13 +154,13 @@ def beyond(text: str) -> str:
         found = described(text)
         if found is None:
             break
-        text = found.outer(ANY)
+        text = found.outer(ANY_CHINESE if has_cjk(text) else ANY)
     return text
 
 
 def _phrases(text: str, covered: str) -> Iterator[Described]:
     """Yield the descriptions that are a part of the question's sentence, the innermost first."""
-    places = {match.span() for pattern in _PHRASES for match in pattern.finditer(covered)}
+    places = {match.span() for pattern in (*_PHRASES, _CHINESE) for match in pattern.finditer(covered)}
     whole = [
         (a, b) for a, b in places if not any(c < a and b == d and not _HEADED.search(covered[c:a]) for c, d in places)
     ]
@@ -198,7 +205,7 @@ def _referred(text: str, covered: str) -> Iterator[Described]:
 
 def _asks(found: Described) -> bool:
     """Return whether the rest of the question asks for something of the country."""
-    rest = masked(found.outer(ANY), "Ξ").replace("Ξ's", " ").replace("Ξ", " ")
+    rest = masked(found.outer(ANY_CHINESE if has_cjk(found.text) else ANY), "Ξ").replace("Ξ's", " ").replace("Ξ", " ")
     return (
         any(token not in filler() and not token.isdigit() for token in content_tokens(rest))
         or read(rest).sure >= ACCEPT

@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
+import msgspec
+
+from research._util.glossary import terms
 from research.models.extractive.arithmetic import amounts_of, comparison, hindrance, members_of
 from research.models.extractive.described import RELATED
 from research.models.extractive.evidence import Evidence, Fact
@@ -16,11 +19,11 @@ from research.models.extractive.meaning import ACCEPT, masked, probabilities, re
 from research.models.extractive.patterns import BORDERS, NAME
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
-from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Question, Target, parse
+from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Pick, Question, Target, parse
 from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, asked
 from research.models.extractive.verdict import Finding, Lead
-from research.text import content_tokens
+from research.text import content_tokens, has_cjk
 
 INDEPENDENCE = Target("Independence")
 CAPITAL = "Capital, name"
@@ -40,8 +43,12 @@ _REGIONAL = frozenset(
     "north south east west central northern southern eastern western african africa asian asia european europe american america "
     "latin caribbean pacific balkan baltic nordic arab gulf oceania island middle".split()
 )
-_NTH = re.compile(r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b", re.I)
-_ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b", re.I)
+_NTH = re.compile(
+    r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b|第(?:(?P<bz>二)|(?P<cz>三)|(?P<dz>四))大",
+    re.I,
+)
+_ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b|唯一", re.I)
+_BY_SIZE = re.compile(r"(?P<people>人口)?(?:最(?:(?P<most>[大多])|[小少]))的?邻国")
 _BORDER_LENGTH = re.compile(
     r"\b(?:long(?:er|est)|short(?:er|est))\b.{0,20}\b(?:border|frontier|boundar)|\b(?:border|frontier|boundary).{0,12}\blongest\b",
     re.I,
@@ -58,18 +65,18 @@ _DATE = re.compile(r"\b(?:\d{1,2} [A-Z][a-z]+ )?(?:1[5-9]|20)\d\d\b")
 
 def speaks(text: str) -> bool:
     """Return whether a description has a name, a value or a superlative, so that it may mean one country."""
-    return bool(mentions(text) or _values(text, ()) or asked(parse(f"Which country is {text}?")))
+    return bool(mentions(text) or _values(text, ()) or asked(_which(text)))
 
 
 def lead(finder: Finder, text: str) -> Lead | None:
     """Return the country that a description means; None after adding a step to `finder`, or if it is not clear."""
     found = mentions(text)
-    question = parse(f"Which country is {text}?")
+    question = _which(text)
     plain = re.sub(r"Ξ(?:[ ,and]+Ξ)*", "Ξ", masked(text, "Ξ"))
-    if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b", text, re.I)):
+    if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b|邻国", text, re.I)):
         return _neighbour(finder, text, question, found)
     if found:
-        reading = read(text)
+        reading = read(re.sub("第[二三四]大", "最大", text))
         if reading.label in (EXPORTS_TO.label, IMPORTS_FROM.label) and len(found) == 1:
             return _partner(finder, text, found[0], reading.label) if reading.sure >= ACCEPT else None
         if reading.label == INDEPENDENCE.label and not _FREED.search(plain):
@@ -78,13 +85,26 @@ def lead(finder: Finder, text: str) -> Lead | None:
     return _by_value(finder, text, values) if values else _first(finder, question)
 
 
+def _which(text: str) -> Question:
+    """Return the question which country a description means."""
+    if not has_cjk(text):
+        return parse(f"Which country is {text}?")
+    found = _BY_SIZE.search(text)
+    pick = (
+        Pick(Target("Population, total" if found["people"] else "Area, total"), found["most"] is not None)
+        if found
+        else None
+    )
+    return msgspec.structs.replace(parse(f"{text}是哪个国家？"), pick=pick)
+
+
 def leads_to(fact: Fact, text: str) -> bool:
     """Return whether a line may tell which country a description means."""
     if fact.title.startswith(TITLE):
         return True
     if any(fact.label == target.label for target in (BORDER, EXPORTS_TO, IMPORTS_FROM, INDEPENDENCE)):
         return True
-    q = parse(f"Which country is {text}?")
+    q = _which(text)
     if q.pick and q.pick.target and fit(fact, q.pick.target) >= MATCH:
         return True
     values = _values(text, mentions(text))
@@ -115,7 +135,7 @@ def _partner(finder: Finder, text: str, named: Mention, label: str) -> Lead | No
 
 def _nth(text: str) -> int:
     match = _NTH.search(text)
-    return 0 if match is None else "bcde".index(str(match.lastgroup)) + 1
+    return 0 if match is None else "bcde".index(str(match.lastgroup)[0]) + 1
 
 
 def _ruler(finder: Finder, named: Mention) -> Lead | None:
@@ -193,6 +213,8 @@ def capital_of(finder: Finder, name: str) -> str:
 
 def _values(text: str, found: Sequence[Mention]) -> list[tuple[str, ...]]:
     """Return the names, codes and dates in a description, which a line about the country must have; else any odd word."""
+    if has_cjk(text):
+        return [(name,) for name in _english(text)] or [(each.written,) for each in found if each.written.isascii()]
     rest, values = text, []
     for match in _LITERAL.finditer(text):
         values.append(match["quoted"] or match["code"])
@@ -272,6 +294,13 @@ def _under(evidence: Evidence, label: str, values: Sequence[tuple[str, ...]]) ->
     if not subjects:
         return None
     return Lead(subjects[0] if len(subjects) == 1 else "", (Finding(subjects[0], Target(lines[0].label), lines[0]),))
+
+
+def _english(text: str) -> list[str]:
+    """Return the English names of the cities and currencies in a Chinese description, the longest."""
+    found = [(zh, en) for kind in ("city", "phrase") for en, zh in terms(kind).items() if len(zh) > 1 and zh in text]
+    longest = max((len(zh) for zh, _ in found), default=0)
+    return [en for zh, en in found if len(zh) == longest and zh not in ("首都", "国家")]
 
 
 @cache

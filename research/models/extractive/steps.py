@@ -7,8 +7,9 @@ import copy
 import msgspec
 
 from research.models.extractive import borders, clocks, dates, series
+from research.models.extractive.chinese import subject
 from research.models.extractive.covering import CLOSEST
-from research.models.extractive.described import ANY, DEEPEST, described
+from research.models.extractive.described import ANY, ANY_CHINESE, DEEPEST, described
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.grounding import grounded
@@ -17,6 +18,7 @@ from research.models.extractive.question import parse
 from research.models.extractive.solve import MAX_FACTS, Solver
 from research.models.extractive.solve import relevant as asked_for
 from research.models.extractive.verdict import Lead, Verdict
+from research.text import has_cjk
 
 _WORKED = (
     (borders.asked, borders.between),
@@ -40,7 +42,7 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
         if led is None:
             return _unclear(evidence, found.text, leads)
         leads.append(led)
-        text = found.outer(led.name)
+        text = found.outer(subject(led.name) if has_cjk(text) else led.name)
         if described(text) is None:
             finder.subjects([led.name], next((target.text for target in grounded(parse(text)).targets), ""))
             if finder.actions:
@@ -70,7 +72,7 @@ def relevant(evidence: Evidence) -> list[Fact]:
         if found is None or not speaks(found.text):
             break
         kept += [fact for fact in evidence.facts if leads_to(fact, found.text)]
-        text = found.outer(ANY)
+        text = found.outer(ANY_CHINESE if has_cjk(text) else ANY)
     return list(dict.fromkeys([*kept, *asked_for(asking(evidence, text))]))[:MAX_FACTS]
 
 
