@@ -48,7 +48,8 @@ class Workbench:
 
     def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
         self.settings = settings or load()
-        self._saved = saved_version(self.settings)
+        # Not the version now: the settings were read before, and the file may have changed since.
+        self._saved: tuple[int, int] | None = None
         logs.redact_keys(self.settings)
         traced = _tracing()
         observers = [traced.observe] if traced else []

@@ -67,3 +67,11 @@ def test_another_encoder_reopens_the_library(settings: Settings) -> None:
     bench.reload()
     assert bench.library is not library
     assert bench.embedder.id != embedder.id
+
+
+def test_a_change_between_reading_and_opening_is_seen(settings: Settings) -> None:
+    with FakeOpenAI() as server:
+        saved_settings.save(settings, openai_base_url=server.base_url)
+        bench = Workbench(settings)
+        bench.refresh()
+        assert doctor.connect(bench, "openai:*").state == "ok"
