@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from research.citations.lexicon import NEGATIONS, SCALES, negated, opposed, sides, two_sided
 from research.citations.matching import Problem
-from research.citations.names import Names, contains_name
+from research.citations.names import Names, contains_name, is_country
+from research.citations.names import names as all_names
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems
 from research.citations.reasons import because
@@ -56,7 +58,7 @@ def contradictions(
 def _reversal(names: Names, clause: str, line: Sentence, window: str) -> tuple[Reason, str] | None:
     """Return how a clause contradicts one of the source, with the kind of the difference; None if it does not."""
     changed = _roles(names, clause, line)
-    apart = (bool(opposed(sides(clause), sides(window))) and changed != "turned") or _prefixed(clause, window)
+    apart = (bool(opposed(_ends(clause), _ends(window))) and changed != "turned") or _prefixed(clause, window)
     denied = _denies(clause, window) != _denies(window, clause)
     if apart and denied and any(_turns(text) for text in (clause, window)):
         return None  # `did not rise` agrees with `fell`
@@ -160,12 +162,21 @@ def _denies(text: str, other: str) -> bool:
 
 def _opposite(clause: str, windows: Sequence[str]) -> str:
     """Return a clause of the source with an opposite word, if no clause has the same word; else empty."""
-    ends = sides(clause)
-    if any(scale < SCALES for window in windows for scale, _ in ends & sides(window)):
+    ends = _ends(clause)
+    if any(scale < SCALES for window in windows for scale, _ in ends & _ends(window)):
         return ""
     if any(map(negated, (clause, *windows))):
         return ""
-    return next((window for window in windows if opposed(ends, sides(window))), "")
+    return next((window for window in windows if opposed(ends, _ends(window))), "")
+
+
+@lru_cache(maxsize=65_536)
+def _ends(text: str) -> frozenset[tuple[int, int]]:
+    """Return the scales that a text is on, without the names of countries: `North` in `North Korea` is no direction."""
+    for _, written, key in reversed(all_names(text)):
+        if is_country(key):
+            text = text.replace(written, " ")
+    return sides(text)
 
 
 def _prefixed(text: str, other: str) -> bool:

@@ -128,3 +128,9 @@ def test_a_name_that_contains_of_stays_whole() -> None:
 def test_a_line_sees_the_heading_above_it(heading: str) -> None:
     last = lines_of(Source(1, "https://example.org", "Chile", f"{heading}\nExports rose by 5 percent in 2020."))[-1]
     assert last.context == f"Chile\n{heading.lstrip('# ')}"
+
+
+def test_the_directions_in_names_of_countries_are_no_opposites() -> None:
+    source = Source(1, "https://example.org", "South Korea · Geography", "Border countries: North Korea 237 km")
+    (found,) = check("**South Korea**: Border countries: North Korea 237 km [1].", [source])
+    assert found.status == "supported", found.reason
