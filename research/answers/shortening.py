@@ -66,7 +66,7 @@ def asks_one_figure(text: str) -> bool:
 
 def refuses(report: str) -> bool:
     """Return whether a report of the offline model says that no sentence states what is asked."""
-    return _REFUSED.match(_TITLE.sub("", report)) is not None
+    return _REFUSED.match(report) is not None
 
 
 _WHICH_ZH = re.compile(r"(?:哪[个国座一]|谁).*(?:[更最较]|[高低大小多少长短早晚][？?]?$)|[更最较].*(?:哪[个国座一]|谁)")

@@ -171,9 +171,7 @@ def _outcome(view: RunView, say: Words) -> str:
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     """Return the cited sources in the order of their numbers in the report."""
-    return tuple(
-        _reference(source, view.citations, say) for source in sorted(view.cited_sources, key=lambda source: source.n)
-    )
+    return tuple(_reference(source, view.citations, say) for source in view.cited_sources)
 
 
 def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> Reference:

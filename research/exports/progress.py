@@ -78,7 +78,7 @@ def lines(event: e.Event) -> Iterator[str]:
 
 def summary(view: RunView) -> str:
     """Return the report, its references, and what the run cost."""
-    references = [_reference(source) for source in sorted(view.cited_sources, key=lambda source: source.n)]
+    references = [_reference(source) for source in view.cited_sources]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
     end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
