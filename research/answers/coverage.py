@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from research.answers.asking import Asked, named
@@ -37,6 +38,8 @@ _AGES = re.compile(
     re.I,
 )
 _YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?", re.I)
+_NO = re.compile(r"\W*(?:no|否|不是|没有)\b[,.:;，。：；]?", re.I)
+_LIMIT_YEAR = re.compile(r"\b(?:before|after|by|prior to|earlier than|later than) (?:1\d{3}|20\d\d)\b", re.I)
 _NOT_YEARS = re.compile(r"\b(?:as of|until|up to|by)\s+(?:early |late |mid-?)?(?:1\d{3}|20\d\d)|截至", re.I)
 
 
@@ -117,7 +120,7 @@ def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
 
 def _needed(asked: Asked, told: Told) -> float:
     """Return the share of the words that is enough."""
-    if asked.kind == "whether" and _YES_NO.match(told.text):
+    if asked.kind == "whether" and any(_YES_NO.match(line) for line in told.text.splitlines()):
         return 0.0  # `No, it closed in 2009` need not repeat the words of the question
     return MOST if asked.kind in ("whether", "person", "place", "year", "date") or over_all(asked) else ENOUGH
 
@@ -152,6 +155,8 @@ def missing_names(asked: Asked, told: Told) -> list[str]:
     A place beside a name that is there, as in `Paul Biya in Yaoundé`, may be anywhere in the source.
     """
     wanted = [name for name in named(asked.text) if name not in asked.options and not re.match(r"I['’]", name)]
+    if asked.kind == "whether" and any(_NO.match(line) for line in told.text.splitlines()):
+        wanted = [name for name in wanted if is_country(key(name))]  # `No, it is Canberra` need not name Sydney
     if not wanted and len(before := {key(name): name for name in named(asked.about)}) == 1:
         wanted = list(before.values())  # `and what is its capital?`
     stated = told.all if told.vouched else f"{told.evidence}\n{told.openings}"
@@ -181,6 +186,8 @@ def _names(text: str, name: str) -> bool:
 def _missing_years(asked: Asked, text: str) -> list[str]:
     if asked.kind in ("year", "date") or _NOT_YEARS.search(asked.text):
         return []
+    if asked.kind == "whether" and any(_YES_NO.match(line) for line in text.splitlines()):
+        asked = msgspec.structs.replace(asked, text=_LIMIT_YEAR.sub(" ", asked.text))
     there = years(text)
     return [str(year) for year in sorted(years(asked.text) - there)] if there else []
 

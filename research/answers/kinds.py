@@ -30,7 +30,8 @@ SPANS: dict[Kind, re.Pattern[str]] = {
 """What an answer of the kind looks like, for the kinds that have a form."""
 
 _ASKED: dict[Kind, str] = {
-    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|吗\W*$|是否|是不是",
+    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|"
+    r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|是否|是不是",
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
     "date": r"\bsince when\b|\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",
@@ -77,6 +78,7 @@ _NAMED = re.compile(
 """Asks for something by name, so that a figure alone does not answer."""
 _ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
 """A value that is a figure with its unit and nothing else."""
+_YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?\W*$", re.I)
 _HEADS = re.compile(
     r"\bhow many (?!(?:square|sq|cubic|kilom\w*|met(?:er|re)s|miles|km|feet|hectares|ton\w*|dollars|euros|barrels|lit(?:er|re)s|"
     r"years|hours|kilowatt\w*|kwh|percent|per cent|points|bcm|watts|times|more|less|fewer)\b)[a-z]|"
@@ -135,7 +137,8 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
         r"\bdifference (?:in|between)\b|"
         r"\bgap\b|\bminus\b|\bbalance\b|相差|差多少|差距|差额",
-        r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|\bexceed\w*|"
+        r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
+        r"\b(?:rose|fell) by\b|\bexceed\w*|"
         r"\bsurplus\b|\bdeficit\b|"
         r"\bbalance\b|[−-]\s*\d.*=|差|(?<![最更])[多少低]|倍|高出",
         "a difference",
@@ -211,7 +214,8 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labell
         return "a share"
     if kind in ("year", "date") and not any(q.kind in ("year", "date") for q in quantities(told)):
         return "a date"
-    if kind == "whether" and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
+    said = any(_YES_NO.match(line) for line in statement.splitlines())
+    if kind == "whether" and not said and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
         return "" if re.search(r"[(（](?![^()（）]*\d{4})|\b0\b", _value(statement)) else "yes or no"
     named = (
         not labelled and _NAMED.search(question) and kind not in ("number", "year", "date") and not selected(statement)

@@ -11,6 +11,7 @@ import msgspec
 from research.answers import parts_of
 from research.answers.words import filler as fillers
 from research.models.extractive.formulas import asked as calculated
+from research.models.extractive.formulas import heads_for_each
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
@@ -44,7 +45,8 @@ _REALMS = frozenset("federal federation republic kingdom state union islamic dem
 """Words of official names."""
 _ARITHMETIC = re.compile(
     rf"{GROWTH.pattern}|\b(?:calculate|compute|compare[ds]?|by (?:what|which|how much|how many)|relative to|difference|minus|"
-    r"per ?cent(?:age)?(?: points?)?|pct|how (?:much|many)|from what to what|side by side|ratio|in the year)\b|"
+    r"(?:in )?(?:(?:per ?cent(?:age)? )?points?|per ?cent(?:age)?)|pct|"
+    r"how (?:much|many)|from what to what|side by side|ratio|in the year)\b|"
     r"相比|相差|差多少|差",
     re.I,
 )
@@ -81,7 +83,7 @@ def grounded(question: Question) -> Question:
     A question without a country, or for a group of countries, stays as it is.  If no label is likely enough the question
     has `nearest` labels and no targets.
     """
-    found = _subjects(question.text)
+    found = subjects(question.text)
     through = _THROUGH.search(_ASIDE.sub(" ", question.text).lower())
     if not found or (through and not _listed(question, found)):
         return msgspec.structs.replace(question, described=bool(found and through and not question.relation))
@@ -89,13 +91,16 @@ def grounded(question: Question) -> Question:
         return question
     if question.relation is not None and question.relation.label == BORDER.label:
         return question
-    subjects = tuple(dict.fromkeys(name for mention in found for name in mention.names))
+    called = tuple(dict.fromkeys(name for mention in found for name in mention.names))
     foreign = _foreign(question, mentions(question.text))
     guessed = tuple((mention.written, mention.names[0]) for mention in found if mention.guessed)
     if foreign and not _hints(question.text, foreign):
         return msgspec.structs.replace(question, guessed=guessed)
     shared = any(len(mention.names) > 1 for mention in found)
-    named = msgspec.structs.replace(question, names=subjects, operation=_operation(question, subjects, shared=shared))
+    named = msgspec.structs.replace(question, names=called, operation=_operation(question, called, shared=shared))
+    if len(called) == 2 and heads_for_each(masked(question.text).lower()):
+        heads = Target("Population, total", exact=True, asked=question.text)
+        return msgspec.structs.replace(named, targets=(heads,), operation="compare", doubtful=frozenset(), rank=False)
     if calculated(named):
         return msgspec.structs.replace(named, doubtful=frozenset(), guessed=guessed)
     targets, nearest = _targets(named)
@@ -135,7 +140,7 @@ def _listed(question: Question, found: Sequence[Mention]) -> bool:
     return question.operation == "compare" and len({name for mention in found for name in mention.names}) > 1
 
 
-def _subjects(text: str) -> list[Mention]:
+def subjects(text: str) -> list[Mention]:
     """Return the countries that a question is about, without those that are units or that it offers as an answer."""
     found = [each for each in mentions(text) if not _CURRENCY.match(text[each.place[1] :].lower())]
     if len({name for mention in found for name in mention.names}) < 2:
@@ -237,6 +242,8 @@ def _target(
     targets = _without_places(text, targets, fillers() if operation == "compare" else frozenset())
     plain = [target for target in targets if target.label]
     if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
+        if vetoed(masked(text), plain[0].label):
+            return (), (plain[0].label,)
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
     found = _read(text, plain, operation)
     best = found.label
@@ -289,6 +296,8 @@ def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     rest = _ASIDE.sub(lambda match: match.group() if mentions(match.group()) else " ", text)
     if operation != "lookup":
         rest = _ARITHMETIC.sub(" ", rest)
+    if operation == "growth":
+        rest = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", rest))
     core, whole = read(_core(rest)), read(rest)
     agreed = any(_same(target.label, whole.label) for target in plain)
     return whole if agreed and whole.sure > core.sure else core

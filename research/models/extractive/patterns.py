@@ -33,6 +33,7 @@ LESS = (
     r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
     r"更[少小低短]"
 )
+OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
 COMPARATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MORE})|(?P<least>{LESS}))(?![a-z0-9])")
 GROWTH = re.compile(
     r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
@@ -45,7 +46,8 @@ BEFORE = re.compile(
     r"year[- ]on[- ]year|year[- ]over[- ]year|the year before that)\b|上一年|前一年"
 )
 SUM = re.compile(
-    r"\b(?:combined|together|altogether|in total between|sum of|add(?:ed)? up|(?:you|we|to) total|total of both)\b|"
+    r"\b(?:combined|together|altogether|between them|all told|jointly|in total between|sum of|add(?:ed)? up|"
+    r"(?:you|we|to) total|total of both)\b|"
     r"合计|总和|一共|总共|加起来|加在一起"
 )
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")

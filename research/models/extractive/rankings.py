@@ -63,7 +63,9 @@ _ELSEWHERE = re.compile(
 _ASKS = re.compile(
     r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
     r"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b|"
-    r"\bcountr(?:y|ies) (?:with|that|in)\b|哪个国家|哪些国家|哪国|国家|谁"
+    r"\bcountr(?:y|ies) (?:with|that|in)\b|"
+    r"^\W*(?:of|among|amongst|within|out of) (?:all )?(?:the )?.{0,60}\b(?:countries|nations|states|economies)\b.*"
+    r"\b(?:which|what|who|where)\b|哪个国家|哪些国家|哪国|国家|谁"
 )
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(rf"(?<![a-z])(?:{patterns.MOST}|worst|most often|maximum)(?![a-z])|之最|居首|第一")
@@ -86,6 +88,10 @@ _HOW_MANY = re.compile(
     rf"\b(?:top|first|the)\s+(?P<a>\d{{1,2}}|{'|'.join(k for k in _NUMBERS if k.isascii())})\b(?! (?:percent|years|million))|"
     r"前(?P<b>\d{1,2}|[两三四五六七八九十])|(?P<c>[两三四五六七八九十]|\d{1,2})(?:个国家|大)"
 )
+_OF_THEM = re.compile(
+    r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?=.*,)"
+)
+"""Matches the size of a group, which is no number of countries to list: `of the five states of Central Asia, which …`."""
 _COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
 _THRESHOLD = re.compile(
     r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"
@@ -158,7 +164,8 @@ class Table(Struct, frozen=True):
 
 def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
-    text = q.text.lower()
+    text = _OF_THEM.sub("of the ", q.text.lower())
+    text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = text
     place = ""
     for name, pattern in _REGIONS:
@@ -173,7 +180,7 @@ def asked(q: Question) -> Ranking | None:
         or _ELSEWHERE.search(
             re.sub(
                 r"south[- ](?:asia|america)n?|central[- ]asian?|"
-                r"north[- ]american?",
+                r"north[- ]american?|central america(?:n)? and (?:the )?caribbean",
                 " ",
                 text,
             )

@@ -24,6 +24,8 @@ from research.models.extractive.fitting import (
 from research.models.extractive.followup import understand
 from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
+from research.models.extractive.pairs import paired
+from research.models.extractive.patterns import OF_ALL, SUPERLATIVE
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
@@ -31,6 +33,7 @@ from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
+from research.models.extractive.whether import decided, settled
 from research.text import tokens
 
 MAX_FACTS = 40
@@ -64,7 +67,7 @@ class Solver:
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
-        found = None if self._only_prose() else self._by_lines()
+        found = None if self._only_prose() else settled(by_itself(self.finder) or self._by_lines())
         if found and (found.actions or found.findings or found.quotes or found.closest or not self.prose.pages):
             return found
         self.finder.actions = self.prose.next() if self.acting else []
@@ -252,7 +255,7 @@ class Solver:
         asked = [word for word in words if word not in ASKING]
         pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
         chosen, whole = quoted(self.evidence, asked, self.question.names)
-        if whole:
+        if whole and not over_everything(self.question):
             return self._end(quotes=tuple(chosen))
         covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
         visits = [s for s in evidence.steps if s.name == "visit"]
@@ -287,6 +290,18 @@ class Solver:
         return Verdict(
             self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.finder.missing)), **more
         )
+
+
+def over_everything(question: Question) -> bool:
+    """Return whether a question asks for the first of all countries, so that a line about one of them does not answer."""
+    text = question.text.lower()
+    return SUPERLATIVE.search(text) is not None and OF_ALL.search(text) is not None and not mentions(question.text)
+
+
+def by_itself(finder: Finder) -> Verdict | None:
+    """Return the next step or the answer to a question for yes or no, or for two parts of one country; None for others."""
+    text = finder.question.text
+    return paired(finder, text) or decided(finder, text)
 
 
 def said_in(question: str, subjects: Sequence[str]) -> bool:

@@ -172,3 +172,5 @@ class Verdict(Struct, frozen=True):
     """What follows from the findings by counting or calculating."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
+    decided: bool | None = None
+    """Yes or no, as the finding decides it; None if the question asks for something else."""

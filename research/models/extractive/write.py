@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 
 from research._util.amounts import plain, rounded
 from research.answers import parts_of
@@ -12,7 +13,8 @@ from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.formulas import inputs, years_differ
+from research.models.extractive.formulas import asks_mean, inputs, years_differ
+from research.models.extractive.question import Question
 from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 from research.models.extractive.write_worked import worked
@@ -45,6 +47,10 @@ _WORDS = {
         "density": "{subject}: a population density of {v}, calculated from {a} and {b}.",
         "balance": "{subject}: a trade balance of {v}, which is {a} minus {b}.",
         "without": "{subject}: {v} people without it, calculated from {a} and {b}.",
+        "outside": "{subject}: {v} are not among them or are without it, which is 100% minus {a}.",
+        "minus": "{subject}: {a} minus {b} is {v}.",
+        "gap": "{subject}: {a} and {b}, a difference of {v}.",
+        "mean_of": "The mean of {names}, not weighted by their size, is {s}.",
         "regions": "The regions are those of the World Factbook, which counts Russia to Central Asia.",
         "above": "above {limit}",
         "below": "below {limit}",
@@ -116,6 +122,10 @@ _WORDS = {
         "density": "{subject}的人口密度为{v}，由{a}和{b}算出。",
         "balance": "{subject}的贸易差额为{v}，即{a}减去{b}。",
         "without": "{subject}没有用上电的人数为{v}，由{a}和{b}算出。",
+        "outside": "{subject}：不在其中或没有的为{v}，即100%减去{a}。",
+        "minus": "{subject}：{a}减去{b}为{v}。",
+        "gap": "{subject}：{a}，{b}，相差{v}。",
+        "mean_of": "{names}的{label}平均值（未加权）为{s}。",
         "regions": "地区按《世界概况》划分，俄罗斯归入中亚。",
         "above": "超过{limit}",
         "below": "低于 {limit}",
@@ -279,6 +289,11 @@ def _plainly(finding: Finding, w: dict[str, str]) -> str:
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
+    if verdict.decided is not None:
+        told = (
+            _derived(verdict, verdict.derived, w) if verdict.derived else map(partial(_sentence, w=w), verdict.findings)
+        )
+        return [*_yes(verdict.decided, w), *told]
     if verdict.hindrance:
         return _hindered(verdict, w)
     if verdict.derived:
@@ -297,8 +312,7 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if verdict.chosen and verdict.findings:
         first = verdict.findings[0]
         return [w["is"].format(name=f"**{verdict.chosen}**", n=first.fact.n)]
-    decided = whether.holds(q.text, verdict.findings[0]) if len(verdict.findings) == 1 else None
-    return [*_yes(decided, w), *(_sentence(finding, w) for finding in verdict.findings)]
+    return [_sentence(finding, w) for finding in verdict.findings]
 
 
 def _yes(decided: bool | None, w: dict[str, str]) -> list[str]:
@@ -375,11 +389,11 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
         )
     )
     if verdict.computed:
-        lines += _calculated(verdict.findings, q.operation, w)
+        lines += _calculated(verdict.findings, q, w)
     return lines
 
 
-def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) -> list[str]:
+def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> list[str]:
     """Return the sum, or for two figures the difference and ratio, with the marks of what they are calculated from."""
     facts = [finding.fact for finding in findings]
     amounts = amounts_of(facts)
@@ -388,9 +402,12 @@ def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) 
     label = bare(facts[0].label)
     named = {"names": chinese.listed([finding.subject for finding in findings], w), "label": label}
     lines = []
-    if operation == "sum":
+    if q.operation == "sum":
         total = written(sum(values, Decimal(0)), amounts, w, label)
         lines.append(w["sum_of"].format(s=f"**{total}**", **named) + marks)
+    elif asks_mean(q.text):
+        mean = written(round(sum(values, Decimal(0)) / len(values), 2), amounts, w, label)
+        lines.append(w["mean_of"].format(s=f"**{mean}**", **named) + marks)
     elif len(facts) == 2 and values[0] != values[1]:
         gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
         lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
@@ -408,7 +425,7 @@ def _calculated(findings: Sequence[Finding], operation: str, w: dict[str, str]) 
 def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
     """Return the measure with the figures that it was calculated from."""
     facts = tuple(finding.fact for finding in verdict.findings)
-    one, two = inputs(facts)
+    one, two = (inputs(facts) * 2)[:2]
     name = "balance" if derived.kind == "difference" else derived.kind
     lines = [w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)]
     if years_differ(facts):
