@@ -40,15 +40,19 @@ _ASKS = re.compile(
 _ITS = re.compile(r"\s*,?\s+and (?=(?:its|their|his|her) [\w' -]+\??$)", re.I)
 _LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s*(?P<items>[^:：?？]+?)[?？.。]?\s*$")
 _SHARED = re.compile(
-    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state)(?: me)?|i need)\s+)"
+    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
+    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s+)"
     r"(?P<items>the [^?]+?,? and (?:the )?[^,?]+?)\s+(?P<tail>(?:of|in|for) (?:the )?[A-Z][^,?]*?)\s*[?.]?\s*$",
     re.I,
 )
 _OWNED = re.compile(
-    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state)(?: me)?|i need)\s+)"
+    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
+    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s+)"
     r"(?P<owner>[A-Z][\w.' -]*?['’]s?)\s+(?P<items>[^?]+? and [^,?]+?)\s*[?.]?\s*$",
     re.I,
 )
+_WISH = re.compile(r"^\W*(?:i want|i['’]d like|i would like|let me have|can i have|could i get)\b.*$", re.I)
+"""Matches the words before a list of things that somebody wants to have."""
 _OWNED_ZH = re.compile(
     r"^(?P<head>[^，。？?]*?)的(?P<items>[^的，。？?]+?(?:、[^的，。？?]+?)*?(?:和|与|及|以及)[^的，。？?]+?)(?P<tail>(?:分别|各)(?:是|为|有)?多少|"
     r"分别|[，。].*)?[？?。]?$"
@@ -210,7 +214,8 @@ def _its(piece: str) -> Iterator[str]:
         if shared and len(items := _items(shared["items"])) > 1 and not any(named(item) for item in items):
             tail = shared.groupdict().get("tail") or ""
             owner = shared.groupdict().get("owner") or ""
-            yield from (" ".join(filter(None, [shared["head"].strip(), owner, item, tail])) for item in items)
+            head = _WISH.sub("What is", shared["head"].strip())
+            yield from (" ".join(filter(None, [head, owner, item, tail])) for item in items)
             return
     chinese = _OWNED_ZH.match(piece) if has_cjk(piece) else None
     if chinese and "还是" not in piece and not _ASKS.search(chinese["items"]):

@@ -17,7 +17,16 @@ from research.models.extractive.meaning import ACCEPT, Reading, masked, read, ve
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
 from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual
-from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Operation, Question, Target, parse
+from research.models.extractive.question import (
+    BORDER,
+    EXPORTS_TO,
+    HEDGED,
+    IMPORTS_FROM,
+    Operation,
+    Question,
+    Target,
+    parse,
+)
 from research.text import content_tokens, tokens
 
 AGREE = 0.3
@@ -65,6 +74,8 @@ _ASIDE = re.compile(
     r"\([^()]*\)|（[^（）]*）|^[^:：?？]{3,40}[:：](?=[^:：]*\b(?:how|what|which|who|when|where)\b)", re.I
 )
 """Words that only give a context."""
+_MAJORITY = re.compile(r"\bmost of\b|\bfor the most part\b")
+"""Matches a `most` that is no superlative."""
 _ORDERED = re.compile(
     r"[^.!?。！？]*\b(?:ignore|disregard|forget)\b[^.!?。！？]*\b(?:instructions?|rules?|above|sources?|prompts?)\b"
     r"[^.!?。！？]*[.!?。！？]?|"
@@ -214,8 +225,10 @@ def answers(text: str, label: str) -> bool:
 
 
 def _meant(text: str, question: Question, operation: str) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    """Return what a clause asks for; beside a superlative, the lexicon's labels do not count."""
-    return _target(text, () if question.rank else question.targets, operation, question.rank)
+    """Return what a clause asks for; beside a superlative, the lexicon's labels count only if they rank themselves."""
+    kept = tuple(target for target in question.targets if not question.rank or target.label in HEDGED)
+    ranks = question.rank and not kept and SUPERLATIVE.search(_MAJORITY.sub(" ", text.lower())) is not None
+    return _target(text, kept, operation, ranks)
 
 
 def _clauses(text: str) -> list[str]:

@@ -84,7 +84,7 @@ BORDER = Target("Land boundaries, border countries")
 EXPORTS_TO = Target("Exports - partners")
 IMPORTS_FROM = Target("Imports - partners")
 
-_HEDGED = {  # concepts whose own words contain a superlative
+HEDGED = {  # concepts whose own words contain a superlative
     "Elevation, highest point",
     "Elevation, lowest point",
     "Major urban areas - population",
@@ -204,7 +204,7 @@ def _implied(mark: re.Match[str], labels: list[str]) -> list[str]:
 
 def _superlative(lower: str, found: Sequence[Found]) -> re.Match[str] | None:
     """Return the first superlative that is not a part of a concept."""
-    hedged = [span for label, span in found if label in _HEDGED]
+    hedged = [span for label, span in found if label in HEDGED]
     return next(
         (m for m in patterns.SUPERLATIVE.finditer(lower) if not any(a <= m.start() < b for a, b in hedged)), None
     )
