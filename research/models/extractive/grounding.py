@@ -271,7 +271,8 @@ def _target(
     elif len(plain) == 1 and _likely(found, plain[0].label):
         agreed = True
     plain.sort(key=lambda target: not _same(target.label, best))  # the likeliest first: without it there is no answer
-    if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < OVERRULE):
+    doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
+    if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
     if strange or found.sure < (OVERRULE if ranked else AGREE if agreed else ACCEPT):

@@ -111,7 +111,7 @@ _IGNORED = frozenset(
     "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
     "inhabitant people sits sit most least more less than over under above below exceed many much "
     "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
-    "国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个".split()
+    "stan stans 国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个".split()
 ) | frozenset(_NUMBERS)
 
 

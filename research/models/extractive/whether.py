@@ -64,11 +64,16 @@ def holding(asked: Claim, fact: Fact) -> bool | None:
     return _TESTS[asked.test](asked, fact) if asked.test else None
 
 
+def asks_whether(question: str) -> bool:
+    """Return whether a question asks for yes or no, and offers nothing else."""
+    parts = parts_of(question)
+    return len(parts) == 1 and parts[0].kind == "whether" and not parts[0].options
+
+
 def moved(question: str, change: float) -> bool | None:
     """Return whether a figure moved in the direction that a question for yes or no names; None if it names none."""
-    parts = parts_of(question)
     said = sides(question) & {_UP, _DOWN}
-    if len(parts) != 1 or parts[0].kind != "whether" or parts[0].options or len(said) != 1:
+    if not asks_whether(question) or len(said) != 1:
         return None
     return change > 0 if said == {_UP} else change < 0
 
