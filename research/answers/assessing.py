@@ -11,7 +11,7 @@ from msgspec import Struct
 from research.answers.asking import Asked, asks_only, named, parts_of
 from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
 from research.answers.kinds import fits, selected
-from research.answers.shortening import LONGEST, asks_one_figure, refuses, short_answer
+from research.answers.shortening import LONGEST, asks_one_figure, guessed, refuses, short_answer
 from research.answers.words import reason
 from research.citations import statements, without_marks
 from research.citations.lexicon import sides
@@ -97,6 +97,8 @@ def assess(
     if refuses(report):
         why = reason(question, "the report says that no passage states it")
         return Assessment(tuple(Part(part.text, "not_found", why) for part in asked), "no_evidence")
+    if guessed(report):
+        return _guess(asked, told[0], report)
     seen = "\n\n".join(f"{source.title}\n{source.quote}" for source in sources)
     found: list[Part] = []
     lines: list[str] = []
@@ -113,6 +115,13 @@ def assess(
     joint = "；" if has_cjk(question) else "; "
     short = joint.join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""
     return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
+
+
+def _guess(asked: Sequence[Asked], told: Told, report: str) -> Assessment:
+    """Judge a report whose answer is only the likeliest: it is given, and no part counts as answered."""
+    why = "the answer is only the likeliest; no sentence states it outright"
+    parts = tuple(Part(part.text, "not_found", reason(part.text, why)) for part in asked)
+    return Assessment(parts, "partly_answered", short_answer(asked[0], told, report))
 
 
 def told_in(

@@ -87,6 +87,12 @@ _WHO = re.compile(
 )
 
 
+def guessed(report: str) -> bool:
+    """Return whether a report of the offline model gives its answer only as the likeliest."""
+    first = _FIRST.match(report)
+    return first is not None and bool(first["hedged"])
+
+
 def short_answer(asked: Asked, told: Told, report: str) -> str:
     """Return the answer in one line; empty if the question asks for a text or the statement has no such span.
 

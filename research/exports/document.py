@@ -163,7 +163,7 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
 
 def _outcome(view: RunView, say: Words) -> str:
     words = say(OUTCOMES[view.outcome] if view.outcome else "Still running")
-    if view.outcome != "partly_answered":
+    if view.outcome != "partly_answered" or len(view.parts) < 2:
         return words
     good = sum(part.status == "answered" for part in view.parts)
     return f"{words} · " + say("{good} of {all} parts", good=good, all=len(view.parts))

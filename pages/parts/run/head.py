@@ -120,7 +120,7 @@ def inactive(bench: Workbench, view: RunView, row: RunRow, number: int, last: in
 def ending(view: RunView) -> str:
     """Return the outcome of a run in words, with the number of parts answered if not all are."""
     words = t(OUTCOMES[view.outcome or "failed"])
-    if view.outcome != "partly_answered":
+    if view.outcome != "partly_answered" or len(view.parts) < 2:
         return words
     good = sum(part.status == "answered" for part in view.parts)
     return f"{words} · " + t("{good} of {all} parts", good=good, all=len(view.parts))

@@ -47,7 +47,7 @@ def judged(name: str, kind: str, line: str, pages: Sequence[Page], wanted: Wante
     home = next((page for page in pages if mentioned(name, page.name) or mentioned(page.name, name)), None)
     asked = noun(wanted.text)
     if kind == "person":
-        return _person(name, home)
+        return person(name, home)
     if asked in ("country", "nation"):
         return is_country(key(name))
     if not asked:
@@ -60,7 +60,7 @@ def judged(name: str, kind: str, line: str, pages: Sequence[Page], wanted: Wante
     return None
 
 
-def _person(name: str, home: Page | None) -> bool | None:
+def person(name: str, home: Page | None) -> bool | None:
     """Return whether a name is a person's; None if no document is about it."""
     if is_country(key(name)):
         return False

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
@@ -33,6 +34,8 @@ _ALIAS = re.compile(
 _ASKING = "谁 哪里 哪儿 哪 何 何时 何地 何处 什么 时候 多少 几 怎样 如何 为何 为什么 是谁 由谁"
 _ASKS = re.compile(r"哪|什么")
 """Marks Chinese question words, however the segmenter splits them: 哪一年, 什么时候."""
+_ALIKE = 0.8
+"""Lowest similarity of two spellings of a name."""
 _HEAD = 3
 """Lines at the start of a document that may state other names of its subject."""
 
@@ -155,6 +158,11 @@ class Wanted:
         weights = {key: weight for key, weight in self.weight.items() if key in part}
         total = sum(weights.values())
         return sum(weight for key, weight in weights.items() if key in held) / total if total else 1.0
+
+
+def alike(a: str, b: str) -> bool:
+    """Return whether two words are similar spellings of one."""
+    return min(len(a), len(b)) > 3 and a[0] == b[0] and a.isascii() and SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 
 def mentioned(name: str, text: str) -> bool:

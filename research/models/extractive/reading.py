@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from msgspec import Struct
 
@@ -13,8 +12,10 @@ from research.citations.lexicon import sides
 from research.citations.names import is_country, key, names
 from research.models.extractive.choosing import Choice, choose
 from research.models.extractive.evidence import Fact
+from research.models.extractive.filling import fill
+from research.models.extractive.links import CITED
 from research.models.extractive.naming import judged, own_name
-from research.models.extractive.passages import Page, Wanted, keys, mentioned
+from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned
 from research.models.extractive.prose import Prose
 from research.models.extractive.spans import counted_in, spans, tells_life
 from research.models.extractive.verdict import Reading
@@ -28,8 +29,6 @@ _STATED_ASKED = 0.35
 """Share of the words asked about that the best sentence must contain, with the sentence that led to it."""
 _STATED_WHOLE = 0.5
 """The same for the whole question: a sentence with less of it is about another thing or another matter."""
-_ALIKE = 0.8
-"""Lowest similarity of two spellings of a name."""
 _INHERITED = 0.5
 """Weight of a word that is only in the sentence that led to the document."""
 _OF_KIND = 0.25
@@ -104,13 +103,16 @@ def read(prose: Prose) -> Reading | None:
     beside = [s for s in ranked[1:2] if s.worth >= _CLOSE * first.worth and _goes_with(s.page, first.page, prose)]
     stated = _stated(first, wanted, kind)
     answer = _answer(ranked, prose, kind) if stated and (wanted.asked or kind == "whether") else None
+    if kind != "whether" and not has_cjk(wanted.text):
+        answer = _filled(prose, kind, answer, stated=stated)
+        stated = stated or answer is not None
     if kind in ("year", "date", "number") and not answer:
         stated = False
-    beside = [answer.said, first] if answer and answer.said is not first else [first, *beside]
+    beside = [answer.said, first] if answer and answer.said.fact is not first.fact else [first, *beside]
     best = (answer.facts if answer else ()) or tuple(said.fact for said in beside)
     quoted = {fact.n for fact in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
-    order = [page.n for page in prose.chosen if page.n in others]
+    order = [page.n for page in prose.chosen if page.n in others][: CITED - len(quoted)]
     unsaid = wanted.asked - first.held or (frozenset() if stated else wanted.asked)
     return Reading(
         best=best,
@@ -199,7 +201,7 @@ def _sentences(page: Page, led: frozenset[str] | None, prose: Prose, kind: Kind 
         line = f"{fact.line} born died" if fact is page.lines[0] and tells_life(fact.line) else fact.line
         held |= {at for at in wanted.asked - held if sides(wanted.words[at]) & sides(line)}
         have = keys(fact.line) | keys(page.title)
-        held |= {at for at in wanted.named - held if any(_alike(at, other) for other in have)}
+        held |= {at for at in wanted.named - held if any(alike(at, other) for other in have)}
         share = wanted.share(held, wanted.asked) + _INHERITED * wanted.share(way - held, wanted.asked)
         of_kind = _OF_KIND if spans(kind, fact.line, page.title, wanted, prose.web.known) else 0.0
         worth = share + of_kind + _WHOLE * wanted.share(held | way) - (_CUT if fact.cut else 0.0)
@@ -215,12 +217,8 @@ def _goes_with(page: Page, first: Page, prose: Prose) -> bool:
 def _holds(page: Page, name: str, prose: Prose) -> bool:
     """Return whether a document contains most of a name by weight, with a similar spelling."""
     have = page.keys | prose.wanted.held(page)
-    held = {at for at in keys(name) if at in have or any(_alike(at, other) for other in have)}
+    held = {at for at in keys(name) if at in have or any(alike(at, other) for other in have)}
     return prose.wanted.share(held, keys(name)) > 0.6
-
-
-def _alike(a: str, b: str) -> bool:
-    return min(len(a), len(b)) > 3 and a[0] == b[0] and a.isascii() and SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 
 def _answer(ranked: Sequence[Candidate], prose: Prose, kind: Kind | None) -> Answer | None:
@@ -248,6 +246,25 @@ def _answer(ranked: Sequence[Candidate], prose: Prose, kind: Kind | None) -> Ans
             if best is None or worth > best[0]:
                 best = worth, Answer(name, said)
     return best[1] if best else None
+
+
+def _filled(prose: Prose, kind: Kind | None, nearest: Answer | None, *, stated: bool) -> Answer | None:
+    """Return the span that fills the blank of the question; None if no sentence covers it and the span is not likely.
+
+    It is sure by itself, or if it is also the `nearest` to the question's words in a sentence that covers the question.
+    """
+    cited = {page.n for page in prose.chosen}
+    pages = [page for page in prose.pages if page.lines and (page.read or page.n in cited)]
+    ways = _ways(pages, prose)
+    found = fill(prose, pages, ways)
+    if found is None or not found.likely(stated=stated):
+        return None
+    sentences = _sentences(found.page, ways.get(found.page.n), prose, kind)
+    said = next((each for each in sentences if each.fact is found.fact), None)
+    if said is None:
+        return None
+    agreed = nearest is not None and nearest.span.casefold() == found.text.casefold()
+    return Answer(found.text, said, agreed or found.sure(stated=_stated(said, prose.wanted, kind)))
 
 
 def _whether(prose: Prose) -> tuple[str, bool, tuple[Fact, ...]]:

@@ -40,7 +40,7 @@ def spans(kind: Kind | None, line: str, title: str, wanted: Wanted, known: Names
     if pattern:
         found: Iterable[str] = (match.group() for match in pattern.finditer(line))
         if kind == "number":
-            found = (text for match in pattern.finditer(line) if (text := _count(match, line, wanted)))
+            found = (text for match in pattern.finditer(line) if (text := figure(match, line, wanted)))
         fresh = [text for text in found if not set(tokens(text)) <= set(tokens(wanted.text))]
     elif kind in ("person", "place", "name"):
         named = [name for name in names_in(line, known) if not keys(name) <= wanted.words.keys()]
@@ -58,7 +58,7 @@ def spans(kind: Kind | None, line: str, title: str, wanted: Wanted, known: Names
     )
 
 
-def _count(match: re.Match[str], line: str, wanted: Wanted) -> str:
+def figure(match: re.Match[str], line: str, wanted: Wanted) -> str:
     """Return a figure as an answer to the question for a number; empty if it is a date or has the wrong unit."""
     text, counted = match.group(), counted_in(wanted)
     if re.match(YEAR, text) and not keys(text) & counted:
