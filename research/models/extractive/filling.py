@@ -1,6 +1,6 @@
 """Fill the blank of a question: rank the spans of the documents read, and say how likely the first one is.
 
-The weights were fitted to questions that the authors have seen; decision 0027 says to which, and what others give.
+The weights were fitted to questions that the authors have seen; decision 0028 says to which, and what others give.
 """
 
 from __future__ import annotations
