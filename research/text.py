@@ -53,8 +53,15 @@ def sentences(text: str) -> list[str]:
 def tokens(text: str) -> tuple[str, ...]:
     """Return lower-case words without accents, plurals as singulars; Chinese is split into words."""
     text = segment(text)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    plain = without_accents(text.lower())
     return tuple(_fold(match.group().replace("’", "'").removesuffix("'s")) for match in _WORD.finditer(plain))
+
+
+def without_accents(text: str) -> str:
+    """Return `Noel` for `Noël`."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def content_tokens(text: str) -> tuple[str, ...]:

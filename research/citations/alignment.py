@@ -15,7 +15,7 @@ from msgspec import Struct
 from research.citations.lexicon import same_word, word_form
 from research.citations.measures import Quantity
 from research.citations.quantities import quantities
-from research.text import has_cjk
+from research.text import has_cjk, without_accents
 
 LIGHT = frozenset(
     "a an the and of in on at for with to as is are was were be been being has have had having do does did it its he she "
@@ -76,7 +76,11 @@ def tokens_of(text: str) -> tuple[Token, ...]:
             word = re.sub(r"['’]s?$", "", match.group())
             lower = word.lower()
             if lower not in LIGHT and lower:
-                found.append(Token(lower, word_form(lower), match.start(), word[0].isupper() and match.start() > 0))
+                found.append(
+                    Token(
+                        lower, word_form(without_accents(lower)), match.start(), word[0].isupper() and match.start() > 0
+                    )
+                )
     return tuple(sorted(found, key=lambda token: token.start))
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.alignment import Alignment, Token, aligned, tokens_of
-from research.citations.lexicon import negated
+from research.citations.lexicon import WEAK, negated, sides
 from research.citations.names import Names
 from research.citations.reading import Sentence
 from research.citations.relations import IRREGULAR
@@ -39,9 +39,22 @@ STRICT = re.compile(
 """Words that change what is claimed although they look small; those of a claim must be in its source."""
 _PRONOUN = re.compile(
     r"^\W*(?:(?:in|on|by|at|from|after|before|since|during|until) [^,]{1,40}, )?"
-    r"(?:he|she|it|they|its|his|her|their|the [a-z]+)\b|^\W*(?:[^，]{2,12}，)?(?:他|她|它|该|其(?!中))",
+    r"(?:he|she|it|they|its|his|her|their)\b|^\W*(?:[^，]{2,12}，)?(?:他|她|它|该|其(?!中))",
     re.I,
 )
+_SUBJECT = re.compile(r"\b(?:he|she|it|they)(?: (?:was|were|is|are|had|has|have|would|also))*\s*$", re.I)
+"""A pronoun right before the first word of the claim: `when it` struck."""
+_DEFINITE = re.compile(
+    r"^\W*(?:(?:in|on|by|at|from|after|before|since|during|until) [^,]{1,40}, )?"
+    r"the (?:company|firm|group|club|team|band|party|bank|agency|organi[sz]ation|institute|foundation|school|college|"
+    r"university|museum|library|town|city|village|country|island|river|lake|building|house|bridge|tower|church|ship|vessel|"
+    r"film|book|novel|play|album|song|work|study|programme|project|writer|author|artist|scientist|player)\b",
+    re.I,
+)
+"""A word for what the title names; `the bishop` is somebody else."""
+_EMPTY = WEAK | frozenset("people person persons inhabitants residents 人 名 we our us you your i my".split())
+"""Words that a claim may add: what a figure without a unit counts (`Germany, with 84 million`), and who speaks."""
+_NAMES = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+")
 _CUT = re.compile(
     r"[;；。—]|\s[-–]\s|[,，](?!\d)|\b(?:and|but|while|whereas|although|though|because|after|before|when|who|whose|which|that|"
     r"where|against|by|for|like|unlike)\b|而(?!且)|但|由|被"
@@ -88,6 +101,8 @@ class Evidence(Struct, frozen=True):
     """A word of the claim follows words left out of its own clause, which may bind it to something else."""
     subject: bool
     """The claim's subject is the sentence's, or a pronoun's there."""
+    added: bool = False
+    """A word of the claim replaces another of the sentence, or continues beyond what the sentence says."""
     turned: bool = False
     """One of the two was turned from the passive voice."""
 
@@ -147,8 +162,60 @@ def _evidence(names: Names, claim: str, line: Sentence, text: str, found: Alignm
         denied=negated(claim) != negated(_reached(found, text)),
         crossed=_crossed(found, text),
         rebound=_rebound(found, text),
-        subject=not borrowed or bool(_PRONOUN.match(line.text)) or bool(line.label),
+        subject=not borrowed or bool(line.label) or _refers(claim[:first], line, text[: found.pairs[0][1].start]),
+        added=_added(found, missing, text) or _disordered(found, missing, text),
     )
+
+
+def _refers(subject: str, line: Sentence, before: str) -> bool:
+    """Return whether a sentence whose subject is a pronoun, or `the company`, is about the subject of the claim.
+
+    Several names in a row must be one name of the context: a first name does not go with another's surname.
+    """
+    context = line.context.casefold()
+    if any(name.casefold() not in context for name in _NAMES.findall(subject)):
+        return False
+    if _SUBJECT.search(before) or _PRONOUN.match(line.text):
+        return True
+    title = {token.form for token in tokens_of(line.title)}
+    return bool(_DEFINITE.match(line.text)) and all(token.form in title for token in tokens_of(subject))
+
+
+def _added(found: Alignment, missing: Sequence[Token], text: str) -> bool:
+    """Return whether the claim has another word where the sentence has one, or more words before or after it."""
+    partner = {mine.start: theirs for mine, theirs in found.pairs}
+    claimed = sorted([*(mine for mine, _ in found.pairs), *found.extra], key=lambda token: token.start)
+    theirs = tokens_of(text)
+    for token in missing:
+        if token.quantity or token.text in _EMPTY:
+            continue
+        place = claimed.index(token)
+        before = [partner[each.start] for each in claimed[:place] if each.start in partner]
+        after = [partner[each.start] for each in claimed[place:] if each.start in partner]
+        low, high = before[-1].start if before else -1, after[0].start if after else len(text)
+        gap = [each for each in theirs if low < each.start < high and not each.quantity]
+        if any(sides(token.text) & sides(each.text) for each in gap):
+            continue
+        beside = [claimed[each] for each in (place - 1, place + 1) if 0 <= each < len(claimed)]
+        longer = token.name and any(each.start in partner and (each.name or not each.start) for each in beside)
+        if longer and not any(each.name for each in gap):  # Yale University for Yale
+            continue
+        if gap or not (before and after):
+            return True
+    return False
+
+
+def _disordered(found: Alignment, missing: Sequence[Token], text: str) -> bool:
+    """Return whether two figures of one unit have changed places."""
+    pairs = [(a, b) for a, b in found.pairs if a.quantity and b.quantity]
+    for token in missing:
+        for seen in tokens_of(text):
+            if token.quantity and seen.quantity and token.quantity.states(seen.quantity):
+                kind = (token.quantity.kind, token.quantity.unit)
+                alike = [(a, b) for a, b in pairs if a.quantity and (a.quantity.kind, a.quantity.unit) == kind]
+                if any((a.start < token.start) != (b.start < seen.start) for a, b in alike):
+                    return True
+    return False
 
 
 def voices(text: str) -> list[str]:

@@ -317,8 +317,19 @@ def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
     return Problem(
         reason,
         figure=not q.weak and not (round_ and close),
-        kind="figure" if given and not q.weak and not q.hedge else "",
+        kind="figure" if given and not q.weak and not q.hedge and not _follows(q, rank[:1]) else "",
     )
+
+
+def _follows(q: Quantity, lines: Sequence[Sentence]) -> bool:
+    """Return whether a figure is the sum or difference of two in one line, which then does not deny it."""
+    for line in lines:
+        values = [f.quantity.value for f in line.figures if f.quantity.unit == q.unit]
+        for i, a in enumerate(values):
+            for b in values[i + 1 :]:
+                if any(abs(each - q.value) <= q.half + 1e-9 * abs(q.value) for each in (a + b, abs(a - b))):
+                    return True
+    return False
 
 
 def _spans(ranges: frozenset[int], claimed: frozenset[int]) -> bool:

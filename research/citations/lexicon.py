@@ -210,6 +210,7 @@ physician doctor|film movie|attorney lawyer|automobile car|aeroplane airplane ai
 buyer purchaser|help assist aid|obtain get|need require|employ hire|people inhabitant resident|wage salary pay
 employee worker staff|university college|child kid|area region|receive get|roughly approximately about
 kill slay|injure wound|locate situate|assist help|permit allow|forbid prohibit ban|close shut|choose select pick
+scheme programme program project|keep store|sell sale sales|metre meter|kilometre kilometer|tonne ton|
 may might could|spouse partner|wife spouse|husband spouse|also too|initially originally|previously formerly earlier|whole entire
 """
 """Groups of words that mean the same in nearly every sentence; fewer than in `ALIKE`, which only ranks lines."""

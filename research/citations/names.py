@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from research._util.glossary import english_places, label_terms, terms
 from research.citations.lexicon import stem
-from research.text import STOP_WORDS, has_cjk, tokens
+from research.text import STOP_WORDS, has_cjk, tokens, without_accents
 
 _LETTER = r"[A-Za-z0-9À-ɏ’'\-]"
 _CAPITAL = rf"(?:[dDlLO]['’])?(?:[A-ZÀ-ÞŠŽČŚŁĐĆİŌ]{_LETTER}*|[a-z]{{1,2}}[A-Z]{_LETTER}+)"
@@ -278,4 +278,4 @@ def _words(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=32_768)
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(re.sub(r"['’]s?$", "", w) for w in re.findall(r"\w[\w’'.\-]*\w|\w", text.casefold()))
+    return tuple(re.sub(r"['’]s?$", "", w) for w in re.findall(r"\w[\w’'.\-]*\w|\w", without_accents(text.casefold())))

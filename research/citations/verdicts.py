@@ -180,13 +180,15 @@ def _in_prose(finding: Finding) -> bool:
         return False
     # A sentence whose context has most of the claim is not the one that states it.
     own = found.borrowed <= len(found.alignment.pairs)
+    # A figure that only another sentence states belongs to something else.
+    absent = [token.quantity for token in found.missing if token.quantity and not token.quantity.weak]
+    whole = all(any(q.states(seen) for seen in found.line.quantities) for q in absent)
+    if found.added or not (whole and found.subject):
+        return False
     if found.share >= SUPPORTED["verbatim"] and not found.rebound and (own or not found.turned):
         return True
     if found.turned:  # with one word of difference it may say this of another agent
         return False
-    # A figure that only another sentence states belongs to something else.
-    absent = [token.quantity for token in found.missing if token.quantity and not token.quantity.weak]
-    whole = all(any(q.states(seen) for seen in found.line.quantities) for q in absent)
-    figures = finding.figures > 0 and own and whole and found.share >= SUPPORTED["figures"]
+    figures = finding.figures > 0 and own and found.share >= SUPPORTED["figures"]
     meaning = finding.nearest >= SUPPORTED["meaning"] and own and not found.crossed
     return figures or meaning

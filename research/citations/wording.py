@@ -60,7 +60,7 @@ def _reversal(names: Names, clause: str, line: Sentence, window: str) -> tuple[R
     changed = _roles(names, clause, line)
     apart = (bool(opposed(_ends(clause), _ends(window))) and changed != "turned") or _prefixed(clause, window)
     denied = _denies(clause, window) != _denies(window, clause)
-    if apart and denied and any(_turns(text) for text in (clause, window)):
+    if apart and (denied or negated(clause) != negated(window)) and any(_turns(text) for text in (clause, window)):
         return None  # `did not rise` agrees with `fell`
     if apart:
         return _contrary(window), "opposite"
