@@ -32,8 +32,8 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# The browser tests run beside the others, because they wait for pages, and in processes of their own, because
-# Playwright occupies the event loop of its process.  The files that take longest come first.
+# The browser tests mostly wait for pages, so they run beside the others; Playwright occupies the event loop of its
+# process, so they run in their own.  The files that take longest come first.
 test: $(VENV)/.ready-dev
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others WHICH='-m "not slow"'
 

@@ -58,7 +58,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def without_accents(text: str) -> str:
-    """Return `Noel` for `Noël`."""
+    """Return a text without accents: `Noel` for `Noël`."""
     if text.isascii():
         return text
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))

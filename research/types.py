@@ -346,7 +346,7 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
 
 
 class Reason(Struct, frozen=True, omit_defaults=True):
-    """Why a verdict is not better, as a text with named places, which the pages translate.
+    """Why a claim gets no better verdict: a text with placeholders, which the pages translate.
 
     >>> str(Reason("the source does not state {figure}", (("figure", "5 km"),)))
     'the source does not state 5 km'

@@ -23,7 +23,7 @@ from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 
-# A shell that starts the tests in the background makes them, and the processes that they start, ignore Ctrl-C.
+# Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

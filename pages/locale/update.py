@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 REASONS = ROOT / "research" / "citations"
 FILE = Path(__file__).parent / "zh.po"
 KEYWORDS = {"t": 0, "later": 0, "count": 1, "because": 0}
-"""Which argument is the word: `t("…")`, `later("…")`, the noun of `count(number, "…")`, and a reason of the citation check."""
+"""Which argument is the text: of `t("…")`, `later("…")`, `count(number, "…")`, and `because("…")` in the citation check."""
 
 
 def messages() -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ _OWNED = re.compile(
     re.I,
 )
 _WISH = re.compile(r"^\W*(?:i want|i['’]d like|i would like|let me have|can i have|could i get)\b.*$", re.I)
-"""Matches the words before a list of things that somebody wants to have."""
+"""Matches the words of a wish before a list: `I'd like`."""
 _OWNED_ZH = re.compile(
     r"^(?P<head>[^，。？?]*?)的(?P<items>[^的，。？?]+?(?:、[^的，。？?]+?)*?(?:和|与|及|以及)[^的，。？?]+?)(?P<tail>(?:分别|各)(?:是|为|有)?多少|"
     r"分别|[，。].*)?[？?。]?$"

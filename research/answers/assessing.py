@@ -105,7 +105,7 @@ def assess(
     for part in asked:
         why, best = _judge(part, told, report, seen, asks_for)
         found.append(Part(part.text, "not_found" if why else "answered", why))
-        # One figure answers for none of several things.
+        # One figure does not answer for several things.
         several = part.kind == "number" and len(named(part.text)) > 1 and not asks_one_figure(part.text)
         lines.append(
             short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best and not several else ""
@@ -118,7 +118,7 @@ def assess(
 
 
 def _guess(asked: Sequence[Asked], told: Told, report: str) -> Assessment:
-    """Judge a report whose answer is only the likeliest: it is given, and no part counts as answered."""
+    """Judge a report that gives its answer only as likely: keep the short answer, but count no part as answered."""
     why = "the answer is only the likeliest; no sentence states it outright"
     parts = tuple(Part(part.text, "not_found", reason(part.text, why)) for part in asked)
     return Assessment(parts, "partly_answered", short_answer(asked[0], told, report))
@@ -205,7 +205,7 @@ def _judge(
 def _led(
     part: Asked, judged: Sequence[tuple[Gaps, Told]], told: Sequence[Told], seen: str, before: Told | None = None
 ) -> Told | None:
-    """Return the first labelled line that answers with what led to its subject; with `before`, one that comes earlier."""
+    """Return the first labelled line that answers, with the lines that led to it; with `before`, only an earlier one."""
     for gap, each in judged:
         if each is before:
             return None
@@ -216,7 +216,7 @@ def _led(
 
 
 def _led_to(gap: Gaps, line: Told, told: Sequence[Told], seen: str) -> Told | None:
-    """Return a labelled line that answers with the statements that led to its subject: *run from Dushanbe*; else None.
+    """Return a labelled line joined with the statements that led to its subject (*run from Dushanbe*); None if it fails.
 
     The names and years that the line lacks must be in passages about its subject, or in statements that name it.
     """

@@ -57,7 +57,7 @@ class Told(Struct, frozen=True, dict=True):
     """The first sentence of each passage of the cited sources, which tells what it is about."""
 
     formulas: str = ""
-    """How its calculated figures follow from those of the sources, as the rules write it."""
+    """The formulas of its calculated figures, as the rules write them."""
 
     vouched: bool = True
     """Whether a judge has found support for the statement; if not, its names must be in its sources."""

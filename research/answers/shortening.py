@@ -53,7 +53,7 @@ _MEASURE = re.compile(
 _MOVED = re.compile(
     r"\bfrom (?P<one>[^,;]{1,40}?) in (?P<a>(?:1[5-9]|20)\d\d) to (?P<two>[^,;]{1,40}?) in (?P<b>(?:1[5-9]|20)\d\d)\b"
 )
-"""How a statement of a change gives both values: `rose by 1.2 %, from $3.689 trillion in 2023 to $3.732 trillion in 2024`."""
+"""Matches both values in a statement of a change: `rose by 1.2 %, from $3.689 trillion in 2023 to $3.732 trillion in 2024`."""
 _ENDS = (("two", "b"), ("one", "a"))
 _GROWN = re.compile(r"\b(?:gr[oe]w|ris|rose|fall|fell|increas|decreas|declin|chang|drop)", re.I)
 _YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
@@ -88,7 +88,7 @@ _WHO = re.compile(
 
 
 def guessed(report: str) -> bool:
-    """Return whether a report of the offline model gives its answer only as the likeliest."""
+    """Return whether a report of the offline model gives its answer only as likely: `Perhaps …`."""
     first = _FIRST.match(report)
     return first is not None and bool(first["hedged"])
 

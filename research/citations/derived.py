@@ -53,7 +53,7 @@ _TAIL = re.compile(r"[^,.;:，。；：()（）]*")
 
 @lru_cache(maxsize=1)
 def operators() -> frozenset[str]:
-    """Return stems of words that name an operation or a comparison, or a person, and not what is measured."""
+    """Return the stems of words that name an operation, a comparison or a person, not what is measured."""
     return stems(
         "difference gap combined together sum altogether times ratio average mean differs against compared "
         "versus points highest lowest age aged old died lived he she they "

@@ -43,7 +43,7 @@ _PRONOUN = re.compile(
     re.I,
 )
 _SUBJECT = re.compile(r"\b(?:he|she|it|they)(?: (?:was|were|is|are|had|has|have|would|also))*\s*$", re.I)
-"""A pronoun right before the first word of the claim: `when it` struck."""
+"""Matches a pronoun right before the first word that the claim takes from the sentence: `when it` struck."""
 _DEFINITE = re.compile(
     r"^\W*(?:(?:in|on|by|at|from|after|before|since|during|until) [^,]{1,40}, )?"
     r"the (?:company|firm|group|club|team|band|party|bank|agency|organi[sz]ation|institute|foundation|school|college|"
@@ -51,9 +51,9 @@ _DEFINITE = re.compile(
     r"film|book|novel|play|album|song|work|study|programme|project|writer|author|artist|scientist|player)\b",
     re.I,
 )
-"""A word for what the title names; `the bishop` is somebody else."""
+"""Matches a noun that refers to what the title names; `the bishop` refers to somebody else."""
 _EMPTY = WEAK | frozenset("people person persons inhabitants residents 人 名 we our us you your i my".split())
-"""Words that a claim may add: what a figure without a unit counts (`Germany, with 84 million`), and who speaks."""
+"""Words that a claim may add: nouns for what a bare figure counts (`84 million people`), and pronouns of the speaker."""
 _NAMES = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+")
 _CUT = re.compile(
     r"[;；。—]|\s[-–]\s|[,，](?!\d)|\b(?:and|but|while|whereas|although|though|because|after|before|when|who|whose|which|that|"
@@ -102,7 +102,7 @@ class Evidence(Struct, frozen=True):
     subject: bool
     """The claim's subject is the sentence's, or a pronoun's there."""
     added: bool = False
-    """A word of the claim replaces another of the sentence, or continues beyond what the sentence says."""
+    """The claim replaces a word of the sentence, or adds words before or after it."""
     turned: bool = False
     """One of the two was turned from the passive voice."""
 
@@ -168,9 +168,9 @@ def _evidence(names: Names, claim: str, line: Sentence, text: str, found: Alignm
 
 
 def _refers(subject: str, line: Sentence, before: str) -> bool:
-    """Return whether a sentence whose subject is a pronoun, or `the company`, is about the subject of the claim.
+    """Return whether a sentence refers to the claim's subject by a pronoun, or by a noun such as `the company`.
 
-    Several names in a row must be one name of the context: a first name does not go with another's surname.
+    Several names in a row must be one name in the context: one person's first name does not fit another's surname.
     """
     context = line.context.casefold()
     if any(name.casefold() not in context for name in _NAMES.findall(subject)):
@@ -182,7 +182,7 @@ def _refers(subject: str, line: Sentence, before: str) -> bool:
 
 
 def _added(found: Alignment, missing: Sequence[Token], text: str) -> bool:
-    """Return whether the claim has another word where the sentence has one, or more words before or after it."""
+    """Return whether the claim replaces a word of the sentence, or adds words before or after it."""
     partner = {mine.start: theirs for mine, theirs in found.pairs}
     claimed = sorted([*(mine for mine, _ in found.pairs), *found.extra], key=lambda token: token.start)
     theirs = tokens_of(text)
@@ -206,7 +206,7 @@ def _added(found: Alignment, missing: Sequence[Token], text: str) -> bool:
 
 
 def _disordered(found: Alignment, missing: Sequence[Token], text: str) -> bool:
-    """Return whether two figures of one unit have changed places."""
+    """Return whether two figures with the same unit have changed places."""
     pairs = [(a, b) for a, b in found.pairs if a.quantity and b.quantity]
     for token in missing:
         for seen in tokens_of(text):

@@ -322,7 +322,7 @@ def missing_figure(figure: Figure, rank: Sequence[Sentence]) -> Problem:
 
 
 def _follows(q: Quantity, lines: Sequence[Sentence]) -> bool:
-    """Return whether a figure is the sum or difference of two in one line, which then does not deny it."""
+    """Return whether a figure is the sum or difference of two in one line; such a line does not contradict it."""
     for line in lines:
         values = [f.quantity.value for f in line.figures if f.quantity.unit == q.unit]
         for i, a in enumerate(values):

@@ -1,4 +1,4 @@
-"""Write why a verdict is not better.  `make words` collects the texts for translation."""
+"""Explain why a claim gets no better verdict.  `make words` collects the texts for translation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from research.types import Reason
 
 
 def because(text: str, /, **values: object) -> Reason:
-    """Return a reason; `values` fill the `{named}` places of its text."""
+    """Return a reason; `values` fill the placeholders of its text."""
     return Reason(text, tuple((name, str(value)) for name, value in values.items()))
 
 

@@ -148,7 +148,7 @@ def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -
 
 
 def _own(judgement: Judgement) -> tuple[Reason, ...]:
-    """Return the judge's own words, which are translated only if they are ours."""
+    """Return the judge's own reason, which the pages translate only if its text is one of ours."""
     return (Reason(judgement.reason),) if judgement.reason else ()
 
 

@@ -56,7 +56,7 @@ def contradictions(
 
 
 def _reversal(names: Names, clause: str, line: Sentence, window: str) -> tuple[Reason, str] | None:
-    """Return how a clause contradicts one of the source, with the kind of the difference; None if it does not."""
+    """Return why a clause contradicts one of the source, and the kind of contradiction; None if it does not."""
     changed = _roles(names, clause, line)
     apart = (bool(opposed(_ends(clause), _ends(window))) and changed != "turned") or _prefixed(clause, window)
     denied = _denies(clause, window) != _denies(window, clause)
@@ -172,7 +172,7 @@ def _opposite(clause: str, windows: Sequence[str]) -> str:
 
 @lru_cache(maxsize=65_536)
 def _ends(text: str) -> frozenset[tuple[int, int]]:
-    """Return the scales that a text is on, without the names of countries: `North` in `North Korea` is no direction."""
+    """Return the ends of scales that a text names; `North` in the name of a country, `North Korea`, is not a direction."""
     for _, written, key in reversed(all_names(text)):
         if is_country(key):
             text = text.replace(written, " ")

@@ -269,7 +269,7 @@ def reloaded(settings: Settings, *, user: str | None = None) -> Settings:
 
 
 def saved_version(settings: Settings) -> tuple[int, int]:
-    """Return the inode and the time of change (ns) of `settings.toml`, zeros if there is none: a change alters them."""
+    """Return the inode and modification time (ns) of `settings.toml`, which change with each save; zeros without one."""
     try:
         found = (settings.home / SAVED_FILE).stat()
     except OSError:  # `read_saved` says why it cannot be read

@@ -22,7 +22,7 @@ _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
 _ALSO = {"en": "(Also from: {titles})", "zh": "（另见：{titles}）"}
-"""How a finding names its further sources."""
+"""The line below a statement that names its further sources."""
 
 
 def supported_findings(view: RunView) -> tuple[Entry, ...]:
@@ -30,8 +30,7 @@ def supported_findings(view: RunView) -> tuple[Entry, ...]:
 
     Each has the statement, the supporting quote of its first source, and the round in which the quote was seen; further
     sources are named below the statement.  Its provenance is "page" when the quote contains the statement word for word,
-    else "model".  Raises `ConfigError` while the run is
-    still running.
+    else "model".  Raises `ConfigError` while the run is still running.
     """
     if view.running:
         raise ConfigError(f"run {view.run!r} is still running; keep its findings after it has ended")
@@ -95,7 +94,7 @@ def _finding(view: RunView, citations: Sequence[Citation]) -> Entry:
     # A statement that consists of the title and the quote only adds nothing to the quote.
     if not _WORD.search(normalized(text).replace(normalized(source.title), "").replace(normalized(quote), "")):
         text = quote
-    # An entry has one source, whose document is checked for the quote before it is recalled.
+    # An entry has only one source: its document is checked for the quote before the entry is recalled.
     others = dict.fromkeys(_passage(view, each).title for each in citations[1:] if each.n != citation.n)
     others.pop(source.title, None)
     also = f"\n{_ALSO[language_of(text)].format(titles='; '.join(others))}" if others else ""

@@ -48,7 +48,7 @@ class Workbench:
 
     def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
         self.settings = settings or load()
-        # Not the version now: the settings were read before, and the file may have changed since.
+        # Unknown: the file may have changed since the settings were read, so the first refresh reads it again.
         self._saved: tuple[int, int] | None = None
         logs.redact_keys(self.settings)
         traced = _tracing()

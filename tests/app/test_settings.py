@@ -97,7 +97,7 @@ def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit
 
 
 def test_settings_saved_by_another_process_are_shown(visit: Visit, home: Path) -> None:
-    """As when the server has opened a user's workbench before, to resume runs, and a second server saves a key."""
+    """For example, this server opens a user's workbench to resume runs, and then a second server saves a key."""
     app = visit(home, "settings", section="search")
     assert "Address missing" in row(app, "searxng")
     saved_settings.save(load(home=home), searxng_url="http://search.example.org")

@@ -27,7 +27,7 @@ from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or "/usr/bin/chromium"
-"""The headless shell takes a third of the CPU time, because it has no window of its own to draw."""
+"""The headless shell needs a third of the CPU time, because it draws no window."""
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",

@@ -52,7 +52,7 @@ def saved(app: App) -> Iterator[dict[str, dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def visitor(chromium: Browser) -> Iterator[BrowserContext]:
-    """One visitor of all pages: the browser loads Streamlit's scripts once."""
+    """One browser context for all pages, so that Streamlit's scripts are loaded once."""
     with watched(chromium) as context:
         yield context
 
@@ -74,7 +74,7 @@ def test_every_page_is_accessible_and_fits_the_window(
         assert faults(page) == []
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overflow <= 0, f"the page is {overflow} px wider than the window"
-        menu = page.get_by_test_id("stMainMenu").bounding_box()  # what the bar hides is not in the width
+        menu = page.get_by_test_id("stMainMenu").bounding_box()  # a menu hidden by the bar does not widen the page
         assert menu is not None and menu["x"] + menu["width"] <= width, menu
     page.close()
 

@@ -1,6 +1,6 @@
 """Take the screenshots of the README: `make pictures` writes them to docs/images.
 
-They are `slow`: other tests follow the same paths.
+They are marked `slow`, because other tests cover the same paths.
 """
 
 from __future__ import annotations

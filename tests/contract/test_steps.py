@@ -1,4 +1,4 @@
-"""Questions that take two steps, a border or two dates, over the World Factbook."""
+"""Questions about the World Factbook that need two steps, a border or two dates."""
 
 from __future__ import annotations
 

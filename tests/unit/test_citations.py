@@ -130,7 +130,7 @@ def test_a_line_sees_the_heading_above_it(heading: str) -> None:
     assert last.context == f"Chile\n{heading.lstrip('# ')}"
 
 
-def test_the_directions_in_names_of_countries_are_no_opposites() -> None:
+def test_directions_in_names_of_countries_are_not_opposites() -> None:
     source = Source(1, "https://example.org", "South Korea · Geography", "Border countries: North Korea 237 km")
     (found,) = check("**South Korea**: Border countries: North Korea 237 km [1].", [source])
     assert found.status == "supported", found.reason

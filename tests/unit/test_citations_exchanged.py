@@ -1,4 +1,4 @@
-"""A claim that copies a sentence but for a word is not ticked; one that only leaves words out is."""
+"""A claim that copies a sentence but changes a word gets no tick; one that only leaves words out gets one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TRUE = [
 
 
 @pytest.mark.parametrize("claim", LIES)
-def test_a_word_exchanged_or_added_is_not_supported(claim: str) -> None:
+def test_a_claim_with_a_word_replaced_or_added_is_not_supported(claim: str) -> None:
     assert [c.status in ("unverified", "contradicted") for c in check(f"{claim} [1].", [SOURCE])] == [True]
 
 
@@ -60,6 +60,6 @@ def test_what_the_source_may_mean_is_not_contradicted(source: str, claim: str) -
     assert check(f"{claim} [1].", [Source(1, "https://example.org/a", "", source)])[0].status != "contradicted"
 
 
-def test_sold_is_said_of_sales() -> None:
+def test_sold_matches_sales() -> None:
     sales = Source(1, "https://example.org/sales", "", "Sales in the north in 1903 were 1200 euros.")
     assert check("We sold for 1,200 euros in the north in 1903 [1].", [sales])[0].status == "supported"

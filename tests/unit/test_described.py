@@ -31,14 +31,14 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("question", "description", "rest"), DESCRIBED)
-def test_a_description_is_told_from_what_is_asked_of_it(question: str, description: str, rest: str) -> None:
+def test_a_description_is_separated_from_the_question_about_it(question: str, description: str, rest: str) -> None:
     found = described(question)
     assert found is not None
     assert (found.text, found.outer("Togo")) == (description, rest)
 
 
 @pytest.mark.parametrize("question", PLAIN)
-def test_what_a_question_asks_for_is_no_description(question: str) -> None:
+def test_what_a_question_asks_for_is_not_a_description(question: str) -> None:
     assert described(question) is None
 
 

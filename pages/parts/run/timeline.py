@@ -107,7 +107,7 @@ def _place(run: str) -> str:
 
 
 def _line(current: RoundView, now: float | None) -> str:
-    """Return number and intent of a round, then a line for each call and its result."""
+    """Return the number and intent of a round, then a line for each call and its result."""
     who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
     head = f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"
     if not current.calls:

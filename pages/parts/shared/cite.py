@@ -63,7 +63,7 @@ def verdict(citation: Citation) -> None:
 
 
 def reason(citation: Citation) -> str:
-    """Return why the verdict is not better, as Markdown; in English if the run was kept without the parts of its reason."""
+    """Return the reason for a verdict as Markdown; in English if the run was saved without the parts of the reason."""
     said = []
     for each in citation.reasons:
         ours = translated(each.text, dict(each.values))

@@ -43,7 +43,7 @@ def t(text: str, **values: object) -> str:
 
 
 def translated(text: str, values: Mapping[str, str]) -> str | None:
-    """Return a text of a stored run in the current language, or None if it is English or not ours."""
+    """Return a text of a stored run in the current language; None if that is English or the text is not ours."""
     found = _catalogue(current()).get(text)
     return found.format_map(defaultdict(str, values)) if found else None
 

@@ -68,9 +68,9 @@ _LIKE = tuple(
 )
 """Nouns for the same kind of thing."""
 _LONG = 6
-"""Most words of the phrase after the question word."""
+"""Maximum number of words in the phrase after the question word."""
 _BESIDE = 3
-"""Words before and after the blank that count."""
+"""Number of words before and after the blank that are compared."""
 
 
 class Blank(Struct, frozen=True):
@@ -90,7 +90,7 @@ class Blank(Struct, frozen=True):
     far: dict[str, int]
     """How many words each word of the question is away from the blank, by key.
 
-    After an auxiliary the end of the question is near, too: `In which town was the engineer of the bridge born?`
+    After an auxiliary, the end of the question also counts as near: `In which town was the engineer of the bridge born?`
     """
 
 
@@ -165,7 +165,7 @@ def _phrase(question: str, words: list[tuple[int, str]], at: int) -> tuple[list[
 
 
 def _noun(phrase: list[str]) -> str:
-    """Return the noun of a phrase: its last word in small letters that is no participle."""
+    """Return the noun of a phrase: its last lower-case word that is not a participle."""
     small = [word for word in phrase if word[:1].islower()]
     while small and small[-1].endswith("ed"):
         small.pop()

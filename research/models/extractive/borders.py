@@ -40,7 +40,7 @@ def asked(text: str) -> tuple[str, ...]:
 
 
 def between(finder: Finder, names: Sequence[str]) -> Verdict | None:
-    """Return the borders of the first country, or the one that all others border, with the others; None if not found."""
+    """Return the borders between two countries, or those of the first country that borders all the others."""
     q = finder.question
     subjects = finder.subjects(names, BORDER.label)
     if finder.actions:
@@ -76,7 +76,7 @@ def between(finder: Finder, names: Sequence[str]) -> Verdict | None:
 
 
 def _pair(finder: Finder, names: Sequence[str], lists: Sequence[Finding | None]) -> Verdict:
-    """Return the length of one border as each of the two says it, or that there is none."""
+    """Return the length of a border as the lists of the two countries give it, or that there is no border."""
     q = finder.question
     said = [
         (each, other, km)

@@ -33,13 +33,13 @@ _SMALL_AFTER = re.compile(r" (?!(?:in|and|on|at|by|to|as|was|is|with|for|from|or
 _DETERMINED = re.compile(r"\b(?:as|was|is|a) (?:an?|the) ")
 _JOINED = re.compile(r"\b(?:the|an?|of|with|in|as) ")
 _PHRASE = 6
-"""Most words of a phrase."""
+"""Maximum number of words in a phrase."""
 
 How = Literal["span", "name", "title", "phrase"]
 
 
 class Candidate(Struct, frozen=True):
-    """A span of a line, or the title of its document, which has no place in the line."""
+    """A span of a line, or the title of its document, which has no position in the line."""
 
     text: str
     start: int
@@ -50,7 +50,7 @@ class Candidate(Struct, frozen=True):
 def candidates(
     line: str, page: Page, blank: Blank, wanted: Wanted, known: Names, pages: Sequence[Page]
 ) -> list[Candidate]:
-    """Return the spans that are not in the question; of a span that occurs twice the first."""
+    """Return the spans that are not in the question; if a span occurs twice, the first one."""
     found: dict[str, Candidate] = {}
     if blank.kind in ("date", "year", "number"):
         spans = ((text, line.find(text)) for text in _spans(line, blank.kind, wanted))
@@ -92,7 +92,7 @@ def _spans(line: str, kind: Literal["date", "year", "number"], wanted: Wanted) -
 
 
 def _names(line: str, known: Names, pages: Sequence[Page]) -> dict[str, int]:
-    """Return the names of a line with their places: those joined by *of* also apart, and titles of documents."""
+    """Return the names in a line with their positions, also the parts of names with *of*, and titles of documents."""
     found = {name: line.find(name) for name in names_in(line, known) if name in line}
     for match in _TITLE.finditer(line):
         found.setdefault(match.group(), match.start())

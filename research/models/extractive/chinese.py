@@ -31,7 +31,7 @@ _KEPT = re.compile(r"(“[^”]*”|`[^`]*`)")
 _ROUND = Decimal(10) ** 6
 """Whole numbers from which a rounded one is given beside them."""
 _LOWER = re.compile(r"(?!Gini\b)[A-Z]['a-z]*\b")
-"""Matches a first word that is neither a name nor capital letters."""
+"""Matches a capitalised first word that is neither a name nor an abbreviation."""
 _AVERAGE = re.compile(r"\b(?:age|rate|expectancy|ratio|literacy|use|access|per capita)\b", re.I)
 """Labels whose total is not a sum."""
 _BEFORE = frozenset(("land", "water", "male", "female", "standard gauge", "narrow gauge", "broad gauge"))
@@ -245,7 +245,7 @@ def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False
 
 
 def measure(words: dict[str, str], of: str) -> str:
-    """Return a label as part of a sentence; one that the glossary does not know stays as it is.
+    """Return a label as it is written within a sentence; one that the glossary lacks is unchanged.
 
     >>> [measure({"language": "en"}, label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
     ['total population', 'male median age', 'real GDP per capita']

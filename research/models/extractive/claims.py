@@ -1,4 +1,4 @@
-"""Read a question for yes or no as a claim about one line: which line decides it, and how."""
+"""Read a yes-or-no question as a claim about one line: which line decides it, and how."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WH = re.compile(r"\b(?:how|what|which|who|whom|whose|when|why|where)\b", re.I)
 _NOT = re.compile(
     r"\b(?:not|never|no longer|without|lacks?|lacking|unable|cannot|neither|nor|only|hardly|barely)\b|不是|没有|从未"
 )
-"""Words that turn a claim round; such a question is not decided."""
+"""Words that reverse a claim; such a question is not decided."""
 _HALF = re.compile(
     r"\b(?:(?P<more>most(?= (?:of|people|adults|households|homes|inhabitants|residents|citizens|women|men|girls|"
     r"boys|children|kids|"
@@ -115,7 +115,7 @@ _COLONY = re.compile(
 
 
 class Claim(Struct, frozen=True):
-    """What a question for yes or no says of a country."""
+    """What a yes-or-no question says about a country."""
 
     subject: str
     target: Target | None
@@ -123,7 +123,7 @@ class Claim(Struct, frozen=True):
     test: Test = ""
     """How it decides; empty if that is unknown."""
     said: str = ""
-    """The name that the line must have, in small letters."""
+    """The name that the line must have, in lower case."""
     limit: Amount | None = None
     yes: re.Pattern[str] | None = None
     no: re.Pattern[str] | None = None
@@ -144,7 +144,7 @@ def _data() -> dict[str, Any]:
 
 
 def words(table: str) -> dict[str, str]:
-    """Return a table of words in questions with what lines call them."""
+    """Return a table from words in questions to the words that lines use."""
     return dict(_data()[table])
 
 
@@ -257,7 +257,7 @@ def _listed(subject: str, own: str, lower: str) -> Claim | None:
 
 
 def _traded(found: list[Mention], lower: str) -> Claim | None:
-    """Return the claim that one country is the main buyer or supplier of another."""
+    """Return the claim that one country is the main buyer or supplier of another, or ruled it."""
     if any(len(mention.names) > 1 for mention in found) or _NOT.search(lower.partition(" ")[2]):
         return None
     if _COLONY.search(lower):

@@ -1,4 +1,4 @@
-"""Answer questions for the years between two dates that lines give, or between such a date and a year in the question."""
+"""Answer how many years are between two dates in lines, or between such a date and a year in the question."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AS_OF = re.compile(
 
 
 def asked(text: str) -> tuple[str, ...]:
-    """Return the countries whose dates of independence a question asks the years between; empty if it asks for none."""
+    """Return the countries if a question asks for the years between their dates of independence; else empty."""
     lower = text.lower()
     names = tuple(dict.fromkeys(name for each in mentions(text) if len(each.names) == 1 for name in each.names))
     if not (_FREE.search(lower) and _APART.search(lower)):

@@ -18,9 +18,9 @@ from research.models.extractive.places import mentions
 from research.text import content_tokens, has_cjk
 
 DEEPEST = 3
-"""Most descriptions within each other."""
+"""Maximum depth of nested descriptions."""
 ANY, ANY_CHINESE = "Fiji", "斐济"
-"""Stand for the country that is not known yet: the classifier does not read which country it is."""
+"""Placeholders for the country that is not known yet; which country they name does not matter to the classifier."""
 _PLACE = (
     r"(?:country|nation|state|land|republic|kingdom|realm|monarchy|sultanate|emirate|grand duchy|duchy|territory|"
     r"island (?:state|nation|country)|city[- ]state|homeland|place)"
@@ -93,7 +93,7 @@ _ASKED = re.compile(
     r"\b(?:who|which|what)(?: (?!is\b|was\b)\w+){0,2}(?: is| was|['’]s)\s*$",
     re.I,
 )
-"""Matches before words for the country that is asked for."""
+"""Matches the words before the country that is asked for."""
 _HEADED = re.compile(rf"\b(?:{_PLACE}|{RELATED})\b", re.I)
 _BETWEEN = re.compile(
     r"\b(?:export\w*|import\w*|trad\w+|borders?|bordering|frontier|boundary|s[eo]ld?|sells|buy\w*|bought|go(?:es)?|"
@@ -101,7 +101,7 @@ _BETWEEN = re.compile(
     r"distance|far|shares?)\b[^,;]{0,40}\b(?:to|with|from|towards?|between|against)\s*$",
     re.I,
 )
-"""Matches before a country that only is the other side of a relation."""
+"""Matches the words before a country that is only the other side of a relation."""
 _AUXILIARY = re.compile(r"\b(?:do|does|did|has|have|had|is|are|was|were|can|could|will)\s*$", re.I)
 _QUOTED = re.compile(r"[\"“«][^\"”»]{2,80}[\"”»]")
 _NAMED = re.compile(r"(?<![\w])(?:[A-ZÀ-ÞŠŽČŚŁ][\w.’'-]*|Ξ+|Ψ+)")
@@ -113,9 +113,9 @@ class Described(Struct, frozen=True):
     text: str
     """The description."""
     before: str
-    """The rest of the question before it, or an empty text."""
+    """The part of the question before it; may be empty."""
     after: str
-    """The rest behind it, or a question that refers to it."""
+    """The part after it, or a question that refers to it."""
     referred: bool = False
     """Whether the rest refers to the description: `that country`, `its`."""
 
@@ -176,7 +176,7 @@ def _phrases(text: str, covered: str) -> Iterator[Described]:
 
 
 def _verb(text: str, covered: str, start: int, end: int) -> int:
-    """Return where the description ends if the verb of the question is behind it: `does the country … cover`."""
+    """Return where the description ends if the verb of the question comes after it: `does the country … cover`."""
     names = list(_NAMED.finditer(covered, start + 1, end))
     if not _AUXILIARY.search(text[:start]) or not names:
         return end

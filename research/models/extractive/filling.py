@@ -1,6 +1,6 @@
 """Fill the blank of a question: rank the spans of the documents read, and say how likely the first one is.
 
-The weights were fitted to questions that the authors have seen; decision 0028 says to which, and what others give.
+The weights were fitted to questions that the authors have seen; decision 0028 names them, and the results on others.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ WEIGHTS: dict[str, float] = {
 SURE = 0.8
 """Probability from which a span is the answer, if the documents that are linked to it contain all names of the question."""
 _LIKELY, _LIKELY_WIDE, _LIKELY_NAMES = 8.0, 0.65, 0.5
-"""Worth, and shares of the question and its names in the linked documents, from which a span not stated is a guess."""
+"""Least worth, and least shares of the question and its names in the linked documents, for a guess not stated."""
 _GUESS = 0.2
 """Least probability of a guess."""
 _NEAR_BLANK = 3
-"""Words from the blank at which a word of the question counts half."""
+"""Distance in words from the blank at which a question word counts half."""
 _BESIDE = 4
-"""Words from the span at which a word of the question counts half; and those next to it that are compared."""
+"""Distance in words from the span at which a question word counts half, and how many adjacent words are compared."""
 
 
 class Filling(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Filling(Struct, frozen=True):
     share: float
     """Probability among all spans, 0 to 1."""
     worth: float
-    """Sum of the weighted signs, which also compares different questions."""
+    """Weighted sum of the signs, comparable across questions."""
     signs: Mapping[str, float]
 
     def sure(self, *, stated: bool) -> bool:
@@ -91,11 +91,11 @@ class _Scene(Struct, frozen=True):
     """Keys of the sentences that led to the document; None if nothing did."""
     signs: Mapping[str, float]
     fullest: Fact
-    """The line with most of the question."""
+    """The line that contains most of the question."""
 
 
 def fill(prose: Prose, pages: Sequence[Page], ways: Mapping[int, frozenset[str]]) -> Filling | None:
-    """Return the likeliest span for the blank of a question; None if it has no blank or nothing may fill it."""
+    """Return the likeliest span for the blank of a question; None if it has no blank or nothing can fill it."""
     blank = blank_of(prose.wanted.text)
     found = weighed(prose, pages, ways, blank) if blank else []
     if not found:
@@ -145,7 +145,7 @@ def _scene(page: Page, pages: Sequence[Page], way: frozenset[str] | None, prose:
     wanted, web = prose.wanted, prose.web
     held = wanted.held(page)
     held |= {at for at in wanted.named - held if any(alike(at, other) for other in page.keys)}
-    beside = [held]  # with what the documents say that mention this one, or that this one mentions
+    beside = [held]  # also with documents that mention this one, or that it mentions
     wide = [held]
     for other in pages:
         if other is page:

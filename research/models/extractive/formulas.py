@@ -56,7 +56,7 @@ _PORTION = re.compile(
     r"Electricity generation sources|Land use|"
     r"Tobacco use|Obesity|Waste and recycling, percent)"
 )
-"""Labels of percentages of a whole, for a question that asks for the others."""
+"""Matches labels of percentages; a negated question asks for the remainder."""
 _IN_PERCENT = re.compile(
     r"%|\bper ?cent|\b(?:share|part|portion|proportion|fraction|slice)\b|\bout of\b|百分|比例|占|几成"
 )
@@ -99,7 +99,7 @@ class Formula(Struct, frozen=True):
     """A measure calculated from two labels of one subject."""
 
     kind: str
-    """`ratio`, `density`, `difference`, `without`: the people outside a percentage, or `outside`: the rest of one."""
+    """`ratio`, `density`, `difference`, `without` (the people outside a percentage) or `outside` (its remainder)."""
     one: str
     two: str
     per: int = 1
@@ -140,7 +140,7 @@ def asked(q: Question) -> Formula | None:
 
 
 def heads_for_each(text: str) -> bool:
-    """Return whether a question with {c} for its countries asks how many people of one there are for each of another."""
+    """Return whether a question, with {c} for its countries, asks for the people of one per person of another."""
     return _HEADS.search(text) is not None
 
 

@@ -75,7 +75,7 @@ _ASIDE = re.compile(
 )
 """Words that only give a context."""
 _MAJORITY = re.compile(r"\bmost of\b|\bfor the most part\b")
-"""Matches a `most` that is no superlative."""
+"""Matches a `most` that is not a superlative."""
 _ORDERED = re.compile(
     r"[^.!?。！？]*\b(?:ignore|disregard|forget)\b[^.!?。！？]*\b(?:instructions?|rules?|above|sources?|prompts?)\b"
     r"[^.!?。！？]*[.!?。！？]?|"

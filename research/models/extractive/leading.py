@@ -33,12 +33,12 @@ _IDENTIFIES = re.compile(
     r"Legislative branch - \w+ chamber, chamber name$|Major urban areas|National symbol|Nationality|"
     r"Executive branch, (?:chief of state|head of government)$|Languages$|Independence$"
 )
-"""Labels with values that a country may be described by."""
+"""Matches labels whose values can describe a country."""
 _SURE, _SOME, _WEAK = 0.25, 0.2, 0.03
-"""From the first share on, the likeliest label must have the value; else one with the second part of its share may have it
-too; below the third share any label may, if all lines with the value are about one country."""
+"""Probabilities of labels.  If the likeliest reaches the first, only labels that reach it may have the value; else all that
+have the second part of its probability; below the third, any label, if all lines with the value are about one country."""
 _MANY = 12
-"""From so many labels on, the description does not tell which is meant."""
+"""With this many labels or more, the description does not tell which one it means."""
 _REGIONAL = frozenset(
     "north south east west central northern southern eastern western african africa asian asia european europe american america "
     "latin caribbean pacific balkan baltic nordic arab gulf oceania island middle".split()
@@ -212,7 +212,7 @@ def capital_of(finder: Finder, name: str) -> str:
 
 
 def _values(text: str, found: Sequence[Mention]) -> list[tuple[str, ...]]:
-    """Return the names, codes and dates in a description, which a line about the country must have; else any odd word."""
+    """Return names, codes and dates that a line about the described country must contain; else the unusual words."""
     if has_cjk(text):
         return [(name,) for name in _english(text)] or [(each.written,) for each in found if each.written.isascii()]
     rest, values = text, []
@@ -247,7 +247,7 @@ def _values(text: str, found: Sequence[Mention]) -> list[tuple[str, ...]]:
 
 
 def _by_value(finder: Finder, text: str, values: Sequence[tuple[str, ...]]) -> Lead | None:
-    """Return the only country of which a line has the values of a description."""
+    """Return the only country with a line that has the values of a description."""
     words = [word for group in values for word in group]
     labels = _labels(text, words)
     about = " ".join(words)
@@ -297,7 +297,7 @@ def _under(evidence: Evidence, label: str, values: Sequence[tuple[str, ...]]) ->
 
 
 def _english(text: str) -> list[str]:
-    """Return the English names of the cities and currencies in a Chinese description, the longest."""
+    """Return the English names of the longest city or currency name in a Chinese description."""
     found = [(zh, en) for kind in ("city", "phrase") for en, zh in terms(kind).items() if len(zh) > 1 and zh in text]
     longest = max((len(zh) for zh, _ in found), default=0)
     return [en for zh, en in found if len(zh) == longest and zh not in ("首都", "国家")]
@@ -305,7 +305,7 @@ def _english(text: str) -> list[str]:
 
 @cache
 def _kin(label: str) -> Callable[[str], bool]:
-    """Return whether another label says the same kind of thing: any name of a country, any chamber of parliament."""
+    """Return a test of whether another label says the same kind of thing: any name of a country, any chamber of parliament."""
     head = label.partition(",")[0].partition(" -")[0]
     alike = head in ("Country name", "Nationality", "Legislative branch")
     return lambda other: other == label or (alike and other.startswith(head) and _IDENTIFIES.match(other) is not None)

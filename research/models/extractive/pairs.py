@@ -86,7 +86,7 @@ _WHOLE = ("", ", total", ", total population", " - total population")
 
 @cache
 def _families(one: str, two: str) -> dict[str, tuple[str, str]]:
-    """Return the pairs of labels that differ in the part only, by what they have in common."""
+    """Return the pairs of labels that differ only in the part, by the text that they share."""
     found: dict[str, dict[int, str]] = {}
     for label in labels():
         for at, part in enumerate((one, two)):

@@ -161,7 +161,7 @@ class Wanted:
 
 
 def alike(a: str, b: str) -> bool:
-    """Return whether two words are similar spellings of one."""
+    """Return whether two words are similar spellings of the same word."""
     return min(len(a), len(b)) > 3 and a[0] == b[0] and a.isascii() and SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 

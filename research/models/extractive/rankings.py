@@ -91,7 +91,7 @@ _HOW_MANY = re.compile(
 _OF_THEM = re.compile(
     r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?=.*,)"
 )
-"""Matches the size of a group, which is no number of countries to list: `of the five states of Central Asia, which …`."""
+"""Matches the size of a group, which is not the number of countries to list: `of the five states of Central Asia, which …`."""
 _COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
 _THRESHOLD = re.compile(
     r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"

@@ -1,4 +1,4 @@
-"""Answer in which of the years that the source gives a figure was highest or lowest."""
+"""Answer in which year a figure was highest or lowest, among the years that the source gives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = re.compile(
 
 
 def asked(text: str) -> tuple[str, ...]:
-    """Return the country of whose figures a question asks the year of the highest or lowest; else empty."""
+    """Return the country if a question asks for the year of its highest or lowest figure; else empty."""
     lower = text.lower()
     names = tuple(dict.fromkeys(name for each in mentions(text) if len(each.names) == 1 for name in each.names))
     if len(names) != 1 or not _WHICH.search(lower) or not (SUPERLATIVE.search(lower) or "peak" in lower):
@@ -37,7 +37,7 @@ def label_of(text: str) -> str:
 
 
 def extreme_year(finder: Finder, names: tuple[str, ...]) -> Verdict | None:
-    """Return the year with the highest or lowest figure, with the figures of all years; None without two of them."""
+    """Return the year with the highest or lowest figure, with the figures of all years; at least two are needed."""
     q = finder.question
     label = label_of(q.text)
     if not label:

@@ -293,13 +293,13 @@ class Solver:
 
 
 def over_everything(question: Question) -> bool:
-    """Return whether a question asks for the first of all countries, so that a line about one of them does not answer."""
+    """Return whether a question asks which of all countries is first, which a line about one of them does not answer."""
     text = question.text.lower()
     return SUPERLATIVE.search(text) is not None and OF_ALL.search(text) is not None and not mentions(question.text)
 
 
 def by_itself(finder: Finder) -> Verdict | None:
-    """Return the next step or the answer to a question for yes or no, or for two parts of one country; None for others."""
+    """Return the next step or answer for a yes-or-no question, or for two parts of a country; None for other questions."""
     text = finder.question.text
     return paired(finder, text) or decided(finder, text)
 

@@ -26,7 +26,7 @@ _WORKED = (
     (series.asked, series.extreme_year),
     (clocks.asked, clocks.apart),
 )
-"""Questions that are answered by working with the lines, each with its answer."""
+"""For each kind of question that lists or dates answer: how to recognise it, and how to answer it."""
 
 
 def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:

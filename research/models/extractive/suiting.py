@@ -1,4 +1,4 @@
-"""How well a span suits what the blank of a question asks for: a person, a place, a thing called by a noun."""
+"""Judge how well a span suits what the blank of a question asks for: a person, a place, a thing called by a noun."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _STATES = frozenset(
     "West Virginia,Wisconsin,Wyoming".split(",")
 )
 _DESCRIBED = 6
-"""Words of a definition in which the noun for a step on the way is expected."""
+"""Number of words of a definition that may name an intermediate step."""
 _SAID, _SAID_LATE = 14, 25
-"""Words of a definition in which the noun for the thing is expected, and in which it may still be."""
+"""Number of words of a definition that should name the thing, and that may still name it."""
 
 
 def suits(each: Candidate, home: Page | None, line: str, blank: Blank) -> float:
@@ -48,7 +48,7 @@ def suits(each: Candidate, home: Page | None, line: str, blank: Blank) -> float:
 
 
 def timed(text: str, line: str, first: bool, wanted: Wanted) -> float:
-    """Return whether a date is that of the birth or death that is asked for: 1, 0 or less."""
+    """Return 1 for the date of the birth or death that is asked for, less than 0 for the other one, 0 if unknown."""
     asked = wanted.words.keys()
     birth = bool(asked & keys("born birthday birth"))
     if first and tells_life(line):
@@ -69,9 +69,9 @@ def counted(text: str, after: str, wanted: Wanted) -> float:
 
 
 def described(home: Page, blank: Blank, wanted: Wanted) -> bool:
-    """Return whether a thing is one that the question describes by another noun than that of the blank.
+    """Return whether the question describes a thing by another noun than that of the blank.
 
-    It is then a step on the way: `the village of the engineer … of the island` asks for no island.
+    It is then an intermediate step: `the village of the engineer … of the island` does not ask for an island.
     """
     return bool((_definition(home, _DESCRIBED) & wanted.asked) - blank.like)
 

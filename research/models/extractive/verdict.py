@@ -44,7 +44,7 @@ class Derived(Struct, frozen=True):
 
 
 class Worked(Struct, frozen=True):
-    """What follows from the findings, to be said in a sentence of `write_worked`."""
+    """A result that follows from the findings, which `write_worked` puts into a sentence."""
 
     kind: Literal[
         "border", "borders", "no_border", "sum_of_borders", "years_between", "years_since", "parts", "series", "clock"
@@ -97,7 +97,7 @@ class Lead(Struct, frozen=True):
 
     name: str
     findings: tuple[Finding, ...] = ()
-    """Lists of other countries, or the value that describes it; then the figures of all that it was chosen from."""
+    """Lists of other countries, or the value that describes it; then the figures of all countries that it was chosen from."""
     computed: Computation | None = None
     ranked: Ranked | None = None
 

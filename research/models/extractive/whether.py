@@ -1,4 +1,4 @@
-"""Answer a question for yes or no from the line that decides it; without one the question is not answered."""
+"""Answer a yes-or-no question from the line that decides it; without such a line, do not answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLES = frozenset("the a an king queen president prime minister mr mrs dr moun
 
 
 def decided(finder: Finder, question: str) -> Verdict | None:
-    """Return the next step, yes or no with the line that decides, or that this line does not decide.
+    """Return the next step, or yes or no with the line that decides, or a refusal if the line does not decide.
 
     Returns None for other questions, and if there is no line.
     """
@@ -48,7 +48,7 @@ def decided(finder: Finder, question: str) -> Verdict | None:
 
 
 def settled(found: Verdict) -> Verdict:
-    """Return a verdict without its findings if the question asks for yes or no and they were not weighed."""
+    """Return a verdict without its findings if the question asks for yes or no and they do not decide it."""
     q = found.question
     if found.decided is not None or found.actions or not found.findings or found.ranked or not clause(q.text):
         return found
@@ -189,19 +189,19 @@ def _dated(asked: Claim, fact: Fact) -> bool | None:
 
 
 def _aged(asked: Claim, fact: Fact) -> bool | None:
-    """Return whether somebody of an age may vote, where the line states one age only."""
+    """Return whether a person of an age may vote; None unless the line states exactly one age."""
     ages = set(re.findall(r"(?<!\d)\d{2}(?!\d)", fact.value))
     return int(asked.said) >= int(ages.pop()) if len(ages) == 1 else None
 
 
 def _ruled(asked: Claim, fact: Fact) -> bool | None:
-    """Return whether the country became independent from another; other rulers before that are not listed."""
+    """Return True if the country became independent from another; None if not, as earlier rulers are not listed."""
     named = {name.lower() for mention in mentions(fact.value) for name in mention.names}
     return True if asked.said in named else None
 
 
 def _official(asked: Claim, fact: Fact) -> bool | None:
-    """Return whether a language is marked as official; if others are and it is not, it is none."""
+    """Return whether a language is marked as official; if only others are marked, it is not official."""
     marked = [item.group() for item in _ITEM.finditer(fact.value) if "official" in item.group()]
     if any(_has(item, asked.said) for item in marked):
         return True

@@ -265,7 +265,7 @@ def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str
 
 
 def _led(lead: Lead, w: dict[str, str]) -> list[str]:
-    """Return how the country was found that the question describes."""
+    """Return sentences that tell how the country that the question describes was found."""
     if lead.ranked:
         return over_all(lead.ranked, w)[:1]
     chosen = [each for each in lead.findings if each.subject == lead.name and len(lead.findings) > 2]
@@ -282,7 +282,7 @@ def _led(lead: Lead, w: dict[str, str]) -> list[str]:
 
 
 def _plainly(finding: Finding, w: dict[str, str]) -> str:
-    """Return a line whose first item is not the one that counts."""
+    """Return a line with no item in bold, because its first item is not the one that counts."""
     fact = finding.fact
     return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=fact.value, n=fact.n)
 

@@ -1,4 +1,4 @@
-"""Write what follows from lines by counting or calculating."""
+"""Write the results that follow from lines by counting or calculating."""
 
 from __future__ import annotations
 
