@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --durations 15
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
@@ -42,10 +42,10 @@ test-all: $(VENV)/.ready-dev
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others
 
 test-pages:
-	$(PYTEST) $(WHICH) tests/browser
+	$(PYTEST) -n 3 $(WHICH) tests/browser
 
 test-others:
-	$(PYTEST) $(WHICH) tests/faults tests/contract tests/app tests/unit
+	$(PYTEST) -n 4 $(WHICH) tests/faults tests/contract tests/app tests/unit
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
