@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --durations 15
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run test test-all test-pages test-others check docs format words pictures wheel clean
+.PHONY: setup run test test-all check docs format words pictures wheel clean
 
 setup: $(VENV)/.ready
 
@@ -32,20 +32,16 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# The browser tests mostly wait for pages, so they run beside the others; Playwright occupies the event loop of its
-# process, so they run in their own.  The files that take longest come first.
+# The browser tests run apart: Playwright occupies the event loop of its process, and beside them the tests that bound a
+# time fail on two cores.  The files that take longest come first.
 test: $(VENV)/.ready-dev
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others WHICH='-m "not slow"'
+	$(PYTEST) -m "not slow" tests/faults tests/contract tests/app tests/unit
+	$(PYTEST) -m "not slow" tests/browser
 
 # The same with the tests marked `slow`: whole matrices, and many kills.
 test-all: $(VENV)/.ready-dev
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-pages test-others
-
-test-pages:
-	$(PYTEST) -n 3 $(WHICH) tests/browser
-
-test-others:
-	$(PYTEST) -n 4 $(WHICH) tests/faults tests/contract tests/app tests/unit
+	$(PYTEST) tests/faults tests/contract tests/app tests/unit
+	$(PYTEST) tests/browser
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
