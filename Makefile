@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
@@ -33,7 +33,7 @@ run: setup
 	$(BIN)/python -m research app
 
 # The browser tests run apart: Playwright occupies the event loop of its process, and beside them the tests that bound a
-# time fail on two cores.  The files that take longest come first.
+# time fail on two cores.
 test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not slow" tests/faults tests/contract tests/app tests/unit
 	$(PYTEST) -m "not slow" tests/browser

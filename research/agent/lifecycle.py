@@ -106,12 +106,14 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         else:
             outcome = "no_evidence" if outcome == "answered" else outcome
             text = prompts.text("uncited", run.language) + "\n\n" + text
-    embedder = run.context.embedder() if run.context.embedder and sources else None
+    # Neither the checker nor the gate makes a stop wait until the encoder is loaded, which takes a second.
+    load = run.context.embedder if sources and outcome != "stopped" else None
+    embedder = load() if load else None
     citations = check(report or text, sources, run.context.computed, embedder)
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations)
     unsourced = uncited(report or text, run.question, run.context.computed) if sources else ()
-    gate = _assess(run, report or text, text, citations, unsourced)
+    gate = None if outcome == "stopped" else _assess(run, report or text, text, citations, unsourced)
     if gate is not None and outcome == "answered":
         outcome = gate.outcome
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
