@@ -42,10 +42,7 @@ def asked(text: str) -> tuple[str, ...]:
 def between(finder: Finder, names: Sequence[str]) -> Verdict | None:
     """Return the borders between two countries, or those of the first country that borders all the others."""
     q = finder.question
-    subjects = finder.subjects(names, BORDER.label)
-    if finder.actions:
-        return Verdict(q, actions=tuple(finder.actions))
-    lists = [finder.find(subject, BORDER) if subject else None for subject in subjects]
+    lists = finder.find_each(names, BORDER)
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
     known = [each for each in lists if each]

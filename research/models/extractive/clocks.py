@@ -46,8 +46,7 @@ def apart(finder: Finder, names: tuple[str, ...]) -> Verdict | None:
         return Verdict(q, actions=tuple(finder.actions))
     if not all(subjects):
         return Verdict(q, missing=tuple(name for name, subject in zip(names, subjects, strict=True) if not subject))
-    known = finder.subjects([str(subject) for subject in subjects], OFFSET.label)
-    found = [] if finder.actions else [finder.find(subject, OFFSET) for subject in known if subject]
+    found = finder.find_each([str(subject) for subject in subjects], OFFSET)
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
     dated = [(each, offset) for each in found if each and (offset := offset_of(each.fact)) is not None]

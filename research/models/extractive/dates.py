@@ -50,10 +50,7 @@ def _until(text: str) -> int:
 def between(finder: Finder, names: tuple[str, ...]) -> Verdict | None:
     """Return the years between the dates of two countries, or from one to the year in the question."""
     q = finder.question
-    subjects = finder.subjects(names, INDEPENDENCE.label)
-    if finder.actions:
-        return Verdict(q, actions=tuple(finder.actions))
-    found = [finder.find(subject, INDEPENDENCE) if subject else None for subject in subjects]
+    found = finder.find_each(names, INDEPENDENCE)
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
     dated = [(each, date) for each in found if each and (date := date_of(each.fact))]
