@@ -76,9 +76,8 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
 
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
-        monkeypatch.setattr(
-            "research.engine.reclaim.LOST_AFTER_S", 1e9
-        )  # pages show lost runs here: no one reclaims them
+        # Pages show lost runs here: nobody continues them, not even after the test.
+        monkeypatch.setattr("research.engine.reclaim.RECLAIM_EVERY_S", 1e9)
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:
@@ -90,6 +89,10 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     yield start
     with suppress(ConfigError):
         bench, _ = open_home._open()
+        for run in bench.store.runs():
+            if run.status == "running":
+                bench.engine.stop(run.id)
+                bench.engine.wait(run.id, 30.0)
         bench.engine.close()
         bench.library.close()
     st.cache_resource.clear()
