@@ -16,6 +16,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult
+from msgspec import Struct
 
 from research.config.settings import load
 from research.errors import ConfigError, ToolError
@@ -30,6 +31,7 @@ from tests.conftest import linked_home
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
+KENYA = "How many people live in Kenya?"
 
 
 def command(home: Path, *more: str) -> list[str]:
@@ -49,19 +51,16 @@ def tools_of(servers: McpServers) -> dict[str, Tool]:
     return {tool.spec.name.removeprefix("own__"): tool for tool in servers.tools(["own"])}
 
 
-@pytest.fixture
-def tools(home: Path, tmp_path: Path) -> Iterator[dict[str, Tool]]:
-    """The tools of our server on a home with the Factbook, by name."""
-    servers = opened(home, tmp_path)
-    yield tools_of(servers)
-    servers.close()
+@pytest.fixture(scope="module")
+def own_home(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the server that the tests of this module share."""
+    return linked_home(prepared_home, tmp_path_factory.mktemp("server") / "home")
 
 
 @pytest.fixture(scope="module")
-def shared_tools(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Tool]]:
-    """The same of one server process, for the tests that do not depend on the home's runs and memory."""
-    folder = tmp_path_factory.mktemp("server")
-    servers = opened(linked_home(prepared_home, folder / "home"), folder)
+def tools(own_home: Path) -> Iterator[dict[str, Tool]]:
+    """The tools of our server on a home with the Factbook, by name."""
+    servers = opened(own_home, own_home.parent)
     yield tools_of(servers)
     servers.close()
 
@@ -71,37 +70,45 @@ def call(tool: Tool, **arguments: Any) -> Any:
     return json.loads(passage.quote)
 
 
-def test_research_runs_to_the_end_and_is_found_by_search_memory(tools: dict[str, Tool], home: Path) -> None:
+@pytest.fixture(scope="module")
+def researched(tools: dict[str, Tool]) -> list[Any]:
+    """What the shared server returned: for a search before its first run, and for two runs."""
+    asked = [call(tools["search_memory"], query="people in Japan")]
+    return asked + [call(tools["research"], question=question) for question in (JAPAN, KENYA)]
+
+
+def test_research_runs_to_the_end_and_is_found_by_search_memory(
+    tools: dict[str, Tool], researched: list[Any], own_home: Path
+) -> None:
     assert set(tools) == {"research", "show_run", "search_memory"}
-    empty = call(tools["search_memory"], query="people in Japan")
+    empty, run, _ = researched
     assert empty == {
         "memory": {"told": "Nothing is remembered about 'people in Japan'.", "sources": []}, "findings": [],
     }  # fmt: skip
-    run = call(tools["research"], question=JAPAN)
     assert (run["status"], run["outcome"], run["question"]) == ("completed", "answered", JAPAN)
     assert "123,201,945" in run["answer"]
     assert run["sources"][0]["url"] == "library://factbook/japan/people-and-society"
     assert {each["status"] for each in run["citations"]} == {"supported"}
-    store = SqliteStore(home / "workbench.sqlite")
+    store = SqliteStore(own_home / "workbench.sqlite")
     assert store.run(run["run_id"]).status == "completed"
     assert call(tools["show_run"], run_id=run["run_id"]) == run
-    (finding,) = call(tools["search_memory"], query="population people of JAPAN")["findings"]
+    (finding,) = call(tools["search_memory"], query="JAPAN")["findings"]
     assert finding == {key: run[key] for key in ("run_id", "question", "outcome", "answer", "sources")}
     assert call(tools["search_memory"], query="lighthouse")["findings"] == []
     assert call(tools["search_memory"], query="of the")["findings"] == []
     store.close()
 
 
+@pytest.mark.usefixtures("researched")
 def test_search_memory_returns_the_best_match_first_up_to_the_limit(tools: dict[str, Tool]) -> None:
-    for country in ("Japan", "Kenya"):
-        call(tools["research"], question=f"How many people live in {country}?")
     found = call(tools["search_memory"], query="people Japan", limit=5)["findings"]
-    assert [finding["question"] for finding in found] == [JAPAN, "How many people live in Kenya?"]
+    assert [finding["question"] for finding in found] == [JAPAN, KENYA]
     assert len(call(tools["search_memory"], query="people live", limit=1)["findings"]) == 1
 
 
-def test_memory_entries_are_found_by_meaning_with_their_sources(tools: dict[str, Tool], home: Path) -> None:
-    memory = Workbench(load(home=home)).memory
+@pytest.mark.usefixtures("researched")  # it searches before the memory has an entry
+def test_memory_entries_are_found_by_meaning_with_their_sources(tools: dict[str, Tool], own_home: Path) -> None:
+    memory = Workbench(load(home=own_home)).memory
     quote = "Copper is the main export of Chile."
     memory.add(
         [
@@ -132,14 +139,14 @@ def test_memory_entries_are_found_by_meaning_with_their_sources(tools: dict[str,
     ],
 )
 def test_a_wrong_argument_is_refused_with_what_is_accepted(
-    shared_tools: dict[str, Tool], tool: str, arguments: Any, says: str
+    tools: dict[str, Tool], tool: str, arguments: Any, says: str
 ) -> None:
     with pytest.raises(ToolError, match=says):
-        shared_tools[tool](**arguments)
+        tools[tool](**arguments)
 
 
-def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(shared_tools: dict[str, Tool]) -> None:
-    run = call(shared_tools["research"], question=JAPAN, budget_tokens=1)
+def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(tools: dict[str, Tool]) -> None:
+    run = call(tools["research"], question="What is the capital of Chile?", budget_tokens=1)
     assert run["status"] == "completed"
     assert run["outcome"] != "answered"
     assert run["answer"]
@@ -148,23 +155,6 @@ def test_a_run_that_exceeds_its_budget_still_completes_with_an_answer(shared_too
 def parameters(home: Path, **env: str) -> StdioServerParameters:
     first, *rest = command(home)
     return StdioServerParameters(command=first, args=rest, env={"PYTHONPATH": str(ROOT), **env})
-
-
-def test_progress_is_reported_during_a_run(home: Path) -> None:
-    reported: list[tuple[float, str | None]] = []
-
-    async def progress(progress: float, total: float | None, message: str | None) -> None:
-        reported.append((progress, message))
-
-    async def ask() -> CallToolResult:
-        async with Client(parameters(home)) as client:
-            return await client.call_tool("research", {"question": JAPAN}, progress_callback=progress)
-
-    result = anyio.run(ask)
-    assert not result.is_error
-    assert result.structured_content["outcome"] == "answered"
-    assert [done for done, _ in reported] == list(range(1, len(reported) + 1))
-    assert any(message and message.startswith("search") for _, message in reported)
 
 
 def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str]) -> None:
@@ -196,16 +186,34 @@ def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str])
     store.close()
 
 
-def test_standard_output_contains_only_the_protocol(home: Path) -> None:
+class Spoken(Struct, frozen=True):
+    """What a server wrote to its standard output, and its exit status."""
+
+    lines: list[Any]
+    rest: str
+    status: int
+
+
+@pytest.fixture(scope="module")
+def spoken(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Spoken:
+    """A question asked with progress, without the `mcp` package, of a server that has what MCP clients pass on: two variables."""
     asked = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": "research", "arguments": {"question": JAPAN}}},
+            "name": "research", "arguments": {"question": JAPAN}, "_meta": {"progressToken": "mine"}}},
     ]  # fmt: skip
+    kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    home = linked_home(prepared_home, tmp_path_factory.mktemp("spoken") / "home")
     with subprocess.Popen(
-        command(home), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(home),
+        cwd=ROOT,
+        env=kept,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -215,10 +223,27 @@ def test_standard_output_contains_only_the_protocol(home: Path) -> None:
         while not lines or lines[-1].get("id") != 2:
             lines.append(json.loads(process.stdout.readline()))
         process.stdin.close()
-        assert process.stdout.read() == ""
-        assert process.wait() == 0  # the server ends when its client closes standard input
-    assert all(line["jsonrpc"] == "2.0" for line in lines)
-    assert "123,201,945" in lines[-1]["result"]["content"][0]["text"]
+        return Spoken(lines, process.stdout.read(), process.wait())
+
+
+def test_standard_output_contains_only_the_protocol(spoken: Spoken) -> None:
+    assert spoken.rest == ""
+    assert all(line["jsonrpc"] == "2.0" for line in spoken.lines)
+    assert "123,201,945" in spoken.lines[-1]["result"]["content"][0]["text"]
+
+
+def test_the_server_ends_when_its_client_closes_standard_input(spoken: Spoken) -> None:
+    assert spoken.status == 0
+
+
+def test_progress_is_reported_during_a_run(spoken: Spoken) -> None:
+    result = spoken.lines[-1]["result"]
+    assert not result.get("isError")
+    assert result["structuredContent"]["outcome"] == "answered"
+    reported = [line["params"] for line in spoken.lines if line.get("method") == "notifications/progress"]
+    assert {each["progressToken"] for each in reported} == {"mine"}
+    assert [each["progress"] for each in reported] == list(range(1, len(reported) + 1))
+    assert any(each["message"].startswith("search") for each in reported)
 
 
 @pytest.mark.parametrize(
@@ -273,10 +298,3 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ConfigError, match=rf"--http {place}: .*another port"):
             serve(Workbench(load(home=tmp_path)), place)
-
-
-def test_the_server_starts_with_only_path_and_home_set(home: Path) -> None:
-    """MCP clients pass on only these two variables."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
-    done = subprocess.run(command(home), cwd=ROOT, env=kept, input="", capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
