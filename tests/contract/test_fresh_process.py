@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -117,18 +118,29 @@ def test_the_built_in_sets_are_identical_in_every_process() -> None:
         "print(*(q.digest for n in ('factbook', 'factbook-zh') for s in ('dev', 'held') for q in load(n, s).questions))"
     )
     here = [q.digest for n in ("factbook", "factbook-zh") for s in SPLITS for q in load(n, s).questions]
-    for seed in ("1", "2"):
-        assert run_python(code, PYTHONHASHSEED=seed, PATH="").split() == here
+    other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    assert run_python(code, PYTHONHASHSEED=other, PATH="").split() == here
 
 
 # -- the first threads ------------------------------------------------------------------------------------------------
+
+IN_CHILDREN = """
+import os
+for _ in range({times}):  # a fork has what was imported, and nothing that the first use adds: 5 ms instead of 0.3 s
+    child = os.fork()
+    if not child:
+        break
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+else:
+    os._exit(0)
+"""
 
 FIRST_CHECKS = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from research.citations import check
 from research.types import Source
-
+{in_children}
 sys.setswitchinterval(1e-6)
 source = Source(1, "https://example.org", "Mill", "Some of the weavers joined a union. Verity Looms was sued by Crane Brothers.")
 with ThreadPoolExecutor(8) as pool:
@@ -137,15 +149,14 @@ with ThreadPoolExecutor(8) as pool:
 
 
 def test_the_first_checks_of_a_process_can_run_concurrently() -> None:
-    for _ in range(3):
-        run_python(FIRST_CHECKS)
+    run_python(FIRST_CHECKS.replace("{in_children}", IN_CHILDREN.format(times=3)))
 
 
 FIRST_REPLIES = """
 import sys, threading
 from research._util.decoding import decode
 from research.models.openai import _Chunk
-
+{in_children}
 sys.setswitchinterval(1e-6)
 begin, read_by = threading.Barrier(8), []
 line = '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "search"}}]}}], "usage": {"prompt_tokens": 3}}'
@@ -164,8 +175,7 @@ assert len(read_by) == 8  # a thread that fails only prints its error
 
 
 def test_the_first_replies_of_a_process_can_be_decoded_concurrently() -> None:
-    for _ in range(12):
-        run_python(FIRST_REPLIES)
+    run_python(FIRST_REPLIES.replace("{in_children}", IN_CHILDREN.format(times=12)))
 
 
 def test_the_first_token_counts_of_a_process_can_run_concurrently() -> None:
