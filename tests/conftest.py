@@ -22,6 +22,7 @@ from research.cli.main import main
 from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
+from tests.warm import Warm
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -190,6 +191,14 @@ def cli(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
     yield run
     signal.signal(signal.SIGINT, interrupt)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Starts commands in processes of their own, in a quarter of the time."""
+    parent = Warm()
+    yield parent
+    parent.close()
 
 
 @pytest.fixture(scope="session")

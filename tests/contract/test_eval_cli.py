@@ -26,6 +26,7 @@ from research.types import Completion, Delta, Request, Usage
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.warm import Warm
 
 pytestmark = pytest.mark.usefixtures("own_library")  # a corpus is added to the library as a collection
 
@@ -280,30 +281,20 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
         replies.gate.set()
 
 
-def begin(home: Path, *words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "research", "eval", *words, "--json"]
-    return subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_evaluation_resumes_and_repeats_no_request(
-    cli: Cli, home: Path, asked: tuple[str, ...], library: Library, end: signal.Signals
+    cli: Cli, home: Path, asked: tuple[str, ...], library: Library, end: signal.Signals, warm: Warm
 ) -> None:
     words = (*asked, "--recipe", "react/full/openai:fake", "--concurrency", "1")
     library.hold = "born"
-    process = begin(home, *words)
+    process = warm.start(["eval", *words, "--json"], cwd=ROOT, environment={**os.environ, "WORKBENCH_HOME": str(home)})
     assert library.held.wait(60)
     process.send_signal(end)
     if end == signal.SIGINT:
-        assert process.stderr and any("pausing" in line for line in process.stderr), (
-            "it does not say that the runs are paused"
-        )
+        assert any("pausing" in line for line in process.stderr), "it does not say that the runs are paused"
     library.hold = ""
     library.gate.set()
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate()
     bench = Workbench(load(home=home))
     before = {run.id: run.status for run in bench.store.runs()}
     assert len(before) == 2

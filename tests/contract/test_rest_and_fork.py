@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -30,13 +28,10 @@ from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = ("react", "tool_rounds", "iter_research")
-
-
-def words(home: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "research", words[0], "--home", str(home), *words[1:]]
 
 
 def environment(base_url: str = "") -> dict[str, str]:
@@ -44,11 +39,9 @@ def environment(base_url: str = "") -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **({"OPENAI_BASE_URL": base_url} if base_url else {})}
 
 
-def call(home: Path, *given: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
+def call(warm: Warm, home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
     """Run one command in its own process; return its exit status, its JSON output and its standard error."""
-    done = subprocess.run(
-        words(home, *given), env=environment(base_url), cwd=home, capture_output=True, text=True, timeout=120
-    )
+    done = warm.run([*words, "--home", str(home)], cwd=home, environment=environment(base_url))
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
 
 
@@ -77,7 +70,7 @@ def heard(bench: Workbench, run_id: str) -> None:
 
 
 def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
-    bench: Workbench, home: Path, cli: Cli
+    bench: Workbench, home: Path, cli: Cli, warm: Warm
 ) -> None:
     arrived, gate = threading.Event(), threading.Event()
     player = Player("native", laps=5)
@@ -90,22 +83,14 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
         return reply
 
     with FakeOpenAI(slow_once) as server:
-        command = words(home, "run", QUESTION, "--model", "openai:fake", "--json")
-        process = subprocess.Popen(
-            command,
-            env=environment(server.base_url),
-            cwd=home,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
+        command = ["run", QUESTION, "--model", "openai:fake", "--json", "--home", str(home)]
+        process = warm.start(command, cwd=home, environment=environment(server.base_url))
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived.wait(60)
-        assert call(home, "pause", run_id)[0] == 0
+        assert call(warm, home, "pause", run_id)[0] == 0
         heard(bench, run_id)
         gate.set()
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate()
         shown = json.loads(printed)
         assert (process.returncode, shown["status"], shown["outcome"]) == (4, "paused", None)
         assert [lap_of(body) for body in server.requests] == [0, 1, 2], "another request followed the one in flight"
@@ -116,7 +101,7 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
         refused = cli("pause", run_id)
         assert (refused.status, "is not running: paused" in refused.err) == (2, True)
 
-        status, done, errors = call(home, "resume", run_id, "--json", base_url=server.base_url)
+        status, done, errors = call(warm, home, "resume", run_id, "--json", base_url=server.base_url)
     assert [lap_of(body) for body in server.requests] == [0, 1, 2, 3, 4, 5]
     assert (status, done["outcome"], done["usage"]["model_calls"]) == (0, "answered", 6), errors
     whole = bench.store.events(run_id)

@@ -22,6 +22,7 @@ from research.events.events import Asked, Event
 from research.types import Message
 from research.workbench.workbench import Workbench
 from tests.command import Cli
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -66,9 +67,9 @@ class Tutorial:
 class Desk:
     """A folder in which the commands of a tutorial run."""
 
-    def __init__(self, folder: Path, home: Path) -> None:
-        self.folder, self.home = folder, home
-        self.start = ["-c", INSIDE]
+    def __init__(self, folder: Path, home: Path, warm: Warm) -> None:
+        self.folder, self.home, self._warm = folder, home, warm
+        self.start: list[str] = []
         self.environment: Mapping[str, str] = {}
 
     def give(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -76,6 +77,8 @@ class Desk:
         environment = {
             **os.environ, "WORKBENCH_HOME": str(self.home), "PYTHONPATH": str(ROOT), "PATH": path, **self.environment
         }  # fmt: skip
+        if not self.start:
+            return self._warm.run(words, cwd=self.folder, environment=environment, code=INSIDE)
         command = [sys.executable, *self.start, *words]
         return subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=90
@@ -93,10 +96,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, home: Path) -> Desk:
+def desk(tmp_path: Path, home: Path, warm: Warm) -> Desk:
     folder = tmp_path / "desk"
     folder.mkdir()
-    return Desk(folder, home)
+    return Desk(folder, home, warm)
 
 
 @pytest.mark.parametrize("name", [FRAMEWORK, CONTEXT, MODEL, TOOL])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -24,12 +22,9 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import ANSWER, QUESTION, Player, lap_of
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
-
-
-def command(home: Path, *words: str, base_url: str = "") -> list[str]:
-    return [sys.executable, "-m", "research", words[0], "--home", str(home), *words[1:]]
 
 
 def environment(base_url: str = "") -> dict[str, str]:
@@ -37,19 +32,17 @@ def environment(base_url: str = "") -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **({"OPENAI_BASE_URL": base_url} if base_url else {})}
 
 
-def call(home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
+def call(warm: Warm, home: Path, *words: str, base_url: str = "") -> tuple[int, dict[str, Any], str]:
     """Run one command in its own process; return its exit status, its JSON output and its standard error."""
-    done = subprocess.run(
-        command(home, *words), env=environment(base_url), cwd=home, capture_output=True, text=True, timeout=120
-    )
+    done = warm.run([*words, "--home", str(home)], cwd=home, environment=environment(base_url))
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
 
 
 FIGURES = ("123,201,945", "55,751,717")
 
 
-def test_a_question_asked_by_one_process_can_be_answered_in_another(home: Path, cli: Cli) -> None:
-    status, shown, errors = call(home, "run", "Compare them.", "--framework", "tool_rounds", "--json")
+def test_a_question_asked_by_one_process_can_be_answered_in_another(home: Path, cli: Cli, warm: Warm) -> None:
+    status, shown, errors = call(warm, home, "run", "Compare them.", "--framework", "tool_rounds", "--json")
     assert (status, shown["status"], shown["outcome"]) == (3, "waiting_input", "needs_input"), errors
     assert shown["prompt"].endswith("?")
 
@@ -58,7 +51,7 @@ def test_a_question_asked_by_one_process_can_be_answered_in_another(home: Path, 
     assert shown["prompt"] in refused.err
 
     status, done, errors = call(
-        home, "resume", shown["run_id"], "--reply", "the population of Japan and of Kenya", "--json"
+        warm, home, "resume", shown["run_id"], "--reply", "the population of Japan and of Kenya", "--json"
     )
     assert (status, done["status"], done["outcome"]) == (0, "completed", "answered"), errors
     assert [figure for figure in FIGURES if figure not in done["report"]] == []
@@ -76,7 +69,7 @@ def test_a_chinese_question_is_asked_back_and_answered_after_the_reply(cli: Cli)
     assert [figure for figure in FIGURES if figure not in done["report"]] == []
 
 
-def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path) -> None:
+def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path, warm: Warm) -> None:
     """The process dies while it waits for its fourth reply, with three replies and three tool calls in the log."""
     arrived, gate = threading.Event(), threading.Event()
     player = Player("native", laps=5)
@@ -89,19 +82,15 @@ def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path) ->
         return reply
 
     with FakeOpenAI(slow_once) as server:
-        words = ("run", QUESTION, "--model", "openai:fake")
-        process = subprocess.Popen(
-            command(home, *words), env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, text=True
-        )
-        assert process.stderr is not None
+        words = ("run", QUESTION, "--model", "openai:fake", "--home", str(home))
+        process = warm.start(words, cwd=home, environment=environment(server.base_url))
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived.wait(60)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stderr.close()
+        process.communicate()
         gate.set()
         before = [lap_of(body) for body in server.requests]
-        status, done, errors = call(home, "resume", run_id, "--json", base_url=server.base_url)
+        status, done, errors = call(warm, home, "resume", run_id, "--json", base_url=server.base_url)
     assert before == [0, 1, 2, 3]
     assert [lap_of(body) for body in server.requests[4:]] == [3, 4, 5], "only the request in flight is repeated"
     assert (status, done["outcome"]) == (0, "answered"), errors

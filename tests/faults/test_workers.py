@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -22,7 +21,8 @@ from research.events import events as e
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
-from tests.workers import LONG_S, ROOT, environment, until
+from tests.warm import Process, Warm
+from tests.workers import LONG_S, environment, until
 
 RUNS = int(os.environ.get("WORKBENCH_FAULTS", "6"))
 KILL_EVERY = 9
@@ -56,22 +56,25 @@ class Provider(FakeOpenAI):
 class Fleet:
     """Worker processes of one workbench."""
 
-    def __init__(self, bench: Workbench, base_url: str, tmp_path: Path) -> None:
+    def __init__(self, bench: Workbench, base_url: str, tmp_path: Path, warm: Warm) -> None:
         self.bench = bench
+        self._warm = warm
         self.base_url = base_url
         self.log = tmp_path / "workers.log"
-        self.processes: list[subprocess.Popen[str]] = []
+        self.processes: list[Process] = []
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str) -> Process:
         with self.log.open("a") as sink:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "research", "worker", *words], cwd=self.bench.settings.root, stderr=sink,
-                env=environment(self.bench.settings, OPENAI_BASE_URL=self.base_url, PYTHONPATH=str(ROOT)), text=True,
-            )  # fmt: skip
+            process = self._warm.start(
+                ["worker", *words],
+                cwd=self.bench.settings.root,
+                environment=environment(self.bench.settings, OPENAI_BASE_URL=self.base_url),
+                stderr=sink,
+            )
         self.processes.append(process)
         return process
 
-    def kill(self, process: subprocess.Popen[str]) -> None:
+    def kill(self, process: Process) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.processes.remove(process)
@@ -100,13 +103,18 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def fleet(
-    request: pytest.FixtureRequest, home: Path, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    home: Path,
+    tmp_path: Path,
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    warm: Warm,
 ) -> Iterator[Fleet]:
     monkeypatch.setenv("WORKBENCH_ENGINE", "workers")
     monkeypatch.setenv("WORKBENCH_RUNS_PER_USER", "16")
     if request.param == "postgres":
         monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database_url"))
-    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path)
+    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path, warm)
     made.bench.settings.openai_base_url = provider.base_url
     yield made
     for process in list(made.processes):
@@ -236,26 +244,16 @@ def test_a_terminated_worker_leaves_its_runs_to_other_workers(
     assert len(provider.requests) == 5, "only the request in flight is repeated"
 
 
-def test_a_worker_without_its_database_exits_without_showing_the_password(home: Path) -> None:
+def test_a_worker_without_its_database_exits_without_showing_the_password(home: Path, warm: Warm) -> None:
     variables = {**environment(load(home=home)), "DATABASE_URL": "postgresql://someone:s3cret@127.0.0.1:1/none"}
-    done = subprocess.run(
-        [sys.executable, "-m", "research", "worker"],
-        env=variables,
-        cwd=home,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = warm.run(["worker"], cwd=home, environment=variables)
     assert done.returncode == 2
     assert "DATABASE_URL" in done.stderr
     assert "s3cret" not in done.stderr
 
 
-def test_a_detached_run_is_queued_if_the_engine_uses_workers(home: Path) -> None:
+def test_a_detached_run_is_queued_if_the_engine_uses_workers(home: Path, warm: Warm) -> None:
     variables = {**environment(load(home=home)), "WORKBENCH_ENGINE": "workers"}
-    done = subprocess.run(
-        [sys.executable, "-m", "research", "run", QUESTION, "--detach"], env=variables, cwd=home, capture_output=True,
-        text=True, timeout=120,
-    )  # fmt: skip
+    done = warm.run(["run", QUESTION, "--detach"], cwd=home, environment=variables)
     assert done.returncode == 0, done.stderr
     assert Workbench(load(home=home)).store.run(done.stdout.strip()).status == "queued"

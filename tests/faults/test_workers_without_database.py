@@ -23,6 +23,7 @@ from research.store.database import close_pool
 from research.workbench.workbench import Workbench
 from tests.faults.test_workers import Fleet, Provider, whole
 from tests.player import QUESTION
+from tests.warm import Warm
 from tests.workers import environment, until
 
 WORKERS = 2
@@ -50,11 +51,11 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def fleet(
-    home: Path, tmp_path: Path, provider: Provider, database_url: str, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, provider: Provider, database_url: str, monkeypatch: pytest.MonkeyPatch, warm: Warm
 ) -> Iterator[Fleet]:
     for name, value in {"DATABASE_URL": database_url, "WORKBENCH_ENGINE": "workers", "WORKBENCH_RUNS_PER_USER": "16"}.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path)
+    made = Fleet(Workbench(load(home=home)), provider.base_url, tmp_path, warm)
     made.bench.settings.openai_base_url = provider.base_url
     yield made
     for process in list(made.processes):
@@ -70,13 +71,10 @@ def crash(server: PostgresServer) -> None:
     pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user)
 
 
-def command(fleet: Fleet, *words: str) -> subprocess.CompletedProcess[str]:
+def command(warm: Warm, fleet: Fleet, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command in its own process, with the environment of the workers."""
     variables = environment(fleet.bench.settings, OPENAI_BASE_URL=fleet.base_url)
-    return subprocess.run(
-        [sys.executable, "-m", "research", *words], env=variables, cwd=fleet.bench.settings.root, capture_output=True,
-        text=True, timeout=120,
-    )  # fmt: skip
+    return warm.run(words, cwd=fleet.bench.settings.root, environment=variables)
 
 
 def test_workers_wait_out_a_database_crash_and_finish_their_runs(
@@ -108,10 +106,12 @@ def test_workers_wait_out_a_database_crash_and_finish_their_runs(
     assert whole(fleet.bench.store.events(after)).status == "completed"
 
 
-def test_a_worker_that_starts_during_an_outage_exits_with_the_reason(fleet: Fleet, server: PostgresServer) -> None:
+def test_a_worker_that_starts_during_an_outage_exits_with_the_reason(
+    fleet: Fleet, server: PostgresServer, warm: Warm
+) -> None:
     run_id = fleet.ask()
     crash(server)
-    done = command(fleet, "worker")
+    done = command(warm, fleet, "worker")
     assert done.returncode == 2
     assert "DATABASE_URL: no connection to" in done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -121,12 +121,14 @@ def test_a_worker_that_starts_during_an_outage_exits_with_the_reason(fleet: Flee
     assert whole(fleet.bench.store.events(run_id)).status == "completed"
 
 
-def test_a_run_started_during_an_outage_is_refused_with_the_reason(fleet: Fleet, server: PostgresServer) -> None:
+def test_a_run_started_during_an_outage_is_refused_with_the_reason(
+    fleet: Fleet, server: PostgresServer, warm: Warm
+) -> None:
     before = fleet.ask()
     crash(server)
     with pytest.raises(StoreUnavailable, match="DATABASE_URL does not answer"):
         fleet.ask()
-    done = command(fleet, "run", QUESTION, "--detach")
+    done = command(warm, fleet, "run", QUESTION, "--detach")
     assert (done.returncode, done.stdout) == (2, "")
     assert "DATABASE_URL: no connection to" in done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
