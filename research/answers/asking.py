@@ -139,20 +139,22 @@ def parts_of(question: str) -> tuple[Asked, ...]:
 
 
 _CLAUSE = re.compile(
-    r"(?:when|whenever|if|while|as|since|because|although|before|after) (?!(?:is|are|was|were|do|does|did|has|have|had|will|"
-    r"would|can|could|should|may|of|from|many|much)\b)",
+    r"(?:when|whenever|where|wherever|if|while|as|since|because|although|before|after) "
+    r"(?!(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|of|from|many|much)\b)",
     re.I,
 )
 """Matches a subordinate clause: without an auxiliary after the first word, it asks nothing."""
 
 
 def _with_clauses(pieces: Sequence[str]) -> list[str]:
-    """Return the pieces, each with the subordinate clause before it: *When I pay in Peru*."""
+    """Return the pieces, each with the subordinate clause before it, *When I pay in Peru*, or behind it."""
     found: list[str] = []
     clause = ""
     for piece in pieces:
         if _CLAUSE.match(piece) and piece != pieces[-1]:
             clause = f"{clause}{piece}, "
+        elif _CLAUSE.match(piece) and found:
+            found[-1] = f"{found[-1]}, {piece}"
         else:
             found.append(clause + piece)
             clause = ""

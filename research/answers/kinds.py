@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from research.answers.measured import lacks, without_asides
 from research.citations.quantities import quantities
 from research.text import has_cjk
 
@@ -47,16 +48,6 @@ _RELATIVE = re.compile(r"who|when|where|which\b", re.I)
 _OPENS = re.compile(r"(?:^|[.,;:!?]|\b(?:and|by|for|from|in|into|of|on|or|than|to|with|at))\W*$", re.I)
 """Matches the text before a question word that starts a question or a clause."""
 
-_SHARE = re.compile(
-    r"\b(?:what|which) (?:percentage|percent|share|portion|proportion|fraction)\b|\bper ?cent(?:age)? of\b|百分之|"
-    r"占.{0,12}(?:多少|比例)|几成",
-    re.I,
-)
-_SHARE_SAID = re.compile(
-    r"%|％|\bper ?cent|\bpercentage|\b(?:half|third|quarter|fifth|tenth)s?\b|百分|成|\bout of\b|之[一二三四五六]", re.I
-)
-_COUNT = re.compile(r"\bnumber of\b|^(?!.*(?:percent|out of|per ))\W*how many\b", re.I)
-"""Asks for a number that no percentage answers."""
 _CAUSE = re.compile(
     r"^\W*why\b|\bwhy (?:is|are|was|were|do|does|did|has|have)\b|\b(?:causes?|reasons?) (?:of|for|behind|why)\b|"
     r"\bwhat (?:caused|causes|led to|drives|drove|explains|explained|is behind)\b|(?<![称名作认定])为什么|为何|原因",
@@ -79,15 +70,6 @@ _NAMED = re.compile(
 _ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
 """A value that is a figure with its unit and nothing else."""
 _YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?\W*$", re.I)
-_HEADS = re.compile(
-    r"\bhow many (?!(?:square|sq|cubic|kilom\w*|met(?:er|re)s|miles|km|feet|hectares|ton\w*|dollars|euros|barrels|lit(?:er|re)s|"
-    r"years|hours|kilowatt\w*|kwh|percent|per cent|points|bcm|watts|times|more|less|fewer)\b)[a-z]|"
-    r"多少(?:个?人|名|家|座|艘|架)",
-    re.I,
-)
-"""Asks for a number of people or things."""
-_DIMENSIONS = frozenset(["area", "length", "usd", "energy", "mass", "volume"])
-"""Units of figures that are no number of people or things."""
 _TITLES = (
     re.compile(
         r"\b(?:king|queen|emperor|empress|monarch|sultan|emir|grand duke|tsar)s?\b|国王|女王|天皇|苏丹(?!港)", re.I
@@ -126,28 +108,53 @@ _SELECTED = re.compile(
 )
 _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
-        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|"
+        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|\bfor (?:each|every) \w|"
         r"\beach \w+ (?:account|emit|use|consume|"
         r"produce)\w*|\bdensity\b|"
         r"人均|平均每人|每人|每平方|密度",
-        r"\bper\b|/|\beach\b|\bdensity\b|\bevery\b|\bfor (?:every|each)\b|\bby the\b|人均|每|密度|‰|\brate\b|\baverage\b",
+        r"\bper\b|/|\beach\b|\bdensity\b|\bevery\b|\btimes\b|\bby the\b|人均|每|密度|‰|\brate\b|\baverage\b",
         "a figure per person or area",
     ),
     (
         r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
         r"\bdifference (?:in|between)\b|"
-        r"\bgap\b|\bminus\b|\bbalance\b|相差|差多少|差距|差额",
+        r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bnet (?:\w+ ){1,3}against\b|相差|差多少|差距|差额|[顺逆]差",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
         r"\b(?:rose|fell) by\b|\bexceed\w*|"
         r"\bsurplus\b|\bdeficit\b|"
         r"\bbalance\b|[−-]\s*\d.*=|差|(?<![最更])[多少低]|倍|高出",
         "a difference",
     ),
-    (r"\b(?:average|mean) of\b|平均值", r"\b(?:average|mean)\b|平均", "the mean"),
     (
-        r"\bif you (?:total|add|sum)\b|\badd(?:ed)? (?:up|together)\b|\bcombined\b|加起来|合计|总和",
+        r"\b(?:average|mean) of\b|\b(?:average|mean) (?:\w+ ){1,3}of an? (?:single )?\w|\baverage the\b|平均值",
+        r"\b(?:average|mean)\b|\bper\b|平均",
+        "the mean",
+    ),
+    (
+        r"\bif you (?:total|add|sum)\b|\badd(?:ed|s)? (?:up|together)\b|\btogether\b|\bcombined\b|加起来|合计|总和",
         r"\btogether\b|\bcombined\b|\bsum\b|\bin total\b|\badds? up\b|\btotal of\b|合计|总共|加起来|总和|\+",
         "the sum",
+    ),
+    (
+        r"\bleft over\b|\bremain(?:s|ing|der)\b|\bset(?:ting)? aside\b|\bleaving out\b|\bto spare\b|剩下|剩余|其余",
+        r"\bremain\w*|\bleft\b|\bminus\b|\bdifference\b|\bother\b|\brest\b|\bexcept|−|剩|余|减|差",
+        "what remains",
+    ),
+    (
+        r"\bhow many times\b|\btimes (?:as|more|less|larger|bigger|higher)\b|\bdivided by\b|多少倍|几倍",
+        r"\btimes\b|\bratio\b|÷|倍",
+        "a ratio",
+    ),
+    (
+        r"\b(?:apply|multiply|convert)\b|\bturn (?:it|that|this|the .{1,40}?) into\b|"
+        r"\bwork(?:ing)? (?:it )?(?:out )?from\b|换算|乘",
+        r"\bcalculated\b|[×*=÷]|算",
+        "a calculated figure",
+    ),
+    (
+        r"\bhow many (?:positions|ranks|(?:places|spots) (?:after|ahead|before|behind|below|above|higher|lower))\b|多少名|几名",
+        r"\bplaces?\b|\bpositions?\b|\branks?\b|名",
+        "a rank",
     ),
     (
         r"\bhow (?:many|much)\b.*\b(?:no|without|lacks?|lacking|not)\b|多少.*没有|没有.*多少",
@@ -191,9 +198,9 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labell
 
     With `labelled` the passage has the label that the question asks for, which need not say what it is in other words.
     """
-    told = f"{statement}\n{quote}"
-    for asked, expected, lack in _DEMANDS[:2] if labelled else _DEMANDS:
-        if re.search(asked, question, re.I) and not re.search(expected, told, re.I):
+    told, plain = f"{statement}\n{quote}", without_asides(question)
+    for asked, expected, lack in _DEMANDS[:-1] if labelled else _DEMANDS:
+        if re.search(asked, plain, re.I) and not re.search(expected, told, re.I):
             return lack
     if any(
         title.search(question) and not title.search(told) and any(t.search(told) for t in _TITLES) for title in _TITLES
@@ -206,12 +213,8 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labell
         return "a figure"
     if kind == "number" and figures and not labelled and (dimensions := _dimensions(question)):
         return "" if any(q.unit in dimensions for q in figures) else "a figure in the unit that is asked for"
-    if kind == "number" and figures and _HEADS.search(question) and all(q.unit in _DIMENSIONS for q in figures):
-        return "a number of them"
-    if _COUNT.search(question) and figures and all(q.unit == "%" for q in figures):
-        return "a number"
-    if _SHARE.search(question) and figures and not _SHARE_SAID.search(told):
-        return "a share"
+    if kind != "whether" and not selects(question) and (lack := lacks(question, statement, quote)):
+        return lack
     if kind in ("year", "date") and not any(q.kind in ("year", "date") for q in quantities(told)):
         return "a date"
     said = any(_YES_NO.match(line) for line in statement.splitlines())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
+from math import prod
 
 from msgspec import Struct
 
@@ -42,6 +43,7 @@ _SPAN = re.compile(
 )
 _OLD = re.compile(r"\b(?:aged?|old|lived|lifespan|at the age of)\b|岁|享年|终年", re.I)
 _AGED = re.compile(r"\bage[ds]?(?: of)?(?: about| around| nearly)? $", re.I)
+_RATE = re.compile(r"\s?[A-Za-z() ]*/(?P<per>1,?000|100,?000)\b")
 _BRACKET = re.compile(r"[(（][^()（）]*[)）]")
 _PRONOUN = re.compile(
     r"\W*(?:(?:in|by|on|at) [^,]{1,30},? )?(?:he|she|it|they|his|her|its|their)\b|\W*(?:他|她|它|该|其)", re.I
@@ -157,6 +159,43 @@ def _results(names: Names, claim: Sentence, q: Quantity, pool: Sequence[Operand]
                         yield some, total / n, some[0].quantity.unit, f"({written}) ÷ {n}"
     for a, b in combinations(pool, 2):
         yield from _pair(names, claim, q, a, b)
+    yield from _portions(text, [each for each in pool if each.quantity.written in text])
+
+
+def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
+    """Yield what percentages and rates give, alone or of a whole; the claim must state each of these figures."""
+    shares = [(each, per) for each in pool if (per := _per(each)) > 1]
+    wholes = [each for each in pool if _per(each) == 1]
+    for share, _ in shares:
+        one = share.quantity
+        if one.unit == "%":
+            yield (share,), 100 - one.value, "%", f"100% − {one.written}"
+    for whole in wholes:
+        two, unit = whole.quantity, whole.quantity.unit
+        alike = [(each, per) for each, per in shares if _subject(each) == _subject(whole)]
+        for some in (*((each,) for each in alike), *combinations(alike, 2)):
+            factors = [each.quantity.value / per for each, per in some]
+            written = " × ".join(
+                f"{each.quantity.written} ÷ {per:,}" if per != 100 else each.quantity.written for each, per in some
+            )
+            operands = (*(each for each, _ in some), whole)
+            yield operands, prod(factors) * two.value, unit, f"{written} × {two.written}"
+        for share, per in alike:
+            if per == 100 and share.quantity.unit == "%":
+                value = (100 - share.quantity.value) / 100 * two.value
+                yield (share, whole), value, unit, f"(100% − {share.quantity.written}) × {two.written}"
+
+
+def _per(operand: Operand) -> int:
+    """Return what a figure is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
+    if operand.quantity.unit == "%":
+        return 100
+    match = _RATE.match(operand.line.text, operand.quantity.end)
+    return int(match["per"].replace(",", "")) if match else 1
+
+
+def _subject(operand: Operand) -> str:
+    return operand.line.title.split(" · ")[0]
 
 
 def _neighbours(pool: Sequence[Operand], n: int) -> Iterator[tuple[Operand, ...]]:

@@ -163,3 +163,34 @@ def test_what_follows_from_two_lines_is_calculated(bench: Workbench, question: s
     view = asked(bench, question)
     assert view.outcome == "answered", view.answer
     assert answer in view.answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "formula"),
+    [
+        ("How many people die in Japan each year?", "1,483,351 deaths", "12.04 ÷ 1,000 × 123,201,945"),
+        ("How much does Kenya spend on its army, in dollars?", "$1.369 billion", "1.1% × $124.499 billion"),
+        ("How many Thais do not live in an urban area?", "32,491,715 people", "(100% − 53.6%) × 70,025,248"),
+        ("古巴一共有多少名医生？", "95,968名医生", "9.54 ÷ 1,000 × 10,059,519"),
+    ],
+)
+def test_an_amount_follows_from_a_percentage_or_rate(
+    bench: Workbench, question: str, answer: str, formula: str
+) -> None:
+    view = asked(bench, question)
+    assert view.short == answer
+    assert next(each.reason for each in view.citations if each.status == "calculated").startswith(formula)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many kilometres of Japan are forest?",
+        "Groceries, drink and cigarettes together eat up what per cent of a Kazakh family's outgoings?",
+        "Out of all the harbours in Greece, what's the percentage where a tanker can discharge at an oil terminal?",
+        "If I set aside farming and industry, how much of the Solomon Islands' GDP remains for everything else?",
+        "Azerbaijani fields fed by canals and sprinklers add up to how many square kilometres?",
+    ],
+)
+def test_a_listed_figure_does_not_answer_what_must_be_calculated(bench: Workbench, question: str) -> None:
+    assert asked(bench, question).outcome == "no_evidence"

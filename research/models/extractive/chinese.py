@@ -14,7 +14,7 @@ from research._util.glossary import terms
 from research.citations.names import is_country, key
 from research.models.extractive.evidence import Fact
 from research.models.extractive.rankings import Row
-from research.models.extractive.verdict import Finding, Lead, Ranked, Verdict
+from research.models.extractive.verdict import Derived, Finding, Lead, Ranked, Verdict
 from research.text import has_cjk
 
 _APART = re.compile(r",? (?P<year>(?:1[5-9]|20)\d\d)$")
@@ -70,6 +70,9 @@ def label(text: str) -> str:
     found = glossary.chinese_label(text)
     year = _APART.search(text)
     return f"{found}（{year['year']}年）" if found and year else found or text
+
+
+_COUNTED = {"beds": "张床位", "births": "名新生儿", "physicians": "名医生", "seats": "个席位"}
 
 
 def value(text: str, of: str = "") -> str:
@@ -304,12 +307,19 @@ def fact(found: Fact) -> Fact:
     return msgspec.structs.replace(found, title=title(found.title), line=line, source=found)
 
 
+def _derived(found: Derived) -> str:
+    """Return a calculated value; things have a measure word, and people are counted like a population."""
+    counted = re.fullmatch(r"(?P<n>[\d,]+) (?P<noun>[a-z]+)", found.value)
+    if counted and counted["noun"] in _COUNTED:
+        return f"{counted['n']}{_COUNTED[counted['noun']]}"
+    people = found.kind == "without" or counted is not None
+    return value(counted["n"] if counted else found.value, "Population, total" if people else "")
+
+
 def verdict(found: Verdict) -> Verdict:
     """Return a verdict to show in Chinese: its findings with Chinese names, labels and values."""
     ranked = found.ranked and _ranked(found.ranked)
-    derived = found.derived and msgspec.structs.replace(
-        found.derived, value=value(found.derived.value, "Population, total" if found.derived.kind == "without" else "")
-    )
+    derived = found.derived and msgspec.structs.replace(found.derived, value=_derived(found.derived))
     hindrance = found.hindrance and msgspec.structs.replace(
         found.hindrance, one=_measure(found.hindrance.one), two=_measure(found.hindrance.two)
     )

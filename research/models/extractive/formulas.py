@@ -8,6 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from research._util.amounts import Amount, code, written
+from research.answers.measured import measured_in
 from research.models.extractive.arithmetic import amounts_of, bare, hindrance, year_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
@@ -116,7 +117,7 @@ def asked(q: Question) -> Formula | None:
     percent = _IN_PERCENT.search(text) is not None
     if _WITHOUT.search(text) and ACCESS in labels and not percent:
         return Formula("without", POPULATION, ACCESS)
-    if len(other) == 1 and _PORTION.search(other[0]) and _NEGATED.search(_AFFIRMED.sub(" ", text)):
+    if len(other) == 1 and negated(text, other[0]) and measured_in(text) != "count":
         return Formula("outside", other[0], other[0])
     if _NATURAL.search(text) and not set(labels) - {"Birth rate", "Death rate", "Population growth rate", *_LOOSE}:
         return Formula("difference", "Birth rate", "Death rate")
@@ -137,6 +138,16 @@ def asked(q: Question) -> Formula | None:
     if match := _PER_MANY.search(text):
         return Formula("ratio", other[0], POPULATION, _MANY.get(match["n"]) or int(match["n"].replace(",", "")))
     return Formula("ratio", other[0], POPULATION) if _PER_HEAD.search(text) else None
+
+
+def negated(text: str, label: str) -> bool:
+    """Return whether a question in lower case asks for those outside a percentage: *who do not live in towns*."""
+    return _PORTION.search(label) is not None and _NEGATED.search(_AFFIRMED.sub(" ", text)) is not None
+
+
+def affirmed(text: str) -> str:
+    """Return a question without its negations."""
+    return " ".join(_NEGATED.sub(" ", text).split())
 
 
 def heads_for_each(text: str) -> bool:
@@ -242,4 +253,4 @@ def years_differ(facts: tuple[Fact, ...]) -> bool:
 
 def inputs(facts: tuple[Fact, ...]) -> list[str]:
     """Return each figure with its measure and year: `Population, total 174,370,536 (2025 est.)`."""
-    return [f"{bare(fact.label)} {fact.value.split(';')[0]} [{fact.n}]" for fact in facts]
+    return [f"{bare(fact.label)} {fact.value.split(';')[0]}" for fact in facts]

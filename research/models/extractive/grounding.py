@@ -10,8 +10,8 @@ import msgspec
 
 from research.answers import parts_of
 from research.answers.words import filler as fillers
+from research.models.extractive.formulas import affirmed, heads_for_each, negated
 from research.models.extractive.formulas import asked as calculated
-from research.models.extractive.formulas import heads_for_each
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
@@ -27,12 +27,15 @@ from research.models.extractive.question import (
     Target,
     parse,
 )
+from research.models.extractive.wholes import gives
 from research.text import content_tokens, tokens
 
 AGREE = 0.3
 """The same for a label that the lexicon finds too."""
 NEARLY = 0.3
 """Least ratio of the share of the lexicon's label to that of the likeliest one, for both to agree."""
+PORTION = 0.4
+"""The same for a percentage or rate of an amount that is asked for, if no other label is half as likely."""
 ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
 OVERRULE = 0.85
@@ -275,7 +278,8 @@ def _target(
     if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
-    if strange or found.sure < (OVERRULE if ranked else AGREE if agreed else ACCEPT):
+    enough = OVERRULE if ranked else AGREE if agreed else PORTION if gives(text, best) and found.clear else ACCEPT
+    if strange or found.sure < enough:
         return (), found.ranked
     if agreed and len(plain) == 1:
         best = next((label for label in found.shares if _same(label, plain[0].label)), best)
@@ -307,11 +311,14 @@ def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str
 
 def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
-    rest = _ASIDE.sub(lambda match: match.group() if mentions(match.group()) else " ", text)
+    rest = _ASIDE.sub(lambda match: " ".join([" ", *(each.written for each in mentions(match.group())), " "]), text)
     if operation != "lookup":
         rest = _ARITHMETIC.sub(" ", rest)
     if operation == "growth":
         rest = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", rest))
+    yes = read(affirmed(rest))
+    if gives(text, yes.label) and negated(text.lower(), yes.label) and yes.sure >= PORTION and yes.clear:
+        return yes
     core, whole = read(_core(rest)), read(rest)
     agreed = any(_same(target.label, whole.label) for target in plain)
     return whole if agreed and whole.sure > core.sure else core

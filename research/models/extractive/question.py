@@ -338,11 +338,13 @@ def _trimmed(words: str, start: int) -> list[Found]:
             continue
         a, b = part.start() + pieces[0].start(), part.start() + pieces[-1].end()
         name = re.sub(r"(?:['’]s?|[.,])$", "", words[a:b])
-        if len(name) > 1 and not name.isdigit() and not re.match(r"I['’]", name):
+        if len(name) > 1 and not name.isdigit() and not re.match(r"I['’]", name) and name not in _REGIONAL:
             found.append((name, (start + a, start + b)))
     return found
 
 
+_REGIONAL = frozenset(["African", "American", "Asian", "Caribbean", "European", "Latin American", "Oceanian"])
+"""Adjectives that name no country: a European microstate is not the European Union."""
 _REALMS = frozenset(["Republic", "Isle", "Kingdom", "Gulf", "Strait", "Commonwealth", "Duchy", "Federation"])
 
 

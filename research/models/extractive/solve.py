@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from research.models.extractive import wholes
 from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
 from research.models.extractive.covering import ASKING, closest, names_of, quoted, tokens_of, words_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
@@ -26,11 +27,12 @@ from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
 from research.models.extractive.pairs import paired
 from research.models.extractive.patterns import OF_ALL, SUPERLATIVE
+from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
-from research.models.extractive.rankings import TITLE, asked
+from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
 from research.models.extractive.whether import decided, settled
@@ -49,9 +51,9 @@ class Solver:
         self.acting = acting
         self.question, beside = _bind_words(evidence, understand(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
-        self.formula = formula_asked(self.question)
+        self.calculation = calculation(self.question)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
-        self.ranking = asked(self.question if evidence.earlier else parse(evidence.question))
+        self.ranking = ranking(self.question if evidence.earlier else parse(evidence.question))
 
     @cached_property
     def prose(self) -> Prose:
@@ -118,7 +120,7 @@ class Solver:
             self.finder.missing += lost
             return self._free() if q.operation == "lookup" and not q.relation else self._end()
         targets = [target for target in q.targets if target not in used]
-        if self.formula and len(subjects) == 1 and (derived := derive(self.finder, self.formula, subjects[0])):
+        if self.calculation and len(subjects) == 1 and (derived := self.calculation(self.finder, subjects[0])):
             return derived
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
@@ -292,6 +294,20 @@ class Solver:
         )
 
 
+def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] | None:
+    """Return a function that derives what the question asks of one country from several lines; None if one may state it."""
+    if formula := formula_asked(question):
+        return lambda finder, subject: derive(finder, formula, subject)
+    if portion := wholes.asked(question):
+        return lambda finder, subject: wholes.derive(finder, portion, subject)
+    return None
+
+
+def ranking(question: Question) -> Ranking | None:
+    """Return what the question asks of all countries; None if it names some to choose from."""
+    return None if len({mention.names for mention in mentions(question.text)}) > 1 else asked(question)
+
+
 def over_everything(question: Question) -> bool:
     """Return whether a question asks which of all countries is first, which a line about one of them does not answer."""
     text = question.text.lower()
@@ -340,11 +356,11 @@ def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, froze
     Returns the question and the words that were not attached.
     """
     found = (fact for fact in evidence.facts if fact not in evidence.remembered)
-    vocabulary = {token for fact in found for token in fact.label_tokens}
+    labels = {token for fact in found for token in fact.label_tokens}
     unbound: set[str] = set()
 
     def with_bound_words(target: Target) -> Target:
-        bound = tuple(w for w in target.beside if ALIKE.get(w, w) in vocabulary)
+        bound = tuple(w for w in target.beside if ALIKE.get(w, w) in labels)
         loose = tuple(w for w in target.beside if w not in bound)
         unbound.update(ALIKE.get(word, word) for word in loose)
         near = (*loose, *target.near)
@@ -353,8 +369,8 @@ def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, froze
     targets = tuple(with_bound_words(target) for target in question.targets)
     names, doubtful = question.names, question.doubtful
     if not names:
-        # Without capitals, any remaining word may be a name.
-        words = dict.fromkeys(w for t in targets for w in (*t.words, *t.near))
+        # Without capitals, a rare word may be a name.
+        words = dict.fromkeys(w for t in targets for w in (*t.words, *t.near) if w not in vocabulary())
         names = tuple(words)[:6] if evidence.steps else ()
         doubtful = frozenset(names)
     return msgspec.structs.replace(question, targets=targets, names=names, doubtful=doubtful), frozenset(unbound)

@@ -44,10 +44,12 @@ _WORDS = {
         "total_mean": "The mean {label} of the countries in {place}, not weighted by their size, is **{value}** [{n}].",
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
         "ratio": "{subject}: {v}, calculated from {a} and {b}.",
+        "portion": "{subject}: {v}, calculated from {a} and {b}.",
+        "rest": "{subject}: {v} are not among them, calculated from {a} and {b}.",
         "density": "{subject}: a population density of {v}, calculated from {a} and {b}.",
         "balance": "{subject}: a trade balance of {v}, which is {a} minus {b}.",
         "without": "{subject}: {v} people without it, calculated from {a} and {b}.",
-        "outside": "{subject}: {v} are not among them or are without it, which is 100% minus {a}.",
+        "outside": "{subject}: {v} are not among them or are without it, which is what remains beside {a}.",
         "minus": "{subject}: {a} minus {b} is {v}.",
         "gap": "{subject}: {a} and {b}, a difference of {v}.",
         "mean_of": "The mean of {names}, not weighted by their size, is {s}.",
@@ -119,10 +121,12 @@ _WORDS = {
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
         "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
         "ratio": "{subject}：{v}，由{a}和{b}算出。",
+        "portion": "{subject}：{v}，由{a}和{b}算出。",
+        "rest": "{subject}：不在其中的为{v}，由{a}和{b}算出。",
         "density": "{subject}的人口密度为{v}，由{a}和{b}算出。",
         "balance": "{subject}的贸易差额为{v}，即{a}减去{b}。",
         "without": "{subject}没有用上电的人数为{v}，由{a}和{b}算出。",
-        "outside": "{subject}：不在其中或没有的为{v}，即100%减去{a}。",
+        "outside": "{subject}：不在其中或没有的为{v}，即除{a}以外的部分。",
         "minus": "{subject}：{a}减去{b}为{v}。",
         "gap": "{subject}：{a}，{b}，相差{v}。",
         "mean_of": "{names}的{label}平均值（未加权）为{s}。",
@@ -425,13 +429,16 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
 def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
     """Return the measure with the figures that it was calculated from."""
     facts = tuple(finding.fact for finding in verdict.findings)
-    one, two = (inputs(facts) * 2)[:2]
+    *first, last = inputs(facts) * (2 if len(facts) == 1 else 1)
+    one, two = ", ".join(first), last
     name = "balance" if derived.kind == "difference" else derived.kind
-    lines = [w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)]
+    said = w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
+    # All marks follow the figure that was calculated from all of them.
+    lines = [f"{said} {' '.join(dict.fromkeys(f'[{fact.n}]' for fact in facts))}"]
     if years_differ(facts):
         dated = ((bare(fact.label), year_of(fact) or "?") for fact in facts)
-        said = w["and"].join(w["of_year"].format(name=label, year=year) for label, year in dated)
-        lines.append(w["years"].format(years=said))
+        years = w["and"].join(w["of_year"].format(name=label, year=year) for label, year in dated)
+        lines.append(w["years"].format(years=years))
     return lines
 
 

@@ -1,0 +1,111 @@
+"""What the figure of an answer is measured in: a percentage, money, a length, or a number of people or things."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from research.citations.measures import Quantity
+from research.citations.quantities import quantities
+
+Measure = Literal["share", "count", "total", "usd", "area", "length", "mass", "volume", "power", "energy"]
+
+_UNITS: dict[Measure, str] = {
+    "usd": r"(?:us )?dollars?|(?:money|cash|dollar) (?:terms|amounts?|value)|usd|us ?\$|美元",
+    "area": r"(?:square|sq\.?) (?:kilomet(?:re|er)s?|km|met(?:re|er)s|miles?)|km2|km²|hectares?|acres?|平方(?:公里|千米|米)|公顷",
+    "length": r"kilomet(?:re|er)s?|km|met(?:re|er)s|miles|feet|公里|千米|米",
+    "mass": r"(?:metric )?tonn?es?|(?:metric )?tons?|(?:kilo|mega)tonn?e?s?|kt|kilograms?|kilos?|吨|公斤",
+    "volume": r"barrels?|cubic (?:kilo)?met(?:re|er)s?|lit(?:re|er)s?|gallons?|桶|立方米|升",
+    "power": r"(?:kilo|mega|giga)watts?|kw|mw|gw|千瓦|兆瓦|吉瓦",
+    "energy": r"(?:kilo|mega|giga|tera)watt[- ]hours?|[kmgt]wh|千瓦时|度电",
+}
+_IN: dict[Measure, re.Pattern[str]] = {
+    measure: re.compile(
+        r"\b(?:in|into|how many|number of|as an?)(?: (?:actual|current|international|metric|plain|real|round|us))? "
+        rf"(?:{words})(?![\w²³-])|[,(] ?(?:{words}) ?(?:,? please)?\)?\W*$|多少(?:[万亿]|十亿)?(?:{words})",
+        re.I,
+    )
+    for measure, words in _UNITS.items()
+}
+_PORTION = "percentage|per ?cent|pct|share|portion|proportion|fraction|slice|chunk"
+_SHARE = re.compile(
+    r"\b(?:(?:what|which)(?:['’]s| is| are)?(?: the)?|how (?:big|large|great|small|high) an?) "
+    rf"(?:[\w'-]+ ){{0,2}}?(?:{_PORTION})\b|"
+    r"\bhow (?:big|large|great) a part of\b|\b(?:per ?cent(?:age)?|proportion|fraction) of\b|"
+    r"\bin (?:%|per ?cent(?:age)?\b)|[,(] ?(?:%|per ?cent)(?: please|, please)?\)?\W*$|"
+    r"\bhow many (?:\w+ )?in (?:a|every) hundred\b|百分之|占.{0,12}(?:多少|比例)|几成",
+    re.I,
+)
+_CHANGED = re.compile(
+    r"\b(?:rise|rose|fall|fell|grow|grew|growth|change[ds]?|more|less|higher|lower|larger|smaller)\b", re.I
+)
+"""Matches a question that a percentage may answer although it compares two amounts."""
+_COUNT = re.compile(
+    r"\b(?:the )?number of\b|\bhead ?count\b|\bin (?:heads|persons|people|numbers)\b|"
+    r"\bhow many (?!(?:times|per ?cent(?:age)?|points?|years?|months?|weeks?|days?|hours?|minutes?|seconds?|degrees|more|less|"
+    r"fewer|in (?:a|every) hundred)\b)[a-z]|多少(?:个?人|名|家|座|艘|架|张|辆|位|个)",
+    re.I,
+)
+_TOTAL = re.compile(r"\btotal\b|\baltogether\b|\bin all\b|总共|一共|总数", re.I)
+_ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W*$)[^()（）]*[)）]")
+_RELATIVE = re.compile(
+    r"(?<!than )\bper\b|/|\bout of (?:\d|an?\b|each|every|one|ten)|"
+    r"\b(?:a|an|one|each|every|any) (?:hundred|thousand|million|inhabitant|resident|citizen|person|head|wom[ae]n|man|mother)\b|"
+    r"\bcapita\b|\bdensity\b|\bon average\b|每[千万百人名]|人均|密度|平均|率",
+    re.I,
+)
+"""Matches a question that a figure per thousand people and the like answers."""
+_PER = re.compile(
+    r"\d[\d,.]*(?: (?:thousand|million|billion|trillion))?(?: ?[a-z()%-]+){0,6}? ?(?:/|\bper\b) ?"
+    r"(?:[\d,]+|million|thousand|hundred)\b(?: [a-z]+){0,2}|每[\d千万百十]+[\u4e00-\u9fff]{0,8}\d[\d,.]*",
+    re.I,
+)
+"""Matches a figure per so many: `12.04 deaths/1,000 population`."""
+_SHARE_SAID = re.compile(
+    r"%|％|\bper ?cent|\bpercentage|\b(?:half|third|quarter|fifth|tenth)s?\b|百分|成|\bout of\b|之[一二三四五六]", re.I
+)
+_DIMENSIONS = frozenset(["area", "length", "usd", "energy", "mass", "volume", "power"])
+"""Units of figures that are no number of people or things."""
+
+
+def measured_in(question: str) -> Measure | None:
+    """Return what the words of a question want its figure to be measured in; None if they do not say.
+
+    A `total` is anything but a figure per so many.
+
+    >>> measured_in("How many people there live in towns, in per cent?")
+    'share'
+    """
+    question = without_asides(question)
+    if _SHARE.search(question):
+        return "share"
+    unit = next((measure for measure, words in _IN.items() if words.search(question)), None)
+    if unit or _RELATIVE.search(question):
+        return unit
+    return "count" if _COUNT.search(question) else "total" if _TOTAL.search(question) else None
+
+
+def without_asides(question: str) -> str:
+    """Return a question without what it says in brackets, unless that is its unit: `(in %)`."""
+    return _ASIDE.sub(" ", question)
+
+
+def lacks(question: str, statement: str, quote: str) -> str:
+    """Return what the figures of a statement lack to be measured as the question asks; empty if they lack nothing."""
+    measure = measured_in(question)
+    figures = _figures(statement)
+    if measure == "share":
+        return "" if _SHARE_SAID.search(f"{statement}\n{quote}") else "a share"
+    if measure is None or not figures:
+        return ""
+    if measure not in ("count", "total"):
+        known = any(figure.unit == measure for figure in figures) or _CHANGED.search(question)
+        return "" if known else "a figure in the unit that is asked for"
+    rest = _figures(_PER.sub(" ", statement))
+    if measure == "total":
+        return "" if rest else "the total"
+    return "" if any(figure.unit not in {"%", *_DIMENSIONS} for figure in rest) else "a number of them"
+
+
+def _figures(text: str) -> list[Quantity]:
+    return [figure for figure in quantities(text) if figure.kind in ("number", "ordinal")]
