@@ -499,13 +499,10 @@ def test_an_invalid_image_is_omitted() -> None:
 
 def test_a_sandbox_without_effect_is_detected_and_monty_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends._MODULES, "cpython", "tests.contract.unsealed")
-    found = probe("cpython")
-    assert found.backend is None
-    assert "let code read a file" in found.why
-    assert "start a process" in found.why
     fallen = probe()
     assert fallen.backend == "monty"
     assert "let code read a file" in fallen.why
+    assert "start a process" in fallen.why
 
 
 def test_the_self_test_leaves_no_child_that_it_would_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -520,7 +517,9 @@ def test_one_successful_attack_in_the_self_test_disables_the_backend(
     monkeypatch: pytest.MonkeyPatch, attempt: str
 ) -> None:
     monkeypatch.setitem(backends._ATTEMPTS, attempt, "1 + 1")
-    assert attempt in probe("cpython").why
+    found = probe("cpython")
+    assert found.backend is None
+    assert attempt in found.why
 
 
 def test_other_systems_use_monty_and_give_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

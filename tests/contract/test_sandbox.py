@@ -95,14 +95,14 @@ def test_output_printed_before_an_error_is_returned_too(backend: Backend) -> Non
     "code", ["while True:\n    pass", "import time\nwhile True:\n    time.sleep(9)", "10**10**8 % 7"]
 )
 def test_endless_code_is_stopped_at_the_time_limit(code: str, backend: Backend) -> None:
-    with pytest.raises(ToolError, match="time limit exceeded|stopped after 0.5 s"):
-        run_python(code, timeout_s=0.5, choice=backend)
+    with pytest.raises(ToolError, match="time limit exceeded|stopped after 0.2 s"):
+        run_python(code, timeout_s=0.2, choice=backend)
 
 
 def test_the_user_can_stop_code(backend: Backend) -> None:
     state(backend)
     stop = threading.Event()
-    threading.Timer(0.5, stop.set).start()
+    threading.Timer(0.2, stop.set).start()
     with pytest.raises(Stopped):
         run_python("while True:\n    pass", timeout_s=60, stop=stop, choice=backend)
 
@@ -139,17 +139,16 @@ def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @pytest.mark.parametrize(
     ("code", "shown"),
     [
-        ("import statistics\nstatistics.median([3, 1, 2])", "2"),
-        ("import numpy as np\nnp.linalg.eigvalsh([[2, 1], [1, 2]])", "array([1., 3.])"),
-        ("import numpy as np\nnp.polyfit([0, 1, 2], [1, 3, 5], 1).round(6)", "array([2., 1.])"),
-        ("import numpy as np\nint(np.random.default_rng(1).integers(5, 6))", "5"),
-        ("from fractions import Fraction\nfrom decimal import Decimal\nFraction(1, 3), Decimal('0.1') * 3",
-         "(Fraction(1, 3), Decimal('0.3'))"),
-        ("from datetime import datetime\n(datetime.strptime('2024-03-01', '%Y-%m-%d') - datetime(2024, 2, 1)).days", "29"),
-        ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nP(3)", "P(x=3)"),
-        ("import json, re, random, math, itertools, collections\njson.dumps({'人口': 1}, ensure_ascii=False)", "'{\"人口\": 1}'"),
+        ("import numpy as np\nnp.linalg.eigvalsh([[2, 1], [1, 2]]), np.polyfit([0, 1, 2], [1, 3, 5], 1).round(6), "
+         "int(np.random.default_rng(1).integers(5, 6))", "(array([1., 3.]), array([2., 1.]), 5)"),
+        ("import statistics, json, re, random, math, itertools, collections\n"
+         "from fractions import Fraction\nfrom decimal import Decimal\nfrom datetime import datetime\n"
+         "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n"
+         "days = (datetime.strptime('2024-03-01', '%Y-%m-%d') - datetime(2024, 2, 1)).days\n"
+         "(statistics.median([3, 1, 2]), Fraction(1, 3), Decimal('0.1') * 3, days, P(3), "
+         "json.dumps({'人口': 1}, ensure_ascii=False), '人'.encode('gbk'))",
+         "(2, Fraction(1, 3), Decimal('0.3'), 29, P(x=3), '{\"人口\": 1}', b'\\xc8\\xcb')"),
         ("print('中国的人口')", "中国的人口\n"),
-        ("'人'.encode('gbk')", "b'\\xc8\\xcb'"),
         ("if __name__ == '__main__':\n    print('main')", "main\n"),
         ("import sys\nprint('done')\nsys.exit()", "done\n"),
     ],
@@ -180,7 +179,7 @@ def test_plots_are_returned_as_png() -> None:
 def test_plots_are_limited_in_number_and_size() -> None:
     code = (
         "import matplotlib.pyplot as plt, numpy as np\n"
-        "for _ in range(5):\n    plt.figure(figsize=(60, 40))\n    plt.imshow(np.random.rand(300, 300))\n"
+        "for each in range(5):\n    plt.figure(figsize=(2, 2) if each else (60, 40))\n    plt.imshow(np.random.rand(300, 300))\n"
     )
     output = run_python(code, choice="cpython")
     assert "4 plots shown to the user, 1 left out" in output.text
@@ -196,12 +195,15 @@ def test_plots_are_limited_in_number_and_size() -> None:
         ("open('data.csv')", "files, network and processes are closed to this code"),
         ("import numpy as np\nnp.linalg.inv(np.zeros((2, 2)))", "LinAlgError: Singular matrix"),
         ("import numpy as np\nnp.ones(10**9)", "the code may hold 1 GiB"),
-        ("print('a')\nx = 1\nwhile True:\n    x += 1", r"(?s)a\n.*stopped after 1 s: make it do less \(it was in line"),
+        (
+            "print('a')\nx = 1\nwhile True:\n    x += 1",
+            r"(?s)a\n.*stopped after 0.5 s: make it do less \(it was in line",
+        ),
     ],
 )
 def test_an_error_says_what_to_do(code: str, told: str) -> None:
     with pytest.raises(ToolError, match=told) as caught:
-        run_python(code, timeout_s=1, choice="cpython")
+        run_python(code, timeout_s=0.5 if "while" in code else 10, choice="cpython")
     assert "site-packages" not in str(caught.value)
 
 
@@ -246,7 +248,7 @@ def test_memory_and_files_of_the_process_are_limited(tmp_path: Path) -> None:
     assert file.read_text() == ""
 
 
-@pytest.mark.parametrize("end", ["", "while True: pass"])
+@pytest.mark.parametrize("end", ["", "import time; time.sleep(60)"])
 def test_processes_started_by_the_process_are_killed_with_it(end: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(20)
