@@ -139,6 +139,7 @@ def parts_of(question: str) -> tuple[Asked, ...]:
 
 
 _CLAUSE = re.compile(
+    r"(?:[^,:]{0,40}: )?(?:going|judging|dividing|taking|using|working|assuming|given|based) |"
     r"(?:when|whenever|where|wherever|if|while|as|since|because|although|before|after) "
     r"(?!(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|may|of|from|many|much)\b)",
     re.I,

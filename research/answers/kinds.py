@@ -67,6 +67,12 @@ _NAMED = re.compile(
     re.I,
 )
 """Asks for something by name, so that a figure alone does not answer."""
+_PARTNER = re.compile(
+    r"\b(?:no\. ?1|number one|main|top|big(?:gest)?|largest|leading|chief|best|principal|first) (?:[\w-]+ ){0,2}?"
+    r"(?:customers?|buyers?|suppliers?|partners?|takers?|destinations?)\b(?!['’])",
+    re.I,
+)
+"""Asks for a trading partner by name, whatever else is said about trade."""
 _ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
 """A value that is a figure with its unit and nothing else."""
 _YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?\W*$", re.I)
@@ -108,7 +114,8 @@ _SELECTED = re.compile(
 )
 _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
-        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|\bfor (?:each|every) \w|"
+        r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|"
+        r"\bfor (?:each|every) \w|\bper (?!cent|se\b|annum|the\b|our\b|your\b)[a-z]|按人头|"
         r"\beach \w+ (?:account|emit|use|consume|"
         r"produce)\w*|\bdensity\b|"
         r"人均|平均每人|每人|每平方|密度",
@@ -118,7 +125,8 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
         r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
         r"\bdifference (?:in|between)\b|"
-        r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bnet (?:\w+ ){1,3}against\b|相差|差多少|差距|差额|[顺逆]差",
+        r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bshortfall\b|"
+        r"\bhow many (?:percentage )?points\b|\bnet (?:\w+ ){1,3}against\b|相差|差多少|差距|差额|[顺逆]差",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
         r"\b(?:rose|fell) by\b|\bexceed\w*|"
         r"\bsurplus\b|\bdeficit\b|"
@@ -141,12 +149,17 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         "what remains",
     ),
     (
+        r"\bset against\b|\brelative to\b|\bin relation to\b|相对于",
+        r"%|\bper\b|/|\btimes\b|\bratio\b|倍|比",
+        "a figure in relation to it",
+    ),
+    (
         r"\bhow many times\b|\btimes (?:as|more|less|larger|bigger|higher)\b|\bdivided by\b|多少倍|几倍",
         r"\btimes\b|\bratio\b|÷|倍",
         "a ratio",
     ),
     (
-        r"\b(?:apply|multiply|convert)\b|\bturn (?:it|that|this|the .{1,40}?) into\b|"
+        r"\b(?:apply|multiply|convert|divid(?:e|ing))\b|\bturn (?:it|that|this|the .{1,40}?) into\b|"
         r"\bwork(?:ing)? (?:it )?(?:out )?from\b|换算|乘",
         r"\bcalculated\b|[×*=÷]|算",
         "a calculated figure",
@@ -220,6 +233,8 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str, *, labell
     said = any(_YES_NO.match(line) for line in statement.splitlines())
     if kind == "whether" and not said and _ONLY_FIGURE.match(_value(statement)) and not _WEIGHED.search(question):
         return "" if re.search(r"[(（](?![^()（）]*\d{4})|\b0\b", _value(statement)) else "yes or no"
+    if _PARTNER.search(question) and _ONLY_FIGURE.match(_value(statement)):
+        return "a name"
     named = (
         not labelled and _NAMED.search(question) and kind not in ("number", "year", "date") and not selected(statement)
     )

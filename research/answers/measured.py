@@ -22,12 +22,18 @@ _UNITS: dict[Measure, str] = {
 _IN: dict[Measure, re.Pattern[str]] = {
     measure: re.compile(
         r"\b(?:in|into|how many|number of|as an?)(?: (?:actual|current|international|metric|plain|real|round|us))? "
-        rf"(?:{words})(?![\w²³-])|[,(] ?(?:{words}) ?(?:,? please)?\)?\W*$|多少(?:[万亿]|十亿)?(?:{words})",
+        rf"(?:{words})(?![\w²³-])|^\W*(?:{words}) of\b|[,(] ?(?:{words}) ?(?:,? please)?\)?\W*$|多少(?:[万亿]|十亿)?(?:{words})",
         re.I,
     )
     for measure, words in _UNITS.items()
 }
 _PORTION = "percentage|per ?cent|pct|share|portion|proportion|fraction|slice|chunk"
+_OF_A_WHOLE = re.compile(
+    r"\bas an? (?:%|share|slice|part|proportion|percentage|fraction)(?: of\b|$)|\bthe (?:proportion|percentage)\b|"
+    r"(?<!\bnot )(?<!\bthan )(?<!\bin )\b(?:percentage|proportion)s?\b",
+    re.I,
+)
+"""Matches a question for a share that also has words of its whole, as in `exports as a % of GDP`."""
 _SHARE = re.compile(
     r"\b(?:(?:what|which)(?:['’]s| is| are)?(?: the)?|how (?:big|large|great|small|high) an?) "
     rf"(?:[\w'-]+ ){{0,2}}?(?:{_PORTION})\b|"
@@ -41,7 +47,7 @@ _CHANGED = re.compile(
 )
 """Matches a question that a percentage may answer although it compares two amounts."""
 _COUNT = re.compile(
-    r"\b(?:the )?number of\b|\bhead ?count\b|\bin (?:heads|persons|people|numbers)\b|"
+    r"\bnumber of\b|\bpopulation of\b|\bhead ?count\b|\bin (?:heads|persons|people|numbers)\b|"
     r"\bhow many (?!(?:times|per ?cent(?:age)?|points?|years?|months?|weeks?|days?|hours?|minutes?|seconds?|degrees|more|less|"
     r"fewer|in (?:a|every) hundred)\b)[a-z]|多少(?:个?人|名|家|座|艘|架|张|辆|位|个)",
     re.I,
@@ -49,7 +55,7 @@ _COUNT = re.compile(
 _TOTAL = re.compile(r"\btotal\b|\baltogether\b|\bin all\b|总共|一共|总数", re.I)
 _ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W*$)[^()（）]*[)）]")
 _RELATIVE = re.compile(
-    r"(?<!than )\bper\b|/|\bout of (?:\d|an?\b|each|every|one|ten)|"
+    r"(?<!than )\bper\b|/|\bout of (?:\d+|each|every|one|ten|a hundred|a thousand)\b|"
     r"\b(?:a|an|one|each|every|any) (?:hundred|thousand|million|inhabitant|resident|citizen|person|head|wom[ae]n|man|mother)\b|"
     r"\bcapita\b|\bdensity\b|\bon average\b|每[千万百人名]|人均|密度|平均|率",
     re.I,
@@ -81,8 +87,10 @@ def measured_in(question: str) -> Measure | None:
         return "share"
     unit = next((measure for measure, words in _IN.items() if words.search(question)), None)
     if unit or _RELATIVE.search(question):
-        return unit
-    return "count" if _COUNT.search(question) else "total" if _TOTAL.search(question) else None
+        return unit or ("share" if _OF_A_WHOLE.search(question) else None)
+    if _COUNT.search(question):
+        return "count"
+    return "share" if _OF_A_WHOLE.search(question) else "total" if _TOTAL.search(question) else None
 
 
 def without_asides(question: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
+from math import isclose
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -289,9 +290,12 @@ class _Checker:
                 judged,
                 key=lambda pair: (sum(2 if p.against else 1 for p in pair[0]), -scope.close[id(pair[1])]),
             )
-            # `41.0%` may follow from two shares although a line has 41 of something else.
-            bare = not any(figure.quantity.unit == each.quantity.unit for each in line.figures)
-            if trouble and bare and (found := derive(self.names, claim, figure.quantity, scope.rank)):
+            # `41.0%` may follow from two shares although a line has 41 of something else, and `9%` from 8.5% and 0.5%.
+            exact = any(
+                figure.quantity.unit == each.quantity.unit and isclose(figure.quantity.value, each.quantity.value)
+                for each in line.figures
+            )
+            if trouble and not exact and (found := derive(self.names, claim, figure.quantity, scope.rank)):
                 derived.append(found)
                 continue
             problems += trouble

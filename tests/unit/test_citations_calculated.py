@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from research._util.amounts import amount
@@ -129,6 +129,7 @@ def report(one: str, two: str, operation: str, language: str) -> tuple[str, list
 
 @settings(max_examples=100, deadline=None)
 @given(figures(), st.sampled_from(("compare", "sum")), st.sampled_from(("en", "zh")), st.integers(0, 1))
+@example(("8.5% of GDP", "0.5% of GDP"), "sum", "zh", 0)
 def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other_scale(
     pair: tuple[str, str], operation: str, language: str, step: int
 ) -> None:

@@ -304,8 +304,9 @@ def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] |
 
 
 def ranking(question: Question) -> Ranking | None:
-    """Return what the question asks of all countries; None if it names some to choose from."""
-    return None if len({mention.names for mention in mentions(question.text)}) > 1 else asked(question)
+    """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
+    several = len({mention.names for mention in mentions(question.text)}) > 1
+    return None if several or "所在的国家" in question.text else asked(question)
 
 
 def over_everything(question: Question) -> bool:

@@ -13,7 +13,7 @@ from research.answers.measured import Measure, measured_in
 from research.models.extractive.arithmetic import amount_of, bare
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.formulas import POPULATION, negated
+from research.models.extractive.formulas import AREA, POPULATION, negated
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
 
@@ -61,7 +61,7 @@ def asked(q: Question) -> Portion | None:
     labels = [target.label for target in q.targets if target.label]
     for label in labels:
         whole = _wholes(label, measure)
-        if whole and set(labels) <= {label, POPULATION, *whole}:
+        if whole and set(labels) <= {label, AREA, POPULATION, *whole}:
             return Portion(label, whole, negated(q.text.lower(), label))
     return None
 
@@ -103,7 +103,9 @@ def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
     computed = finder.compute(source, "Calculate it from these figures.")
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
-    return Verdict(q, findings=tuple(found), computed=computed, derived=Derived("rest" if portion.rest else "portion", value))
+    return Verdict(
+        q, findings=tuple(found), computed=computed, derived=Derived("rest" if portion.rest else "portion", value)
+    )
 
 
 def _calculated(portion: Portion, facts: Sequence[Fact]) -> tuple[str, str] | None:
