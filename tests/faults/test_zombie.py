@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,7 @@ from research.events import events as e
 from research.events.view import fold
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
-from tests.faults.test_waiting import command, environment
+from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player, lap_of
 
 
@@ -50,7 +51,7 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: 
     with FakeOpenAI(held) as server:
         bench.settings.openai_base_url = server.base_url
         process = subprocess.Popen(
-            command(home, "run", QUESTION, "--model", "openai:fake"),
+            [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
             env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         assert process.stderr is not None
