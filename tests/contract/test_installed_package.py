@@ -14,6 +14,7 @@ import tomllib
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from packaging.requirements import Requirement
 
 from research.cli import app
 from research.errors import ConfigError
-from tests.command import Cli
+from tests.command import Cli, Done
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -247,43 +248,68 @@ def extended(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed
 
 
-def run_command(extended: Path, home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [str(extended / "research-workbench"), *words]
-    return subprocess.run(command, cwd=folder, env=environment(home), capture_output=True, text=True, check=False)
+COMMANDS = """
+import contextlib, io, json, sys
+from research.cli.main import main
+
+for words in json.load(sys.stdin):
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code or 0
+    print(json.dumps([status, said.getvalue(), errors.getvalue()]))
+"""
+
+
+def run_commands(extended: Path, home: Path, folder: Path, *commands: Sequence[str]) -> list[Done]:
+    """Run the commands in one process of the environment."""
+    done = subprocess.run(
+        [str(extended / "python"), "-c", COMMANDS],
+        input=json.dumps(commands),
+        cwd=folder,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
 RECIPE = ("--framework", "echo_twice", "--context", "newest_first", "--model", "parrot:x", "--tools", "dice,search")
 
 
 def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home: Path, tmp_path: Path) -> None:
-    words = ("run", "What does the die show?", *RECIPE, "--search", "shelf", "--json")
-    done = run_command(extended, home, tmp_path, *words)
-    found = json.loads(done.stdout)
-    assert (done.returncode, found["outcome"], found["answer"]) == (0, "answered", "The die shows 4 [1]."), done.stderr
-    assert found["usage"]["tool_calls"] == 1
-    report = run_command(extended, home, tmp_path, "doctor").stdout
-    assert [name for name in PLUGINS.values() if f"plug-in {name}" not in report] == []
-    assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in report
-    help_text = run_command(extended, home, tmp_path, "run", "--help").stdout
-    assert [name for name in PLUGINS.values() if name != "brevity" and name not in help_text] == []
-    refused = run_command(extended, home, tmp_path, "run", "What?", "--framework", "no_module")
-    assert (refused.returncode, "plugin_package.absent" in refused.stderr) == (2, True)
+    run, doctor, usage, refused = run_commands(
+        extended, home, tmp_path,
+        ("run", "What does the die show?", *RECIPE, "--search", "shelf", "--json"),
+        ("doctor",),
+        ("run", "--help"),
+        ("run", "What?", "--framework", "no_module"),
+    )  # fmt: skip
+    assert (run.status, run.json["outcome"], run.json["answer"]) == (0, "answered", "The die shows 4 [1]."), run.err
+    assert run.json["usage"]["tool_calls"] == 1
+    assert [name for name in PLUGINS.values() if f"plug-in {name}" not in doctor.out] == []
+    assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in doctor.out
+    assert [name for name in PLUGINS.values() if name != "brevity" and name not in usage.out] == []
+    assert (refused.status, "plugin_package.absent" in refused.err) == (2, True)
 
 
 def test_third_party_plugins_can_be_compared_and_evaluated(extended: Path, home: Path, tmp_path: Path) -> None:
     recipes = ("--recipe", "echo_twice/newest_first", "--recipe", "react/full")
     shared = ("--model", "parrot:x", "--tools", "dice", "--json")
-    compared = json.loads(
-        run_command(extended, home, tmp_path, "compare", "What does it show?", *recipes, *shared).stdout
-    )
-    assert "echo_twice" in json.dumps(compared)
     dataset = tmp_path / "dice.jsonl"
     dataset.write_text('{"id": "1", "question": "What does the die show?", "answer": "4"}\n', encoding="utf-8")
-    done = run_command(
-        extended, home, tmp_path, "eval", str(dataset), *recipes[:2], "--model", "parrot:x", "--tools", "dice", "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "brevity" in done.stdout
+    compared, evaluated = run_commands(
+        extended, home, tmp_path,
+        ("compare", "What does it show?", *recipes, *shared),
+        ("eval", str(dataset), *recipes[:2], *shared),
+    )  # fmt: skip
+    assert "echo_twice" in json.dumps(compared.json)
+    assert evaluated.status == 0, evaluated.err
+    assert "brevity" in evaluated.out
 
 
 def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
