@@ -114,7 +114,6 @@ def _load() -> None:
     import filelock  # noqa: F401
     import httpx2  # noqa: F401
     import jsonschema  # noqa: F401
-    import sqlite_utils.migrations  # noqa: F401
 
     import research.agent.toolbox
     import research.cli.main
@@ -126,9 +125,11 @@ def _load() -> None:
     import research.workbench.workbench  # noqa: F401
     from research.models.extractive import ExtractiveModel
     from research.sandbox import python
+    from research.store.database import new_migrations
     from research.types import Message, Request
 
     python.state()
+    new_migrations("")
     list(ExtractiveModel().stream(Request([Message("user", "What is the population of Japan?")])))
     assert threading.active_count() == 1, "a fork would lose the other threads"
 

@@ -24,24 +24,12 @@ EXIT_STATUS = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "st
 
 def open_settings(home: str | None) -> Settings:
     """Load the settings and start the log; `home` overrides WORKBENCH_HOME."""
-    _import_sqlite_utils()
     from research.config.settings import load
     from research.ops import logs
 
     settings = load(home=home)
     logs.start(settings.logs, settings.log_level)
     return settings
-
-
-def _import_sqlite_utils() -> None:
-    """Import sqlite-utils without pandas and numpy: it would import them only to know their types, in half a second."""
-    hidden = [name for name in ("pandas", "numpy") if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None makes an import fail
-    try:
-        import sqlite_utils  # noqa: F401
-    finally:
-        for name in hidden:
-            del sys.modules[name]
 
 
 def open_home(arguments: argparse.Namespace) -> Workbench:

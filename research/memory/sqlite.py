@@ -16,7 +16,7 @@ from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
 from research.memory.store import MAX_OCCURRENCES, WEIGHTS, StoredEntry, conditions, excess, rarest
 from research.search.library.storage import storable
-from research.store.database import LOCK_WAIT_S, open_sqlite
+from research.store.database import LOCK_WAIT_S, new_migrations, open_sqlite
 from research.text import segment
 
 if TYPE_CHECKING:
@@ -275,9 +275,7 @@ def _json(values: Sequence[Any]) -> str:
 
 def _migrations() -> Migrations:
     """Return all changes of the schema, in order; add a new one as a function at the end."""
-    from sqlite_utils.migrations import Migrations
-
-    migration = Migrations("memory")
+    migration = new_migrations("memory")
 
     @migration()
     def entries_words_and_vectors(db: Database) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, LiteralString
 from urllib.parse import quote, quote_plus, urlsplit
 from weakref import WeakKeyDictionary
 
-from research._util import extras
+from research._util import extras, imports
 from research.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ class Availability:
 
 
 _availability: WeakKeyDictionary[Pool, Availability] = WeakKeyDictionary()
+
+
+def new_migrations(name: str) -> Migrations:
+    """Return an empty list of the changes of a schema."""
+    # sqlite-utils imports these only to know their types, in half a second.
+    with imports.without("pandas", "numpy"):
+        from sqlite_utils.migrations import Migrations
+    return Migrations(name)
 
 
 def open_sqlite(path: Path, migrations: Migrations) -> Database:

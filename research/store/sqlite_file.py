@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research.errors import ConfigError, StoreUnavailable
-from research.store.database import Availability, damaged, open_sqlite
+from research.store.database import Availability, damaged, new_migrations, open_sqlite
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -70,9 +70,7 @@ def placeholders(values: Sequence[Any]) -> str:
 
 def _migrations() -> Migrations:
     """Return every change of the schema, in order; add new ones at the end."""
-    from sqlite_utils.migrations import Migrations
-
-    migration = Migrations("workbench")
+    migration = new_migrations("workbench")
 
     @migration()
     def runs_and_events(db: Database) -> None:

@@ -65,6 +65,26 @@ def test_an_offline_run_imports_nothing_that_it_does_not_use(home: Path) -> None
     )
 
 
+def test_a_thread_that_opens_a_store_imports_neither_pandas_nor_numpy_but_others_can(tmp_path: Path) -> None:
+    run_python(
+        "import sys, threading\n"
+        "from pathlib import Path\n"
+        "from research._util.imports import without\n"
+        "from research.store.sqlite import SqliteStore\n"
+        f"SqliteStore(Path({str(tmp_path / 'runs.sqlite')!r})).close()\n"
+        "assert not {'pandas', 'numpy'} & set(sys.modules)\n"
+        "def other(): import numpy\n"
+        "with without('numpy'):\n"
+        "    try: import numpy\n"
+        "    except ModuleNotFoundError: pass\n"
+        "    else: sys.exit('it was imported')\n"
+        "    thread = threading.Thread(target=other)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "assert 'numpy' in sys.modules\n"
+    )
+
+
 def test_prices_need_no_request_and_importing_loads_no_table() -> None:
     run_python(
         f"{OFFLINE}\n"
