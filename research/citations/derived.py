@@ -166,10 +166,9 @@ def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
     """Yield what percentages and rates give, alone or of a whole; the claim must state each of these figures."""
     shares = [(each, per) for each in pool if (per := _per(each)) > 1]
     wholes = [each for each in pool if _per(each) == 1]
-    for share, _ in shares:
-        one = share.quantity
-        if one.unit == "%":
-            yield (share,), 100 - one.value, "%", f"100% − {one.written}"
+    for share, per in shares:
+        if per == 100:
+            yield (share,), 100 - share.quantity.value, "%", f"100% − {share.quantity.written}"
     for whole in wholes:
         two, unit = whole.quantity, whole.quantity.unit
         alike = [(each, per) for each, per in shares if _subject(each) == _subject(whole)]
@@ -181,7 +180,7 @@ def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
             operands = (*(each for each, _ in some), whole)
             yield operands, prod(factors) * two.value, unit, f"{written} × {two.written}"
         for share, per in alike:
-            if per == 100 and share.quantity.unit == "%":
+            if per == 100:
                 value = (100 - share.quantity.value) / 100 * two.value
                 yield (share, whole), value, unit, f"(100% − {share.quantity.written}) × {two.written}"
 
@@ -240,7 +239,7 @@ def _pair(names: Names, claim: Sentence, q: Quantity, a: Operand, b: Operand) ->
 
 def _rates(text: str, q: Quantity, a: Operand, b: Operand) -> Iterator[_Result]:
     """Yield densities and amounts a head: the only quotients of unlike units."""
-    if a.line.title.split(" · ")[0] != b.line.title.split(" · ")[0]:
+    if _subject(a) != _subject(b):
         return
     for top, base in ((a, b), (b, a)):
         if top.quantity.unit != q.unit:

@@ -186,6 +186,8 @@ def test_an_amount_follows_from_a_percentage_or_rate(
     "question",
     [
         "How many kilometres of Japan are forest?",
+        "How many Spaniards aged 15 to 24 are unemployed?",
+        "How many baby boys die in Japan each year?",
         "Groceries, drink and cigarettes together eat up what per cent of a Kazakh family's outgoings?",
         "Out of all the harbours in Greece, what's the percentage where a tanker can discharge at an oil terminal?",
         "If I set aside farming and industry, how much of the Solomon Islands' GDP remains for everything else?",

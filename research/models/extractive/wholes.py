@@ -19,7 +19,7 @@ from research.models.extractive.verdict import Derived, Finding, Verdict
 
 _GDP, _BIRTHS = "GDP (official exchange rate)", "Birth rate"
 _WHOLES: tuple[tuple[str, Measure, tuple[str, ...]], ...] = (
-    (r"(?:infant|maternal) mortality", "count", (_BIRTHS, POPULATION)),
+    (r"infant mortality rate(?:, total)?$|maternal mortality", "count", (_BIRTHS, POPULATION)),
     (
         r"(?:birth|death|net migration) rate|(?:hospital bed|physician) density|urbanization, urban|internet users, percent|"
         r"age structure|electricity access, electrification - total|population below poverty|"
@@ -77,9 +77,7 @@ def _wholes(label: str, measure: Measure | None) -> tuple[str, ...]:
     chamber = _CHAMBER.match(label)
     if chamber and measure == "count":
         return (f"{chamber['chamber']}, {_SEATS}",)
-    return next(
-        (wholes for words, of, wholes in _WHOLES if of == measure and re.match(rf"(?:youth )?{words}", label, re.I)), ()
-    )
+    return next((wholes for words, of, wholes in _WHOLES if of == measure and re.match(words, label, re.I)), ())
 
 
 def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
