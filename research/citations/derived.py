@@ -30,6 +30,7 @@ from research.citations.measures import Quantity
 from research.citations.names import Names, contains_name, is_country
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems, years
+from research.citations.wholes import part_of, wholes
 
 POOL = 14
 """Maximum number of figures of the sources that are combined."""
@@ -172,17 +173,34 @@ def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
     for whole in wholes:
         two, unit = whole.quantity, whole.quantity.unit
         alike = [(each, per) for each, per in shares if _subject(each) == _subject(whole)]
-        for some in (*((each,) for each in alike), *combinations(alike, 2)):
+        parts = [(each, per) for each, per in alike if _is_part(each, whole)]
+        chained = (pair for pair in combinations(alike, 2) if _chained(pair[0][0], pair[1][0], whole))
+        for some in (*((each,) for each in parts), *chained):
             factors = [each.quantity.value / per for each, per in some]
             written = " × ".join(
                 f"{each.quantity.written} ÷ {per:,}" if per != 100 else each.quantity.written for each, per in some
             )
             operands = (*(each for each, _ in some), whole)
             yield operands, prod(factors) * two.value, unit, f"{written} × {two.written}"
-        for share, per in alike:
+        for share, per in parts:
             if per == 100:
                 value = (100 - share.quantity.value) / 100 * two.value
                 yield (share, whole), value, unit, f"(100% − {share.quantity.written}) × {two.written}"
+
+
+def _is_part(share: Operand, whole: Operand) -> bool:
+    """Return whether a percentage or rate is of a whole: by the table of labels, or because its line says `% of …`."""
+    found = wholes(share.line.label)
+    if found:
+        return found == (whole.line.label,)
+    after = share.line.text[share.quantity.end :]
+    return part_of(after, whole.line.label or whole.line.text[whole.quantity.end :])
+
+
+def _chained(one: Operand, two: Operand, whole: Operand) -> bool:
+    """Return whether two rates are multiplied: deaths per birth, births per head, heads."""
+    labels = {each.line.label for each in (one, two, whole)}
+    return any({each.line.label, *wholes(each.line.label)} == labels for each in (one, two))
 
 
 def _per(operand: Operand) -> int:

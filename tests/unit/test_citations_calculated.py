@@ -172,6 +172,36 @@ def test_a_sum_of_shares_of_something_is_calculated() -> None:
     assert {each.status for each in check(before + text.replace("116", "117"), found)[2:]} & HOLDS == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "claim", "status"),
+    [
+        (
+            "Unemployment rate: 5% (2023 est.)\nLabor force: 24 million (2023 est.)",
+            "5% of the labour force of 24 million is without work in Kenya, which is 1.2 million people [1].",
+            "calculated",
+        ),
+        (
+            "Youth unemployment rate (ages 15-24), total: 27% (2023 est.)\nLabor force: 24 million (2023 est.)",
+            "Of a labour force of 24 million, 27% are young people without work, which makes 6.48 million in Kenya [1].",
+            "unverified",
+        ),
+        (
+            "The mill has 200 workers. 18% of its workers are women.",
+            "18% of its 200 workers are 36 women [1].",
+            "calculated",
+        ),
+        (
+            "The mill has 200 workers. 18% of its budget goes into coal.",
+            "The mill has 200 workers and spends 18% on coal, which is 36 workers for coal [1].",
+            "unverified",
+        ),
+    ],
+)
+def test_a_percentage_is_multiplied_only_by_what_it_is_a_percentage_of(text: str, claim: str, status: str) -> None:
+    (citation,) = check(claim, [Source(1, "https://example.org", "Kenya · Economy", text)])
+    assert citation.status == status
+
+
 def test_the_larger_of_two_must_be_the_one_that_the_claim_calls_larger() -> None:
     claim = "The budget of the port was $1.5 million more in {} than in {} in 2023 [1][2]."
     assert statuses(claim.format("Chile", "Peru"), "$4.0 million", "$2.5 million") == {"calculated"}

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from research._util.amounts import Amount, code, written
 from research.answers.measured import measured_in
+from research.citations.wholes import POPULATION
 from research.models.extractive.arithmetic import amounts_of, bare, hindrance, year_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
@@ -17,7 +18,7 @@ from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Verdict
 from research.text import tokens
 
-POPULATION, AREA = "Population, total", "Area, total"
+AREA = "Area, total"
 ACCESS = "Electricity access, electrification - total population"
 
 _DENSITY = re.compile(

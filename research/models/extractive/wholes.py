@@ -10,37 +10,15 @@ from msgspec import Struct
 
 from research._util.amounts import code, written
 from research.answers.measured import Measure, measured_in
+from research.citations.wholes import POPULATION, SEATS, wholes
 from research.models.extractive.arithmetic import amount_of, bare
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.formulas import AREA, POPULATION, negated
+from research.models.extractive.formulas import AREA, negated
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
 
-_GDP, _BIRTHS = "GDP (official exchange rate)", "Birth rate"
-_WHOLES: tuple[tuple[str, Measure, tuple[str, ...]], ...] = (
-    (r"infant mortality rate(?:, total)?$|maternal mortality", "count", (_BIRTHS, POPULATION)),
-    (
-        r"(?:birth|death|net migration) rate|(?:hospital bed|physician) density|urbanization, urban|internet users, percent|"
-        r"age structure|electricity access, electrification - total|population below poverty|"
-        r"(?:drinking water source|sanitation facility access), \w+, total",
-        "count",
-        (POPULATION,),
-    ),
-    (r"unemployment rate", "count", ("Labor force",)),
-    (
-        r"gdp - composition|.*\((?:as )?% (?:of )?gdp\)|military expenditures|public debt|remittances|taxes and other revenues",
-        "usd",
-        (_GDP,),
-    ),
-    (r"land use", "area", ("Area, land",)),
-    (r"electricity generation sources", "power", ("Electricity, installed generating capacity",)),
-    (r"waste and recycling, percent", "mass", ("Waste and recycling, municipal solid waste generated annually",)),
-)
-"""Labels of percentages and rates, what their wholes are measured in, and the labels of these, which are multiplied."""
-_CHAMBER = re.compile(r"(?P<chamber>legislative branch.*), percentage of women in chamber", re.I)
 _RATE = re.compile(r"(?P<noun>[a-z][a-z ]*?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
-_SEATS = "number of seats"
 
 
 class Portion(Struct, frozen=True):
@@ -73,11 +51,7 @@ def gives(text: str, label: str) -> bool:
 
 
 def _wholes(label: str, measure: Measure | None) -> tuple[str, ...]:
-    measure = "count" if measure == "total" else measure
-    chamber = _CHAMBER.match(label)
-    if chamber and measure == "count":
-        return (f"{chamber['chamber']}, {_SEATS}",)
-    return next((wholes for words, of, wholes in _WHOLES if of == measure and re.match(words, label, re.I)), ())
+    return wholes(label, "count" if measure == "total" else measure)
 
 
 def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
@@ -86,10 +60,10 @@ def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
     year = q.years[0] if q.years else None
     target = next(each for each in q.targets if each.label == portion.label)
     part = finder.find(subject, target, year, numeric=True)
-    wholes = [finder.find(subject, Target(label, exact=True), None, numeric=True) for label in portion.wholes]
+    factors = [finder.find(subject, Target(label, exact=True), None, numeric=True) for label in portion.wholes]
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
-    found: list[Finding] = [each for each in (part, *wholes) if each]
+    found: list[Finding] = [each for each in (part, *factors) if each]
     labels = [bare(each.fact.label).lower() for each in found]
     if labels != [label.lower() for label in (portion.label, *portion.wholes)]:
         finder.missing.clear()
@@ -119,7 +93,7 @@ def _calculated(portion: Portion, facts: Sequence[Fact]) -> tuple[str, str] | No
     if whole.unit:
         return written(product, [whole]), f"print(round({' * '.join(factors)}, 6))"
     rate = _RATE.search(facts[0].value)
-    noun = rate["noun"].strip() if rate else "seats" if _SEATS in facts[-1].label else "people"
+    noun = rate["noun"].strip() if rate else "seats" if SEATS in facts[-1].label else "people"
     return f"{round(product):,} {noun}", f"print(round({' * '.join(factors)}))"
 
 
