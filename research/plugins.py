@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from msgspec.structs import replace
 
 from research import defaults
 from research.errors import ConfigError
+from research.text import clip
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -51,15 +53,32 @@ class Option(Struct, frozen=True):
 
     def parse(self, value: Any) -> Any:
         """Return the value in the option's type (strings come from the command line).  Raises `ConfigError`."""
+        refused = ConfigError(f"option {self.name}={clip(repr(value), 80)}: {self.accepts} is accepted")
         try:
             parsed = self._convert(value)
-        except ValueError:
-            raise ConfigError(f"option {self.name}={value!r}: {self.accepts} is accepted") from None
+        except (TypeError, ValueError, OverflowError):  # a value from a file may have any type and size
+            raise refused from None
         if self.choices and parsed not in self.choices:
-            raise ConfigError(f"option {self.name}={value!r}: {self.accepts} is accepted")
+            raise refused
         if self.minimum is not None and self.maximum is not None and not self.minimum <= parsed <= self.maximum:
-            raise ConfigError(f"option {self.name}={value!r}: {self.accepts} is accepted")
+            raise refused
         return parsed
+
+    def nearest(self, value: Any) -> Any:
+        """Return the accepted value nearest to a number; other values unchanged.  Raises `ConfigError` if a number is due.
+
+        For recipes from files, which may exceed what this installation accepts.
+        """
+        if self.kind not in ("int", "float"):
+            return value
+        try:
+            number = self._convert(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ConfigError(f"option {self.name}={clip(repr(value), 80)}: {self.accepts} is accepted") from None
+        if self.minimum is None or self.maximum is None:
+            return value
+        kind = type(number)
+        return value if self.minimum <= number <= self.maximum else kind(min(max(number, self.minimum), self.maximum))
 
     @property
     def accepts(self) -> str:
@@ -79,7 +98,11 @@ class Option(Struct, frozen=True):
             if float(value) != int(float(value)):
                 raise ValueError(value)
             return int(float(value))
-        return float(value) if self.kind == "float" else str(value)
+        if self.kind == "str":
+            return str(value)
+        if not math.isfinite(float(value)):
+            raise ValueError(value)
+        return float(value)
 
 
 class Entry(Struct, frozen=True, kw_only=True):

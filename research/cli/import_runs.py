@@ -21,6 +21,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Save the runs and print one id per line on stdout; remarks go to stderr."""
+    from research.engine.engine import ENDED
+    from research.workbench.estimate import before_resuming
     from research.workbench.run_import import MAX_BYTES, import_run, read_runs
 
     found = []
@@ -32,9 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(f"{name} cannot be read: {error.strerror}") from error
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from error
-    store = open_home(arguments).store
+    bench = open_home(arguments)
     for each in found:
-        imported = import_run(store, each)
+        imported = import_run(bench.store, each)
         print(imported.id)
         if imported.state == "there":
             print(f"{imported.id} exists already, with the same events", file=sys.stderr)
@@ -42,4 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{each.id} is the id of another run; this one was saved as {imported.id}", file=sys.stderr)
         if imported.withheld:
             print(f"left out of the recipe of {imported.id}: {', '.join(imported.withheld)}", file=sys.stderr)
+        if imported.limited:
+            print(f"limited in the recipe of {imported.id}: {', '.join(imported.limited)}", file=sys.stderr)
+        row = bench.store.run(imported.id)
+        if row.status not in ENDED:
+            costs = before_resuming(row.recipe, row.question, models=bench.model)
+            print(f"{row.id} has not ended and waits until you resume it; {costs}", file=sys.stderr)
     return 0

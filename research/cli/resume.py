@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from research.cli.common import load_run, print_run
 from research.cli.parser import Commands, add_json_option, add_run_argument
@@ -20,7 +21,11 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Continue the run and print it."""
     from research.events.view import fold
+    from research.workbench.estimate import before_resuming
 
     bench, events = load_run(arguments)
-    view = watch(bench, bench.engine.resume(arguments.run, arguments.reply, here=True), fold(events))
+    before = fold(events)
+    if not before.outcome or before.outcome == "needs_input":
+        print(before_resuming(before.recipe, before.question, models=bench.model), file=sys.stderr)
+    view = watch(bench, bench.engine.resume(arguments.run, arguments.reply, here=True), before)
     return print_run(view, arguments.json)

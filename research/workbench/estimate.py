@@ -18,6 +18,7 @@ from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, 
 from research.answers.reader import PASSAGES, SEEN
 from research.citations.judge import BATCH, BATCH_TOKENS, answers_yes_or_no
 from research.citations.verifiers import MODEL
+from research.errors import ConfigError
 from research.events.recipe import Recipe
 from research.text import estimate_tokens, language_of
 from research.types import Model, Priced, Usage
@@ -89,6 +90,14 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
         passages = Call(purpose="read", count=Span(0, 1), reads=Span(50, PASSAGES * SEEN / per_token))
         parts.append(_call(passages, question))
     return _capped(recipe, models, [part for part in parts if part.calls.high], head, at_once, growth)
+
+
+def before_resuming(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -> str:
+    """Return what the whole run may take, as a line to read before it is resumed, or why it cannot be resumed here."""
+    try:
+        return f"the whole run may take {estimate(recipe, question, models=models).line()} with {recipe.model}"
+    except ConfigError as error:
+        return f"it cannot be resumed here: {error}"
 
 
 def _verdicts(judge: str) -> _Part:

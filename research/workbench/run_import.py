@@ -1,7 +1,8 @@
 """Writing runs to files and importing them: one event per line, as `export --format jsonl` writes them.
 
-Files are untrusted: their size is bounded, every event is checked, and the recipe loses whatever could give a resumed run
-access to this computer.
+Files are untrusted: their size is bounded, every event is checked, the recipe loses whatever could give a resumed run
+access to this computer, and its numbers are brought within the limits of this workbench.  A run that had not ended is saved
+as paused: only a person continues it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from research import plugins
 from research.engine.engine import checked_question, new_id
 from research.errors import ConfigError
 from research.events.events import (
     Asked,
     Event,
+    Paused,
     Recalled,
     Rejected,
     Replied,
@@ -29,6 +32,7 @@ from research.events.events import (
     RunStarted,
     Streamed,
     ToolFinished,
+    WaitingForUser,
     Withdrawn,
     decode,
     encode,
@@ -49,6 +53,12 @@ _COUNT = 100_000
 """Most rounds and requests of one agent."""
 _LARGEST = 1e12
 """Largest value of the events' own numbers, such as tokens and seconds."""
+_DIGITS = 300
+"""Most digits of any other number, such as an argument of a call; more cannot be compared with other numbers."""
+_LEAST = {"tokens": 1, "usd": 0.0001, "seconds": 0.1, "tool_calls": 1}
+"""The smallest caps of a budget that the pages accept."""
+_HOTTEST = 2.0
+"""The highest temperature that the pages accept."""
 _CALENDAR_S = 250_000_000_000
 """Latest time, in the year 9892; Python's dates end with 9999."""
 _PIXELS = 10_000
@@ -62,6 +72,8 @@ class CheckedRun(Struct, frozen=True):
     withheld: tuple[str, ...] = ()
     """What was removed from its recipe: folders, servers and models of the computer it comes from, and the use of the
     memory."""
+    limited: tuple[str, ...] = ()
+    """What was changed in its recipe: numbers beyond the limits of this workbench."""
     original: tuple[Event, ...] = ()
     """The events before anything was removed."""
 
@@ -82,6 +94,9 @@ class ImportedRun(Struct, frozen=True):
     id: str
     state: Literal["new", "there", "renamed"]
     withheld: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
+    unfinished: bool = False
+    """Whether it had not ended, so that a person may resume it."""
 
 
 def to_jsonl(events: Iterable[Event]) -> bytes:
@@ -141,35 +156,44 @@ def read_run(data: bytes) -> CheckedRun:
     first, *rest = original
     assert isinstance(first, RunStarted)
     recipe, withheld = _harmless(first.recipe)
+    recipe, limited = _limited(recipe)
     events = (msgspec.structs.replace(first, recipe=recipe), *map(_drawable, rest))
-    return CheckedRun(events, withheld, tuple(original))
+    return CheckedRun((*events, *_pause(original)), withheld, limited, tuple(original))
 
 
 def import_run(store: Store, checked: CheckedRun) -> ImportedRun:
     """Save an imported run, all of it or nothing.
 
-    A run that had not ended counts as interrupted: it can be read, and resumed like any other.
+    A run that had not ended is paused or waits for a reply: no process takes it up before a person has asked for it.
     """
     run_id, state = checked.id, "new"
     if (existing := _events(store, run_id)) is not None:
         if existing in (checked.events, checked.original):
             return ImportedRun(run_id, "there")
         run_id, state = new_id(), "renamed"
-    question, recipe = checked.started.question, checked.started.recipe
-    created = min(checked.started.time, time.time())
     try:
-        store.create(run_id, question, recipe, created=created)
+        _save(store, run_id, checked)
     except ConfigError:  # the id of a deleted run that was not purged yet
         run_id, state = new_id(), "renamed"
-        store.create(run_id, question, recipe, created=created)
-    whole = False
-    try:
-        store.append([msgspec.structs.replace(event, run=run_id) for event in checked.events])
-        whole = True
-    finally:
-        if not whole:
-            store.delete([run_id])
-    return ImportedRun(run_id, "new" if state == "new" else "renamed", checked.withheld)
+        _save(store, run_id, checked)
+    unfinished = not isinstance(checked.events[-1], RunFinished)
+    new: Literal["new", "renamed"] = "new" if state == "new" else "renamed"
+    return ImportedRun(run_id, new, checked.withheld, checked.limited, unfinished)
+
+
+def _save(store: Store, run_id: str, checked: CheckedRun) -> None:
+    """Save run and events at once: a run without its last event would be taken for one whose process has died."""
+    started = checked.started
+    events = [msgspec.structs.replace(event, run=run_id) for event in checked.events]
+    store.create(run_id, started.question, started.recipe, created=min(started.time, time.time()), events=events)
+
+
+def _pause(events: list[Event]) -> tuple[Event, ...]:
+    """Return the event that pauses a run; empty if it has ended, is paused or waits for a reply."""
+    last = events[-1]
+    if isinstance(last, RunFinished | Paused | WaitingForUser):
+        return ()
+    return (Paused(run=last.run, seq=last.seq + 1, time=last.time),)
 
 
 def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:
@@ -208,6 +232,53 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     return msgspec.structs.replace(recipe, folders=(), mcp=(), model=model, roles=roles, judge=judge), withheld
 
 
+def _limited(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    """Return the recipe with its numbers within today's limits, and what was changed.
+
+    Options of a plug-in that is not installed stay as they are: such a run cannot be resumed.
+    Raises `ConfigError` for an option that has to be a number and is none.
+    """
+    changed: list[str] = []
+
+    def within(name: str, value: Any, nearest: Any) -> Any:
+        if value != nearest:
+            changed.append(f"{name}: {nearest:,.10g} instead of {_in_words(value)}")
+        return nearest
+
+    options: dict[str, dict[str, Any]] = {}
+    for side, known, name in (
+        ("framework", plugins.framework, recipe.framework),
+        ("context", plugins.context, recipe.context),
+    ):
+        options[side] = dict(getattr(recipe, f"{side}_options"))
+        entry = next((each for each in known.all() if each.id == name), None)
+        for option in entry.options if entry else ():
+            if option.name in options[side]:
+                given = options[side][option.name]
+                options[side][option.name] = within(f"{side}.{option.name}", given, option.nearest(given))
+    caps = {cap: value for cap in _LEAST if (value := getattr(recipe.budget, cap)) is not None}
+    budget = {cap: within(f"budget.{cap}", value, max(value, _LEAST[cap])) for cap, value in caps.items()}
+    heat = recipe.temperature
+    heat = None if heat is None else within("temperature", heat, min(heat, _HOTTEST))
+    if not changed:
+        return recipe, ()
+    recipe = msgspec.structs.replace(
+        recipe,
+        framework_options=options["framework"],
+        context_options=options["context"],
+        budget=msgspec.structs.replace(recipe.budget, **budget),
+        temperature=heat,
+    )
+    return recipe, tuple(changed)
+
+
+def _in_words(number: object) -> str:
+    """Return a number of any size in a few characters."""
+    if isinstance(number, int) and abs(number) >= 10**20:
+        return f"a number of {len(str(abs(number)))} digits"
+    return f"{number:.10g}" if isinstance(number, int | float) else repr(number)[:80]
+
+
 def _drawable(event: Event) -> Event:
     """Return the event with its pictures copied pixel by pixel, without invalid ones."""
     if not isinstance(event, ToolFinished | Recalled) or not event.observation.images:
@@ -219,7 +290,9 @@ def _drawable(event: Event) -> Event:
 def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> None:
     """Check that the event may follow those before it.  Raises `ConfigError`."""
     if event.seq != len(before):
-        raise ConfigError(f"event {event.seq} where {len(before)} is due; a run is a list without gaps, from 0")
+        raise ConfigError(
+            f"event {_in_words(event.seq)} where {len(before)} is due; a run is a list without gaps, from 0"
+        )
     if isinstance(event, RunStarted) == bool(before):
         raise ConfigError("a run begins with RunStarted, and has one")
     if before and event.run != before[0].run:
@@ -232,9 +305,13 @@ def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> No
         raise ConfigError(f"time {event.time:.6g} is not a date")
     if before and isinstance(before[-1], RunFinished):
         raise ConfigError("there are events after the end of the run")
-    for number in _numbers(event):
-        if not 0 <= number <= _LARGEST:
-            raise ConfigError(f"{type(event).__name__} with the number {number:.6g}; 0 to {_LARGEST:.0e} is accepted")
+    for own, number in _numbers(event):
+        if own and not 0 <= number <= _LARGEST:
+            raise ConfigError(
+                f"{type(event).__name__} with the number {_in_words(number)}; 0 to {_LARGEST:.0e} is accepted"
+            )
+        if abs(number) >= 10**_DIGITS:
+            raise ConfigError(f"{type(event).__name__} with {_in_words(number)}; up to {_DIGITS} digits are accepted")
     match event:
         case RunStarted(question=question):
             if checked_question(question) != question:
@@ -250,8 +327,8 @@ def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> No
             raise ConfigError(f"a run that has ended cannot be {status}")
 
 
-def _numbers(value: Any, depth: int = 0, foreign: bool = False) -> Iterator[float]:
-    """Yield the numbers of our own fields at any depth; of foreign objects, only the depth is checked."""
+def _numbers(value: Any, depth: int = 0, foreign: bool = False) -> Iterator[tuple[bool, float]]:
+    """Yield the numbers at any depth, each with whether it is in a field of our own rather than in a foreign object."""
     if depth > _DEPTH:
         raise ConfigError("too many objects within objects")
     if isinstance(value, Struct):
@@ -263,8 +340,8 @@ def _numbers(value: Any, depth: int = 0, foreign: bool = False) -> Iterator[floa
     elif isinstance(value, list | tuple):
         inner = value
     else:
-        if isinstance(value, int | float) and not isinstance(value, bool) and not foreign:
-            yield value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield not foreign, value
         return
     for each in inner:
         yield from _numbers(each, depth + 1, foreign)

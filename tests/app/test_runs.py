@@ -169,6 +169,18 @@ def test_an_imported_run_is_escaped_and_loses_its_folders_and_mcp_servers(visit:
     assert store_of(home).run(RUN).recipe.mcp == ()
 
 
+def test_an_imported_unfinished_run_is_paused_and_shows_what_it_may_take(visit: Visit, home: Path) -> None:
+    app = visit(home, "runs")
+    life_so_far = life(Recipe(framework_options={"rounds": 10**9}), ended=False)
+    app.file_uploader[0].upload("run.jsonl", run_import.to_jsonl(life_so_far), "application/jsonl").run()
+    assert not app.exception
+    notes = "\n".join(each.value for each in app.info)
+    assert "framework.rounds: 2,048 instead of 1000000000" in notes
+    assert "It is paused until you resume it." in notes
+    assert store_of(home).run(RUN).status == "paused"
+    assert "Whole run with extractive. Expected:" in texts(app)
+
+
 def test_a_file_that_is_not_a_run_shows_an_error_and_imports_nothing(visit: Visit, home: Path) -> None:
     app = visit(home, "runs")
     app.file_uploader[0].upload("notes.jsonl", b'{"a": 1}', "application/jsonl").run()

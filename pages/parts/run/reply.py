@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import head
+from pages.parts.run import choices, head
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from research.errors import REFUSED
@@ -25,6 +25,7 @@ def draw(bench: Workbench, row: RunRow) -> None:
                 text = st.text_input(t("Your reply"), key="reply-text")
                 if st.form_submit_button(t("Reply and continue"), type="primary", icon=":material/reply:"):
                     _go_on(bench, row.id, text)
+        _costs(bench, row)
     elif row.status == "paused" or head.is_interrupted(row):
         with st.container(horizontal=True):
             if st.button(t("Resume"), key="resume", icon=":material/resume:", type="primary", shortcut="P"):
@@ -36,6 +37,14 @@ def draw(bench: Workbench, row: RunRow) -> None:
                 help=t("Writes an answer from what was found so far, then ends."),
             ):
                 _end(bench, row.id)
+        _costs(bench, row)
+
+
+def _costs(bench: Workbench, row: RunRow) -> None:
+    """Draw what the whole run may take; the recipe of an imported run was chosen by someone else."""
+    text, basis = choices.expected(bench, row.recipe, row.question)
+    if text:
+        st.caption(t("Whole run with {model}. {expected}", model=plain(row.recipe.model), expected=text), help=basis)
 
 
 def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:

@@ -49,6 +49,16 @@ def show_result() -> None:
                     what=plain(", ".join(each.withheld)),
                 )
             )
+        if each.limited:
+            st.info(
+                t(
+                    "Changed in the recipe of {run}, because it is beyond the limits of this workbench: {what}.",
+                    run=each.id,
+                    what=plain(", ".join(each.limited)),
+                )
+            )
+        if each.state != "there" and each.unfinished:
+            st.info(t("Run {run} had not ended. It is paused until you resume it.", run=each.id))
     for name, reason in wrong:
         st.error(plain(reason), title=t("{name} could not be imported", name=plain(name)))
 
