@@ -28,20 +28,45 @@ def ssl_context() -> SSLContext:
 
 
 @lru_cache(maxsize=64)
-def client(url: str, headers: tuple[tuple[str, str], ...], timeout_s: float) -> httpx2.Client:
+def client(
+    url: str, headers: tuple[tuple[str, str], ...], timeout_s: float, allow_hosts: tuple[str, ...] | None = None
+) -> httpx2.Client:
     """Return the HTTP client for one service and key.  Safe for threads.
 
-    It opens a connection for each concurrent request: budgets and worker settings limit those, not a hidden queue here.
+    `allow_hosts`: the private hosts that the url may lead to; None: any.  It opens a connection for each concurrent
+    request: budgets and worker settings limit those, not a hidden queue here.
     """
     import httpx2
 
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30)
     return httpx2.Client(
         base_url=url,
         headers=dict(headers),
         timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10)),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30),
+        limits=limits,
         verify=ssl_context(),
+        transport=transport_to(allow_hosts, limits),
     )
+
+
+def transport_to(
+    allow_hosts: tuple[str, ...] | None, limits: httpx2.Limits | None = None
+) -> httpx2.HTTPTransport | None:
+    """Return a transport that leads to public addresses and these private hosts only; None for None: the usual one."""
+    if allow_hosts is None:
+        return None
+    import httpx2
+
+    from research._util.network import vetted_transport
+
+    return vetted_transport(allow_hosts, limits or httpx2.Limits(), ssl_context())
+
+
+def refusal(error: httpx2.RequestError) -> str:
+    """Return why the network refused the address; empty for any other error."""
+    from research._util.network import AddressRefused
+
+    return str(error) if isinstance(error.__cause__, AddressRefused) else ""
 
 
 def read_to_end(response: httpx2.Response, rest: Iterator[object]) -> bool:

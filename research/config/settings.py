@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     verifier: str = Field("", validation_alias="WORKBENCH_VERIFIER")
     """The judge of citations: `cross-encoder:PATH_OR_ID` or `model:NAME`; "": the language model of the run."""
     allow_hosts: str = Field("", validation_alias="WORKBENCH_ALLOW_HOSTS")
-    """Private hosts that `visit` may open, separated by commas, e.g. `wiki.internal`."""
+    """Private hosts that `visit`, and addresses entered by logged-in users, may lead to, separated by commas."""
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
     openai_send_reasoning: bool = Field(False, validation_alias="OPENAI_SEND_REASONING")
@@ -175,6 +175,14 @@ class Settings(BaseSettings):
     def origin(self, field: str) -> Origin:
         """Return the source of a field's value."""
         return self._origins.get(field, "default")
+
+    def entered_by_user(self, field: str) -> bool:
+        """Return whether a logged-in user entered the value, and not the administrator.  Without login, False."""
+        return bool(self.user) and self.origin(field) == "saved"
+
+    def allowed_for(self, field: str) -> tuple[str, ...] | None:
+        """Return the private hosts that the address in a field may lead to; None: any, as the administrator chose it."""
+        return self.allowed_hosts if self.entered_by_user(field) else None
 
     @property
     def withheld(self) -> frozenset[str]:

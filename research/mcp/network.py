@@ -10,8 +10,8 @@ import httpcore2
 import httpx2
 
 from research._util.connections import ssl_context
+from research._util.network import VettedNetwork
 from research.errors import ToolError
-from research.web.network import VettedNetwork
 
 CONNECT_S = 15.0
 MAX_ANSWER_BYTES = 20_000_000

@@ -60,12 +60,14 @@ class OpenAIModel(ServedModel):
         native: bool = True,
         timeout_s: float = 120,
         send_reasoning: bool = False,
+        allow_hosts: tuple[str, ...] | None = None,
     ) -> None:
         """
         `name` is the server's name of the model, e.g. `gpt-5-mini`.  `base_url` None means OpenAI itself.  An empty
         `api_key` sends none, as most local servers expect.  A request times out after `timeout_s` seconds without a byte.
         `send_reasoning` sends past reasoning back with its message: DeepSeek's thinking mode rejects turns with tool
-        calls without it, its older models reject it.  Raises `ConfigError` for an invalid url or key.
+        calls without it, its older models reject it.  `allow_hosts` as in `sse.Server`.  Raises `ConfigError` for an
+        invalid url or key.
         """
         server = sse.Server(
             OPENAI if base_url is None else base_url,
@@ -75,6 +77,7 @@ class OpenAIModel(ServedModel):
             hint="most end in /v1",
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             timeout_s=timeout_s,
+            allow_hosts=allow_hosts,
         )
         super().__init__(f"openai:{name}", name, server, native=native)
         self._send_reasoning = send_reasoning
@@ -306,5 +309,9 @@ def openai(name: str, host: Host) -> Model:
             "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment, in .env, or on the Settings page"
         )
     return OpenAIModel(
-        name, base_url=settings.openai_base_url, api_key=key, send_reasoning=settings.openai_send_reasoning
+        name,
+        base_url=settings.openai_base_url,
+        api_key=key,
+        send_reasoning=settings.openai_send_reasoning,
+        allow_hosts=settings.allowed_for("openai_base_url"),
     )

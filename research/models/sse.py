@@ -95,9 +95,11 @@ class Server:
         hint: str,
         headers: Mapping[str, str],
         timeout_s: float,
+        allow_hosts: tuple[str, ...] | None = None,
     ) -> None:
         """
         `service` is the prefix of its settings, e.g. `OPENAI` for OPENAI_API_KEY; `hint` describes valid urls.
+        `allow_hosts`: the private hosts that the url may lead to; None: any, because the administrator chose the url.
         A request times out after `timeout_s` seconds without a byte.  Raises `ConfigError` for an invalid url or key.
         """
 
@@ -112,7 +114,7 @@ class Server:
         """Whether the server leaves the response open after a complete reply."""
         self._secret = key_pattern(key)
         redact_in_logs(key)
-        self._client = connections.client(self.url, tuple(headers.items()), timeout_s)
+        self._client = connections.client(self.url, tuple(headers.items()), timeout_s, allow_hosts)
 
     def events(
         self, path: str, body: object, is_last: Callable[[str], bool], headers: Mapping[str, str] | None = None
@@ -227,6 +229,8 @@ class Server:
         if isinstance(error, httpx2.TimeoutException):
             return ProviderError(f"{self.host} timed out ({type(error).__name__})", retryable=True)
         why = str(error) or type(error).__name__
+        if refused := connections.refusal(error):
+            return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._url_setting}")
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that the server runs and that {self._url_setting} is correct",

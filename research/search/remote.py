@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import cancel, decoding
-from research._util.connections import ssl_context
+from research._util.connections import refusal, ssl_context, transport_to
 from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
@@ -55,7 +55,8 @@ class Remote:
     """A service over HTTP.
 
     `url_setting` and `key_setting` are the names of the settings, for error messages.  The key is redacted in
-    everything the service returns.  Requests of this process are at least `interval_s` apart.  Raises `ConfigError`
+    everything the service returns.  Requests of this process are at least `interval_s` apart.  `allow_hosts`: the
+    private hosts that the url may lead to; None: any, because the administrator chose the url.  Raises `ConfigError`
     for an invalid url or key.
     """
 
@@ -69,6 +70,7 @@ class Remote:
         key_setting: str = "",
         interval_s: float = 1.0,
         clock: Clock = SYSTEM,
+        allow_hosts: tuple[str, ...] | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -76,6 +78,7 @@ class Remote:
         check_key(key, key_setting)
         self._url_setting = url_setting
         self._key_setting = key_setting
+        self._allow_hosts = allow_hosts
         self._secret = key_pattern(key)
         if key:
             redact_in_logs(key)
@@ -134,13 +137,20 @@ class Remote:
         try:
             with (
                 # A redirect would send the key to another host.
-                httpx2.Client(timeout=min(WAIT_S, seconds), follow_redirects=False, verify=ssl_context()) as client,
+                httpx2.Client(
+                    timeout=min(WAIT_S, seconds),
+                    follow_redirects=False,
+                    verify=ssl_context(),
+                    transport=transport_to(self._allow_hosts),
+                ) as client,
                 client.stream(method, self.url + path, **{**sending, "headers": headers}) as response,
             ):
                 body = self._body(response, deadline)
         except httpx2.TimeoutException as error:
             raise AttemptError(f"{self.name} timed out", retry=True) from error
         except httpx2.ConnectError as error:
+            if why := refusal(error):
+                raise AttemptError(f"{self.name} cannot be used: {why}; enter another {self._url_setting}") from error
             hint = f" and that {self._url_setting} is correct" if self._url_setting else ""
             raise AttemptError(
                 f"{self.name} cannot be reached ({error}): check that this machine is online{hint}"

@@ -190,6 +190,7 @@ def remote(settings: Settings, name: str, *, interval_s: float, clock: Clock = S
         key_setting=_variable(f"{name}_api_key"),
         interval_s=interval_s,
         clock=clock,
+        allow_hosts=settings.allowed_for(f"{name}_url"),
     )
 
 

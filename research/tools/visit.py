@@ -105,4 +105,4 @@ def _jina(settings: Settings) -> Reader | None:
     from research.web.jina import JinaReader
 
     key = settings.jina_api_key
-    return JinaReader(settings.jina_url, key.get_secret_value() if key else "")
+    return JinaReader(settings.jina_url, key.get_secret_value() if key else "", settings.allowed_for("jina_url"))

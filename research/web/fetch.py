@@ -1,6 +1,6 @@
 """Fetch one web page safely, whatever its address and its server's response.
 
-`research.web.network` vets the addresses on each hop of a redirect.  Because a response may be slow, endless or a
+`research._util.network` vets the addresses on each hop of a redirect.  Because a response may be slow, endless or a
 decompression bomb, time, redirects and unpacked bytes are limited, and an isolated process parses the page.
 """
 
@@ -16,8 +16,8 @@ import httpcore2
 import httpx2
 from msgspec import Struct
 
+from research._util.network import VettedNetwork
 from research.errors import ToolError
-from research.web.network import VettedNetwork
 from research.web.readers import FileText, Link, UnreadableFile, read_isolated
 
 

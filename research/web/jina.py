@@ -40,8 +40,11 @@ class _Envelope(Struct, frozen=True):
 class JinaReader:
     """Reads public pages through the service, after the checks that `fetch` makes."""
 
-    def __init__(self, url: str, api_key: str = "") -> None:
-        """`api_key` empty: the free tier, 20 pages a minute.  Raises `ConfigError` for an invalid url or key."""
+    def __init__(self, url: str, api_key: str = "", allow_hosts: tuple[str, ...] | None = None) -> None:
+        """`api_key` empty: the free tier, 20 pages a minute.  `allow_hosts` as in `Remote`.
+
+        Raises `ConfigError` for an invalid url or key.
+        """
         self._remote = Remote(
             _NAME,
             url,
@@ -49,6 +52,7 @@ class JinaReader:
             url_setting="JINA_URL",
             key_setting="JINA_API_KEY",
             interval_s=0.2 if api_key else 3.0,
+            allow_hosts=allow_hosts,
         )
         self._headers = _HEADERS | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
 

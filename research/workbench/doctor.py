@@ -200,7 +200,8 @@ def reader(bench: Workbench) -> Check:
     settings = bench.settings
     key = settings.jina_api_key
     try:
-        JinaReader(settings.jina_url, key.get_secret_value() if key else "")("https://example.com", FetchPolicy())
+        read = JinaReader(settings.jina_url, key.get_secret_value() if key else "", settings.allowed_for("jina_url"))
+        read("https://example.com", FetchPolicy())
         return Check("jina", "ok", "answers")
     except (ConfigError, ToolError) as error:
         return Check("jina", "broken", str(error))

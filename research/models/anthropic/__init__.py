@@ -65,12 +65,13 @@ class AnthropicModel(ServedModel):
         api_key: str,
         native: bool = True,
         timeout_s: float = 120,
+        allow_hosts: tuple[str, ...] | None = None,
     ) -> None:
         """
         `name` is the service's name of the model, e.g. `claude-sonnet-5-5`.  The suffix `:thinking` turns thinking on;
         without it the model's default applies, and the newest models think when it helps.  `base_url` is the root of
-        `/v1/messages`; None means Anthropic itself.  An empty `api_key` sends none.  Raises `ConfigError` for an invalid
-        url or key.
+        `/v1/messages`; None means Anthropic itself.  An empty `api_key` sends none.  `allow_hosts` as in
+        `sse.Server`.  Raises `ConfigError` for an invalid url or key.
         """
         model = name.removesuffix(_SUFFIX)
         self._thinks = name.endswith(_SUFFIX)
@@ -84,6 +85,7 @@ class AnthropicModel(ServedModel):
             hint="the root, without /v1",
             headers=keys,
             timeout_s=timeout_s,
+            allow_hosts=allow_hosts,
         )
         super().__init__(f"anthropic:{name}", model, server, native=native)
         self._most_tokens: int | None = None
@@ -211,7 +213,8 @@ def anthropic(name: str, host: Host) -> Model:
             f"anthropic:{name} needs ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for your own server; "
             "set one in the environment, in .env, or on the Settings page"
         )
-    return AnthropicModel(name, base_url=settings.anthropic_base_url, api_key=key)
+    allowed = settings.allowed_for("anthropic_base_url")
+    return AnthropicModel(name, base_url=settings.anthropic_base_url, api_key=key, allow_hosts=allowed)
 
 
 def _is_last(data: str) -> bool:

@@ -1,8 +1,9 @@
 """Decide which network addresses may be visited, and connect to no others.
 
-A url may come from a model, which may have it from a page: it must not lead to this machine, to the private network
-around it, or to a cloud's metadata service.  So this module resolves a host name, checks every address of it, and
-connects to a checked address: it makes no difference what the name resolves to a moment later.
+A url may come from a model, which may have it from a page, or from a user of a shared server: it must not lead to this
+machine, to the private network around it, or to a cloud's metadata service.  So this module resolves a host name,
+checks every address of it, and connects to a checked address: it makes no difference what the name resolves to a moment
+later.
 """
 
 from __future__ import annotations
@@ -18,9 +19,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore2
+import httpx2
 
 from research._util import cancel
 from research.errors import ConfigError, ToolError
+
+CONNECT_S = 15.0
+"""Seconds for resolving a name and connecting, where the caller sets no limit."""
+
+
+class AddressRefused(httpcore2.ConnectError):
+    """The host has an address that may not be contacted; a retry cannot help."""
 
 
 class VettedNetwork(httpcore2.NetworkBackend):
@@ -54,19 +63,64 @@ class VettedNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
+        return _TimedStream(self.connect(host, port, local_address, socket_options), self._deadline)
+
+    def connect(
+        self,
+        host: str,
+        port: int,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect before the deadline; reading and writing have none.  Raises as `vetted_addresses` does."""
         addresses = self.vetted_addresses(host, port)
         for left in range(len(addresses), 0, -1):
             try:
                 # The address, not the name, which might resolve to another address by now.
-                stream = self._tcp.connect_tcp(
+                return self._tcp.connect_tcp(
                     addresses[-left], port, _remaining(self._deadline) / left, local_address, socket_options
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if left == 1:
                     raise
-            else:
-                return _TimedStream(stream, self._deadline)
         raise httpcore2.ConnectError(f"{host} has no address")
+
+
+class _PooledNetwork(httpcore2.NetworkBackend):
+    """Vets the name for each new connection; a connection that is kept leads where it was vetted."""
+
+    def __init__(self, allow_hosts: Iterable[str]) -> None:
+        self._allow_hosts = tuple(allow_hosts)
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        network = VettedNetwork(self._allow_hosts, CONNECT_S if timeout is None else timeout)
+        try:
+            return network.connect(host, port, local_address, socket_options)
+        except ToolError as error:
+            raise AddressRefused(str(error).removesuffix("; try another source")) from error
+
+
+def vetted_transport(allow_hosts: Iterable[str], limits: httpx2.Limits, trusted: SSLContext) -> httpx2.HTTPTransport:
+    """Return a transport for `httpx2.Client` that connects to vetted addresses only.
+
+    With a transport of its own, a client ignores the proxies of the environment.
+    """
+    transport = httpx2.HTTPTransport(verify=trusted)
+    transport._pool = httpcore2.ConnectionPool(
+        ssl_context=trusted,
+        max_connections=limits.max_connections,
+        max_keepalive_connections=limits.max_keepalive_connections,
+        keepalive_expiry=limits.keepalive_expiry,
+        network_backend=_PooledNetwork(allow_hosts),
+    )
+    return transport
 
 
 class _TimedStream(httpcore2.NetworkStream):
@@ -159,6 +213,16 @@ _NOT_PUBLIC = _networks("100.64.0.0/10 192.0.0.0/24 198.18.0.0/15 2001::/23 3fff
 _LOOPBACK_IPV6 = ipaddress.ip_address("::1")
 
 
+def is_public(text: str) -> bool:
+    """Return whether an address is one of the internet, and not one of this machine or of a private network."""
+    address = ipaddress.ip_address(text)
+    return (
+        address.is_global
+        and (address.version == 4 or address in _PUBLIC_IPV6)
+        and not any(address in network for network in (*_NEVER, *_NOT_PUBLIC))
+    )
+
+
 def _check_address(host: str, text: str, *, allowed: bool) -> None:
     """Raise `ToolError` when `host` may not be visited at the address `text`.
 
@@ -167,12 +231,7 @@ def _check_address(host: str, text: str, *, allowed: bool) -> None:
     address = ipaddress.ip_address(text)
     if address != _LOOPBACK_IPV6 and any(address in network for network in _NEVER):
         raise ToolError(f"{host} cannot be visited: {address} is reserved; try another source")
-    public = (
-        address.is_global
-        and (address.version == 4 or address in _PUBLIC_IPV6)
-        and not any(address in network for network in _NOT_PUBLIC)
-    )
-    if not public and not allowed:
+    if not allowed and not is_public(text):
         raise ToolError(
             f"{host} cannot be visited: {address} is in a private network, and the administrator has not allowed that "
             "host and port; try another source"
