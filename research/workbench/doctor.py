@@ -94,7 +94,12 @@ def examine_settings(bench: Workbench) -> Iterator[Check]:
     saved = [variable(field) for field in Settings.model_fields if settings.origin(field) == "saved"]
     yield Check("settings", "ok", f"{path} sets {', '.join(saved) or 'nothing that counts'}")
     for field in sorted(settings.withheld):
-        why = "the key it would go with is set elsewhere" if field.endswith("_url") else "entered for another address"
+        if field in ("embedder", "verifier"):
+            why = "users may not load this model; WORKBENCH_ALLOW_MODELS lists those they may"
+        elif field.endswith("_url"):
+            why = "the key it would go with is set elsewhere"
+        else:
+            why = "entered for another address"
         yield Check("settings", "broken", f"{variable(field)} in {path.name} does not count: {why}")
     if os.name == "posix" and path.stat().st_mode & 0o077:
         yield Check("settings", "broken", f"others may read {path}, which may hold keys: chmod 600 it")

@@ -18,7 +18,6 @@ from research.citations.calibration import Calibration, Sample, calibrate
 from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
 from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
-from research.config import users
 from research.errors import ConfigError
 from research.types import Completion, Model, Request
 
@@ -76,10 +75,10 @@ def open_verifier(bench: Host, name: str) -> Verifier:
         return ModelVerifier(name.removeprefix(MODEL), partial(_ask, model))
     from research.models import cross_encoder
 
-    place = name.removeprefix(CROSS_ENCODER)
-    if Path(place).expanduser().exists():
-        users.readable(bench.settings, Path(place))
-    return cross_encoder.open_verifier(place)
+    given = name == bench.settings.verifier and not bench.settings.entered_by_user("verifier")
+    if not given and (why := bench.settings.why_not_loaded(name)):
+        raise ConfigError(why)
+    return cross_encoder.open_verifier(name.removeprefix(CROSS_ENCODER))
 
 
 def _ask(model: Model, inquiry: Inquiry) -> str:

