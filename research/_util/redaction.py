@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import re
+from collections.abc import Iterable
 from functools import cache
 from html.entities import html5
 
@@ -15,6 +16,81 @@ def key_pattern(key: str) -> re.Pattern[str]:
 
     Each character may be percent-encoded, escaped or an HTML entity, and line breaks may occur anywhere.
     """
+    return re.compile("|".join(_between(key).join(each) for each in _spellings(key)) or r"(?!)", re.IGNORECASE)
+
+
+def is_secret(key: str) -> bool:
+    """Return whether a key is long or mixed enough for no ordinary word: local servers accept `ollama` or `none` as one."""
+    return len(key) >= 20 or (len(key) >= 8 and any(map(str.isdigit, key)) and any(map(str.isalpha, key)))
+
+
+_KEY_LIKE = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|tvly|gsk|hf|xai|ghp|nvapi|jina|pplx|r8|api|key)[-_](?=[\w-]*\d)[\w-]{12,}"
+    r"|AIza[\w-]{30,}|BSA[\w-]{20,}|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,})"
+)
+"""Text in the form of a key: the prefixes of well-known services, or many letters and digits without a separator."""
+
+
+def mask_keys(text: str, keys: Iterable[str] = ()) -> str:
+    """Return the text without these keys, and without anything in the form of a key, such as one pasted as a name."""
+    for key in keys:
+        if is_secret(key):
+            text = key_pattern(key).sub("***", text)
+    return _KEY_LIKE.sub("***", text)
+
+
+class StreamRedactor:
+    """Redacts a key in a text that arrives in pieces: an end that may be the start of the key is kept back."""
+
+    def __init__(self, key: str) -> None:
+        self._pattern = key_pattern(key)
+        self._spellings = [[re.compile(each, re.IGNORECASE) for each in spelling] for spelling in _spellings(key)]
+        self._between = re.compile(_between(key))
+        self._kept = ""
+
+    def add(self, piece: str) -> str:
+        """Take the next piece; return what can be shown."""
+        text = self._kept + piece
+        end = next((at for at in range(len(text)) if self._may_begin(text, at)), len(text))
+        for match in self._pattern.finditer(text):
+            if match.start() < end < match.end():
+                end = match.start()
+        self._kept = text[end:]
+        return self._pattern.sub("***", text[:end])
+
+    def end(self) -> str:
+        """Return the rest of the text."""
+        rest, self._kept = self._pattern.sub("***", self._kept), ""
+        return rest
+
+    def _may_begin(self, text: str, start: int) -> bool:
+        """Return whether the text from `start` on is the beginning of a spelling that is not complete yet."""
+        return any(self._is_start(text, start, spelling) for spelling in self._spellings)
+
+    def _is_start(self, text: str, at: int, spelling: list[re.Pattern[str]]) -> bool:
+        for number, character in enumerate(spelling):
+            if number and (gap := self._between.match(text, at)):
+                at = gap.end()
+            if at == len(text):
+                return number > 0
+            found = character.match(text, at)
+            if found is None:
+                return text[at] in "%\\&" and len(text) - at < _LONGEST_ESCAPE  # an escape may be cut in two
+            at = found.end()
+        return False
+
+
+_LONGEST_ESCAPE = 14
+
+
+def _between(key: str) -> str:
+    """Return the pattern of what may appear between two characters: line breaks, also as JSON writes them."""
+    return r"\s{0,40}" if "\\" in key else r"(?:\s|\\{1,4}[nr]){0,40}"
+
+
+@cache
+def _spellings(key: str) -> list[list[str]]:
+    """Return each way to write a key, as the patterns of its characters."""
     data = key.encode("utf-8", "surrogatepass")
     forms = {data.hex()} if len(key) >= 4 else set()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -25,11 +101,8 @@ def key_pattern(key: str) -> re.Pattern[str]:
             forms.add(digits[(shift * 8 + 5) // 6 : size * 8 // 6])
     # Shorter forms are dummy keys of local servers such as "x", and would match everywhere.
     long = sorted((form for form in forms if len(form) >= 4), key=len, reverse=True)
-    broken = r"\s{0,40}" if "\\" in key else r"(?:\s|\\{1,4}[nr]){0,40}"  # also as JSON writes it
-    patterns = [broken.join(each if each.isalnum() else _character(each) for each in form) for form in long]
-    if len(key) >= 4:
-        patterns.append(broken.join(map(_character, key)))
-    return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+    spellings = [[each if each.isalnum() else _character(each) for each in form] for form in long]
+    return [*spellings, *([[_character(each) for each in key]] if len(key) >= 4 else [])]
 
 
 @cache

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from research.models import sse
+from research.models.redacted import redacted
 from research.types import Completion, Delta, Request, Usage
 
 
@@ -29,12 +30,13 @@ class ServedModel(ABC):
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield deltas, then one `Completion` (see `assembly.completion`).
 
-        Raises `ProviderError`, also for a reply that ends early: it never yields a partial `Completion`.
+        The key of the server is redacted.  Raises `ProviderError`, also for a reply that ends early: it never yields a
+        partial `Completion`.
         """
         while True:
             body = self._body(request)
             try:
-                return (yield from self._stream(body, position=len(request.messages)))
+                return (yield from redacted(self._stream(body, len(request.messages)), self._server.secret))
             except sse.RequestRejected as rejection:
                 if not self._adapt(rejection, body):
                     raise

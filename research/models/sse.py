@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from research._util import connections, decoding
 from research._util.http import base_url, check_key, retry_after
-from research._util.redaction import key_pattern, redact_in_logs
+from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.text import clip
 
@@ -110,6 +110,8 @@ class Server:
         self.host = parsed.netloc.decode("ascii")
         self._model = model
         self._hint = hint
+        self.secret = key if is_secret(key) else ""
+        """The key, if replies must not contain it."""
         self._keeps_open = False
         """Whether the server leaves the response open after a complete reply."""
         self._secret = key_pattern(key)

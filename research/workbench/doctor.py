@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from pydantic import SecretStr
 
 from research import plugins
 from research._util import extras
+from research._util.redaction import mask_keys
 from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
@@ -38,7 +40,7 @@ class Check(Struct, frozen=True):
 
 def examine(bench: Workbench) -> list[Check]:
     """Check every part that a run may need.  Takes a few seconds; contacts only the servers that are configured."""
-    return [
+    checks = [
         *_home(bench),
         *_extras(),
         *installed_plugins(),
@@ -51,6 +53,15 @@ def examine(bench: Workbench) -> list[Check]:
         *_services(bench),
         *_mcp(bench),
     ]
+    return [masked(bench.settings, check) for check in checks]
+
+
+def masked(settings: Settings, check: Check) -> Check:
+    """Return the check without keys: one may have been entered as the name of a model, which checks repeat."""
+    values = (getattr(settings, field) for field in Settings.model_fields)
+    keys = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    names = [mask_keys(name, keys) for name in check.models]
+    return Check(mask_keys(check.name, keys), check.state, mask_keys(check.text, keys), tuple(names))
 
 
 def _home(bench: Workbench) -> Iterator[Check]:

@@ -13,7 +13,7 @@ import streamlit as st
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.errors import WorkbenchError
-from research.workbench.doctor import Check
+from research.workbench.doctor import Check, masked
 from research.workbench.workbench import Workbench
 
 PATIENCE_S: Final = 60.0
@@ -39,9 +39,9 @@ class Trial:
 
     def _run(self, work: Work, bench: Workbench) -> None:
         try:
-            self._found.set_result(work(bench))
+            self._found.set_result(masked(bench.settings, work(bench)))
         except WorkbenchError as error:
-            self._found.set_result(Check(self._name, "broken", str(error)))
+            self._found.set_result(masked(bench.settings, Check(self._name, "broken", str(error))))
         except BaseException as error:  # noqa: BLE001 - handed to the page's thread, which raises it
             self._found.set_exception(error)
 
