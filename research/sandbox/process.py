@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 from research._util import cancel
 from research.errors import Stopped
@@ -58,21 +59,47 @@ def run_isolated(
     )
     with process:
         try:
-            output = _Exchange(process, module, timeout_s, output_bytes, stop).run(data)
+            output = _exchanged(process, data, module, timeout_s, output_bytes, stop)
         finally:
-            _kill_group(process.pid)
+            kill_group(process.pid)
     if process.returncode:
         raise ProcessDied(module, process.returncode)
     return output
 
 
-class _Exchange:
-    """Writes a process's input and reads its output until it ends or exceeds a limit."""
+def _exchanged(
+    process: subprocess.Popen[bytes],
+    data: bytes,
+    module: str,
+    timeout_s: float,
+    limit: int,
+    stop: threading.Event | None,
+) -> bytes:
+    """Give a process its input, return its output, and wait for its end."""
+    assert process.stdin is not None and process.stdout is not None  # both are pipes
+    exchange = Exchange(process.stdin, process.stdout, module, timeout_s, limit, stop)
+    output = exchange.run(data)
+    while process.poll() is None:  # a process may close its pipes and keep running
+        try:
+            process.wait(exchange.wait_s())
+        except subprocess.TimeoutExpired:
+            continue
+    return output
+
+
+class Exchange:
+    """Writes a process's input and reads its output until it closes both or exceeds a limit."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], module: str, timeout_s: float, limit: int, stop: threading.Event | None
+        self,
+        stdin: IO[bytes],
+        stdout: IO[bytes],
+        module: str,
+        timeout_s: float,
+        limit: int,
+        stop: threading.Event | None = None,
     ) -> None:
-        self._process = process
+        self._stdin, self._stdout = stdin, stdout
         self._module = module
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s
@@ -80,15 +107,15 @@ class _Exchange:
         self._stop = stop
 
     def run(self, data: bytes) -> bytes:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None  # both are pipes
+        """Return the output.  Raises `Stopped`, `TimeoutError` and `ChildProcessError` as `run_isolated` does."""
+        stdin, stdout = self._stdin, self._stdout
         output, left = bytearray(), memoryview(data)
         os.set_blocking(stdin.fileno(), False)
         with selectors.DefaultSelector() as selector:
             selector.register(stdin, selectors.EVENT_WRITE)
             selector.register(stdout, selectors.EVENT_READ)
             while selector.get_map():
-                for key, _ in selector.select(self._wait_s()):
+                for key, _ in selector.select(self.wait_s()):
                     if key.fileobj is stdout:
                         piece = os.read(stdout.fileno(), _PIPE_BYTES)
                         output += piece
@@ -104,14 +131,9 @@ class _Exchange:
                     if not left:
                         selector.unregister(stdin)
                         stdin.close()
-        while self._process.poll() is None:  # a process may close its pipes and keep running
-            try:
-                self._process.wait(self._wait_s())
-            except subprocess.TimeoutExpired:
-                continue
         return bytes(output)
 
-    def _wait_s(self) -> float:
+    def wait_s(self) -> float:
         """Return the seconds to wait before the next check.  Raises `Stopped` and `TimeoutError`."""
         cancel.check()
         if self._stop is not None and self._stop.is_set():
@@ -122,7 +144,8 @@ class _Exchange:
         return min(left, cancel.CHECK_EVERY_S)
 
 
-def _kill_group(leader: int) -> None:
+def kill_group(leader: int) -> None:
+    """Kill a process that leads a group, and all of the group."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):  # PermissionError: on macOS, when only zombies are left

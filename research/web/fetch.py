@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from research._util.network import VettedNetwork
 from research.errors import ToolError
-from research.web.readers import FileText, Link, UnreadableFile, read_isolated
+from research.web.isolated import read_isolated
+from research.web.readers import FileText, Link, UnreadableFile
 
 
 class FetchPolicy(Struct, frozen=True):
@@ -237,19 +238,9 @@ def _page(url: str, response: _Response) -> FetchedPage:
     if suffix is None:
         shown = kind if re.fullmatch(r"[\w.+-]{1,99}/[\w.+-]{1,99}", kind) else "of an invalid media type"
         raise ToolError(f"{url} is {shown}, which cannot be read as text; try another source")
-    body = response.body
-    charset = re.search(r"charset=[\"']?([^\s\"';]+)", parameters)
-    if charset and suffix in (".html", ".txt", ".md"):
-        body = _as_utf8(body, charset[1])
+    charset = re.search(r"charset=[\"']?([^\s\"';]{1,40})", parameters)
     try:
-        page = read_isolated(body, suffix, url, timeout_s=PARSE_S)
+        page = read_isolated(response.body, suffix, url, charset=charset[1] if charset else "", timeout_s=PARSE_S)
     except UnreadableFile as error:
         raise ToolError(f"{error}; try another source") from error
     return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), page.csl)
-
-
-def _as_utf8(body: bytes, charset: str) -> bytes:
-    try:
-        return body.decode(charset, "replace").encode("utf-8", "replace")
-    except (LookupError, UnicodeError):
-        return body  # unknown charset: the page itself may declare the right one

@@ -1,14 +1,12 @@
 """Extract text from files: markdown, plain text, html, pdf, docx.
 
-`read_file` and `read_bytes` read in this process.  `read_isolated` reads untrusted files in an isolated process that can
-be killed: malicious files have made parsers loop, use up memory and crash.
+Everything here runs in the process that calls it; `research.web.isolated` runs it in a sealed one.
 """
 
 from __future__ import annotations
 
 import io
 import re
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -17,14 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research._util import decoding
 from research.errors import ConfigError
-from research.sandbox import confine, run_isolated
 from research.text import clip
+from research.web import charsets
 
 if TYPE_CHECKING:
     from docx.table import Table
@@ -42,8 +38,17 @@ MAX_UNPACKED = 200 * 10**6
 ARTICLE_CHARACTERS = 3_000_000
 """In longer html, finding the article would take too long: all of its text is used."""
 
+MAX_TEXT = MAX_BYTES
+"""Maximum length of a file's text, in characters."""
+
 MAX_LINKS = 300
 """Maximum number of links kept from one page."""
+
+LINE = 300
+"""Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
+
+_LINK_LINE, _URL = 120, 2000
+_CSL_ITEMS = 50
 
 
 class Link(Struct, frozen=True):
@@ -78,61 +83,78 @@ class UnreadableFile(ConfigError):
         self.reason = reason
 
 
-def read_file(path: Path) -> FileText:
-    """Read one file.  The title is the document's own or the file name without suffix.  Raises `UnreadableFile`."""
-    try:
-        _check(path, path.suffix, path.stat().st_size)
-        data = path.read_bytes()
-    except OSError as error:
-        raise UnreadableFile(path, f"cannot be opened: {error.strerror}") from error
-    try:
-        return read_bytes(data, path.suffix, path.stem)
-    except UnreadableFile as error:
-        raise UnreadableFile(path, error.reason) from error.__cause__
-
-
-def read_bytes(data: bytes, suffix: str, name: str) -> FileText:
+def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileText:
     """Read the content of a file whose format is given by `suffix`.  `name` is the title if the document has none.
 
-    Raises `UnreadableFile` with `name` as its path.
+    `charset` is the one that a server declared, for html and text.  Raises `UnreadableFile` with `name` as its path.
     """
-    _check(name, suffix, len(data))
+    check(name, suffix, len(data))
     match suffix.lower():
         case ".html" | ".htm":
-            read = _html(data, name)
+            read = _html(data, name, charset)
         case ".pdf":
             read = _pdf(data, name)
         case ".docx":
             read = FileText(*_docx(data, name))
         case ".md":
-            text = _decoded(data, name)
+            text = _decoded(data, name, header=charset)
             read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
         case _:
-            read = FileText("", _decoded(data, name))
+            read = FileText("", _decoded(data, name, header=charset))
     if not read.text.strip():
         raise UnreadableFile(name, "contains no text")
-    return replace(read, title=_one_line(read.title) or name, text=read.text.strip())
+    return bounded(replace(read, title=_one_line(read.title) or name, text=read.text.strip()), name)
 
 
-def read_isolated(data: bytes, suffix: str, name: str, *, timeout_s: float = 30.0) -> FileText:
-    """Read a file like `read_bytes`, in an isolated process that is killed after `timeout_s` seconds.
+def bounded(read: FileText, name: str) -> FileText:
+    """Return what was read with every repeated field cut to its limit, whoever wrote it.
 
-    Starting the process takes half a second.  Raises `Stopped` when the call was cancelled.
+    Raises `UnreadableFile` for too long a text.
     """
-    _check(name, suffix, len(data))
-    try:
-        answer = run_isolated("research.web.readers", data, suffix, str(timeout_s), timeout_s=timeout_s)
-    except TimeoutError as error:
-        raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
-    except ChildProcessError as error:
-        raise UnreadableFile(name, f"crashes its reader ({error})") from error
-    read = decoding.decode(answer, FileText | str)
-    if isinstance(read, str):
-        raise UnreadableFile(name, read)
-    return replace(read, title=read.title or name)
+    if len(read.text) > MAX_TEXT:
+        raise UnreadableFile(
+            name, f"contains {len(read.text) / 1e6:.0f} million characters, the limit is {MAX_TEXT / 1e6:.0f}; split it"
+        )
+    links = (Link(clip(each.text, _LINK_LINE), each.url) for each in read.links if len(each.url) <= _URL)
+    return FileText(
+        clip(_one_line(_storable(read.title[: 4 * LINE])), LINE),
+        _storable(read.text),
+        tuple(Link(_storable(each.text), _storable(each.url)) for each in islice(links, MAX_LINKS)),
+        _storable(read.base) if len(read.base) <= _URL else "",
+        _bounded_csl(read.csl),
+    )
 
 
-def _check(path: Path | str, suffix: str, size: int) -> None:
+def _bounded_csl(value: Any, depth: int = 4) -> Any:
+    """Return a value of CSL JSON with short texts and lists; what CSL does not have becomes an empty text."""
+    match value:
+        case str():
+            return clip(_storable(value), LINE)
+        case int() if abs(value) < 10**9:
+            return value
+        case list() if depth:
+            return [_bounded_csl(each, depth - 1) for each in value[:_CSL_ITEMS]]
+        case dict() if depth:
+            pairs = islice(value.items(), _CSL_ITEMS)
+            return {clip(str(key), 60): _bounded_csl(each, depth - 1) for key, each in pairs}
+        case _:
+            return ""
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which neither JSON nor a database can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> str:
+    text = charsets.decoded(data, declared, header)
+    if text is None:
+        raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
+    return text
+
+
+def check(path: Path | str, suffix: str, size: int) -> None:
+    """Raise `UnreadableFile` for a file whose format is unknown or whose size is not read."""
     if suffix.lower() not in SUFFIXES:
         raise UnreadableFile(path, f"is of an unknown format {suffix!r}; known: {', '.join(SUFFIXES)}")
     if size > MAX_BYTES:
@@ -145,30 +167,13 @@ def _check(path: Path | str, suffix: str, size: int) -> None:
         raise UnreadableFile(path, "is empty")
 
 
-def _decoded(data: bytes, name: str, declared: str | None = None) -> str:
-    """Decode text: as UTF-16 if it has that byte order mark, else as UTF-8, else as `declared`, else as GB 18030."""
-    attempts = [("utf-8-sig", "strict"), ("gb18030", "strict")]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        attempts = [("utf-16", "strict")]
-    elif declared:
-        attempts.insert(1, (declared, "replace"))  # as browsers do: many pages contain a few wrong bytes
-    for encoding, errors in attempts:
-        try:
-            text = data.decode(encoding, errors)
-        except (LookupError, UnicodeError):  # LookupError: unknown encoding
-            continue
-        if "\0" not in text:
-            return text
-    raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
-
-
-def _html(data: bytes, name: str) -> FileText:
+def _html(data: bytes, name: str, charset: str) -> FileText:
     import trafilatura
     from bs4 import BeautifulSoup
     from bs4.dammit import EncodingDetector
     from lxml import etree, html
 
-    markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True))
+    markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
     try:
         tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
     except etree.ParserError as error:  # the document has no elements
@@ -190,8 +195,8 @@ def _html(data: bytes, name: str) -> FileText:
 def _links(tree: HtmlElement) -> Iterator[Link]:
     for element in tree.iter("a"):
         target, words = element.get("href") or "", _one_line(element.text_content())
-        if words and 0 < len(target) <= 2000:
-            yield Link(clip(words, 120), target)
+        if words and 0 < len(target) <= _URL:
+            yield Link(clip(words, _LINK_LINE), target)
 
 
 _CITATION_TAGS = {
@@ -216,7 +221,7 @@ def _metadata(tree: HtmlElement, title: str) -> dict[str, Any]:
         if element.tag == "script" and element.get("type") != "application/ld+json":
             continue
         head[0].append(copy(element))
-        value = clip(_one_line(element.get("content") or ""), 300)
+        value = clip(_one_line(element.get("content") or ""), LINE)
         if value and element.get("name"):
             tags.setdefault(str(element.get("name")).lower(), []).append(value)
     found = extract_metadata(head, extensive=False)
@@ -224,9 +229,9 @@ def _metadata(tree: HtmlElement, title: str) -> dict[str, Any]:
     csl: dict[str, Any] = {
         "type": "article-journal" if "citation_journal_title" in tags else "webpage",
         "title": tags.get("citation_title", [title or _one_line(found.title or "")])[0],
-        "author": [_csl_name(each) for each in authors[:50] if each],
+        "author": [_csl_name(each) for each in authors[:_CSL_ITEMS] if each],
         "issued": _csl_date(tags.get("citation_publication_date", tags.get("citation_date", [found.date or ""]))[0]),
-        "container-title": clip(_one_line(found.sitename or ""), 300),
+        "container-title": _one_line(found.sitename or ""),
     }
     csl |= {name: tags[tag][0] for tag, name in _CITATION_TAGS.items() if tag in tags}
     return {name: value for name, value in csl.items() if value}
@@ -279,7 +284,7 @@ def _pdf(data: bytes, name: str) -> FileText:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
     if not any(pages):
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
-    csl: dict[str, Any] = {"title": title, "author": [{"literal": clip(author, 300)}] if author else []}
+    csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
     return FileText(title, "\n\n".join(filter(None, pages)), csl={key: value for key, value in csl.items() if value})
 
 
@@ -339,18 +344,3 @@ def _rows(table: Table) -> Iterator[str]:
 
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
-
-
-def _main() -> None:
-    suffix, timeout_s = sys.argv[1:]
-    data = sys.stdin.buffer.read()
-    confine(float(timeout_s))
-    try:
-        answer: FileText | str = read_bytes(data, suffix, "")
-    except UnreadableFile as error:
-        answer = error.reason
-    sys.stdout.buffer.write(msgspec.json.encode(answer))
-
-
-if __name__ == "__main__":
-    _main()

@@ -49,6 +49,7 @@ def examine(bench: Workbench) -> list[Check]:
         encoder(bench),
         *judges(bench),
         python_tool(bench),
+        readers(),
         *_models(bench),
         *_services(bench),
         *_mcp(bench),
@@ -182,6 +183,20 @@ def python_tool(bench: Workbench) -> Check:
         return Check("python tool", "ok", f"Monty, no numpy and no plots: {found.why or 'WORKBENCH_PYTHON=monty'}")
     else:
         return Check("python tool", "ok", "CPython with numpy and matplotlib, sealed: no files, network or processes")
+
+
+def readers() -> Check:
+    """Check that pages and documents are read in sealed processes; the first time, this starts one."""
+    from research.web import isolated
+
+    wrong = isolated.problem()
+    if not wrong:
+        return Check(
+            "readers", "ok", "pages and documents are read in sealed processes: no files, network or processes"
+        )
+    return Check(
+        "readers", "off", f"pages and documents are read in processes with limits, which are not sealed: {wrong}"
+    )
 
 
 def _services(bench: Workbench) -> Iterator[Check]:

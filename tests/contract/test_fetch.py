@@ -167,6 +167,11 @@ def test_charsets_are_decoded(site: Site, declared: str) -> None:
     assert fetch(url, policy=site.policy).text == "法国国内生产总值"
 
 
+def test_a_codec_that_is_no_charset_of_the_web_is_ignored(site: Site) -> None:
+    url = site.says("/", "-".join("abcdef"), content_type="text/plain; charset=punycode")
+    assert fetch(url, policy=site.policy).text == "a-b-c-d-e-f"
+
+
 def test_a_pdf_is_recognised_by_its_first_bytes(site: Site) -> None:
     url = site.says("/paper", b"%PDF-1.4 cut", content_type="application/octet-stream")
     with pytest.raises(ToolError, match="a damaged pdf"):

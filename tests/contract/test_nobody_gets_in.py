@@ -231,17 +231,26 @@ BOMB = b"<table><tr><td>x" * 550_000
 """A page that takes a parser longer than a test should run."""
 
 
-def readers(module: bytes = b"research.web.readers") -> set[str]:
-    """Return the ids of running child processes that execute the module, by default the parsers."""
-    found = set()
+def children(module: bytes) -> set[str]:
+    """Return the ids of running child processes that execute the module."""
+    return {process for process, (parent, line) in processes().items() if module in line and parent == str(os.getpid())}
+
+
+def readers() -> set[str]:
+    """Return the ids of running parsers, which are children of warm processes of ours."""
+    warm = children(b"research.web.reader_process")
+    return {process for process, (parent, _) in processes().items() if parent in warm}
+
+
+def processes() -> dict[str, tuple[str, bytes]]:
+    """Return the parent and the command line of each process by its id."""
+    found = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = status.read_text("utf-8", "replace").rpartition(")")[2].split()[1]
-            line = (status.parent / "cmdline").read_bytes()
+            found[status.parent.name] = parent, (status.parent / "cmdline").read_bytes()
         except OSError:
             continue  # it has ended
-        if module in line and parent == str(os.getpid()):
-            found.add(status.parent.name)
     return found
 
 
@@ -303,9 +312,9 @@ def test_a_stop_ends_running_code_and_its_process() -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_for(lambda: readers(b"research.sandbox"))
+    wait_for(lambda: children(b"research.sandbox"))
     stop.set()
-    wait_for(lambda: not readers(b"research.sandbox"))
+    wait_for(lambda: not children(b"research.sandbox"))
     thread.join(10)
     assert len(raised) == 1
 

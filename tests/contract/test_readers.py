@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import docx
+import msgspec
 import pytest
 from pypdf import PdfWriter
 
 from research.errors import ConfigError
-from research.web.readers import SUFFIXES, FileText, UnreadableFile, read_bytes, read_file, read_isolated
+from research.web import isolated
+from research.web.isolated import read_file, read_isolated
+from research.web.readers import SUFFIXES, FileText, Link, UnreadableFile, bounded, read_bytes
 
 Read = Callable[[bytes, str, str], FileText]
 
@@ -219,5 +223,58 @@ def test_every_suffix_has_a_reader() -> None:
 
 
 def test_a_reader_over_its_time_limit_is_killed() -> None:
-    with pytest.raises(UnreadableFile, match=r"slow takes more than 0\.01 s to read"):
-        read_isolated(b"<p>text", ".html", "slow", timeout_s=0.01)
+    with pytest.raises(UnreadableFile, match=r"slow takes more than 0 s to read"):
+        read_isolated(b"<p>text", ".html", "slow", timeout_s=0)
+    assert read_isolated(b"<p>text", ".html", "next").text == "text"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can seal a process")
+def test_readers_are_sealed() -> None:
+    assert isolated.problem() == ""
+
+
+def test_a_declared_charset_is_one_of_the_web_or_ignored() -> None:
+    page = '<html><head><meta charset="{}"></head><body>café-</body></html>'
+    assert read_bytes(page.format("punycode").encode(), ".html", "n").text == "café-"
+    assert read_bytes(page.format("latin-1").encode("latin-1"), ".html", "n").text == "café-"
+    assert read_bytes(b"caf-", ".txt", "n", "punycode").text == "caf-"
+    assert read_bytes("法国".encode("gb18030"), ".txt", "n", "gb2312").text == "法国"
+    assert read_bytes("Страна".encode("koi8-r"), ".txt", "n", "KOI8-R").text == "Страна"
+
+
+LONG = "word " * 1000
+
+
+@both_ways
+def test_titles_and_metadata_are_short(read: Read) -> None:
+    head = f'<title>{LONG}</title><meta name="author" content="{LONG}"><meta name="citation_doi" content="{LONG}">'
+    found = read(f"<html><head>{head}<base href='/{LONG}'></head><body>a</body></html>".encode(), ".html", "n")
+    values = [found.title, found.base, found.csl["title"], found.csl["DOI"], found.csl["author"][0]["literal"]]
+    assert max(map(len, values)) <= 300
+    assert len(read(f"# {LONG}\n\ntext".encode(), ".md", "n").title) <= 300
+    assert len(read(b"text", ".txt", LONG).title) <= 300
+    titled = changed_pdf(lambda it: it.add_metadata({"/Title": LONG, "/Author": LONG}))
+    assert max(map(len, map(str, (read(titled, ".pdf", "n").title, read(titled, ".pdf", "n").csl)))) <= 800
+
+
+def test_what_a_reader_process_answers_is_not_trusted() -> None:
+    nested: list[object] = []
+    for _ in range(100):
+        nested = [nested]
+    links = (Link(LONG, "/" + LONG), Link(LONG, "/a")) * 1000
+    csl = {"author": [{"literal": LONG}] * 1000, LONG: nested, "issued": {"date-parts": [[2024, 10**99]]}}
+    found = bounded(FileText(LONG, "text", links, LONG, csl), "n")
+    assert len(found.links) == 300
+    assert len(msgspec.json.encode(found)) < 100_000
+    assert found.csl["issued"] == {"date-parts": [[2024, ""]]}
+    with pytest.raises(UnreadableFile, match="60 million characters"):
+        bounded(FileText("n", "x" * 60_000_000), "n")
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "zero.md").symlink_to("/dev/zero")
+    (tmp_path / "folder.md").mkdir()
+    for path in tmp_path.iterdir():
+        with pytest.raises(UnreadableFile, match="is not a regular file"):
+            read_file(path)

@@ -70,7 +70,8 @@ def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderRe
 
     Raises `ConfigError` for a missing folder, or one without a readable file.
     """
-    from research.web.readers import SUFFIXES, UnreadableFile, read_file
+    from research.web.isolated import read_file
+    from research.web.readers import SUFFIXES, UnreadableFile
 
     folder = storage.existing_folder(path)
     files, unreadable = storage.files(folder, SUFFIXES)

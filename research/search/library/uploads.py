@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from research.errors import ConfigError
-from research.web import readers
+from research.web import isolated
 from research.web.readers import UnreadableFile
 
 NAME_BYTES = 150
@@ -61,7 +61,7 @@ def save(
             wanted = safe_name(name)
             try:
                 # In a process of its own: malicious files have made parsers loop, use up memory, and crash.
-                readers.read_isolated(data, Path(wanted).suffix, wanted)
+                isolated.read_isolated(data, Path(wanted).suffix, wanted)
             except UnreadableFile as error:
                 refused.append((name, error.reason))
                 continue

@@ -1,0 +1,94 @@
+"""Read untrusted files in sealed processes: malicious files have made parsers loop, use up memory and crash.
+
+A parser that is taken over finds no file, no network and no other document there, and is killed when its time is over.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from functools import cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from research._util import decoding
+from research.sandbox import WarmProcesses
+from research.text import clip
+from research.web import readers
+from research.web.readers import FileText, UnreadableFile
+
+FILE_S = 120.0
+"""Seconds for a file of a folder; books of some thousand pages take one minute."""
+
+PROBE = "probe"
+"""In place of a suffix: try what a sealed process may not do."""
+
+_processes = WarmProcesses("research.web.reader_process")
+
+
+def read_isolated(data: bytes, suffix: str, name: str, *, charset: str = "", timeout_s: float = 30.0) -> FileText:
+    """Read a file like `readers.read_bytes`, in a sealed process that is killed after `timeout_s` seconds.
+
+    The first call takes half a second more than later ones.  Raises `Stopped` when the call was cancelled.
+    """
+    readers.check(name, suffix, len(data))
+    try:
+        answer = _processes.run(data, suffix.lower(), charset, timeout_s=timeout_s)
+    except TimeoutError as error:
+        raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
+    except ChildProcessError as error:
+        raise UnreadableFile(name, f"crashes its reader ({error})") from error
+    try:
+        read = decoding.decode(answer, FileText | str)
+    except (ValueError, RecursionError) as error:  # a file that took over its reader can forge the answer
+        raise UnreadableFile(name, "makes its reader answer nonsense") from error
+    if isinstance(read, str):
+        raise UnreadableFile(name, clip(read, readers.LINE))
+    return readers.bounded(replace(read, title=read.title or name), name)
+
+
+def load(path: Path) -> bytes:
+    """Return the content of a regular file; what is a link, a pipe or a device is not opened, or not read.
+
+    Raises `UnreadableFile`.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise UnreadableFile(path, "is not a regular file")
+        # The file may be exchanged meanwhile: a pipe would block, and a device may have no end.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UnreadableFile(path, "is not a regular file")
+            readers.check(path, path.suffix, found.st_size)
+            data = file.read(readers.MAX_BYTES + 1)
+    except OSError as error:
+        raise UnreadableFile(path, f"cannot be opened: {error.strerror}") from error
+    readers.check(path, path.suffix, len(data))
+    return data
+
+
+def read_file(path: Path, data: bytes | None = None) -> FileText:
+    """Read one file, or `data` as its content.  The title is the document's own or the file name without suffix.
+
+    Raises `UnreadableFile`.
+    """
+    data = load(path) if data is None else data
+    try:
+        if sys.platform == "win32":  # no process can be confined there
+            return readers.read_bytes(data, path.suffix, path.stem)
+        return read_isolated(data, path.suffix, path.stem, timeout_s=FILE_S)
+    except UnreadableFile as error:
+        raise UnreadableFile(path, error.reason) from error.__cause__
+
+
+@cache
+def problem() -> str:
+    """Return what a reader process may do although it is sealed, or why it cannot be sealed; empty if nothing is wrong."""
+    try:
+        return decoding.decode(_processes.run(b"", PROBE, "", timeout_s=10.0), str)
+    except (OSError, ValueError) as error:
+        return str(error)

@@ -1,0 +1,132 @@
+"""The process behind `research.web.isolated`: `python -m research.web.reader_process`."""
+
+from __future__ import annotations
+
+import encodings
+import importlib
+import io
+import os
+import pkgutil
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+from research.sandbox import serve
+from research.web import charsets, isolated, readers
+from research.web.readers import FileText, UnreadableFile
+
+_PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
+<script type="application/ld+json">{"@type": "Article", "datePublished": "2024-05-06"}</script></head><body><article>
+<h1>A</h1><p>%s</p><table><tr><td>1</td></tr></table><a href="/b">c</a></article></body></html>""" % (b"A text. " * 99)
+"""A page that makes the parsers of html load what they load at the first use."""
+
+_FONT_TABLES = (
+    "C_F_F_ O_S_2f_2 _c_m_a_p _g_l_y_f _h_e_a_d _h_h_e_a _h_m_t_x _l_o_c_a _m_a_x_p _n_a_m_e _p_o_s_t".split()
+)
+"""The tables of a font that text is decoded with."""
+
+
+@cache
+def _prepare(suffix: str, _charset: str) -> None:
+    """Import and load everything that reading such a file needs, by reading one of ours."""
+    _import_all(encodings)
+    charsets.preload()
+    time.localtime()  # reads the time zone
+    if suffix in (".html", ".htm"):
+        from trafilatura.external import jt_stoplist_init
+
+        importlib.import_module("xml.sax.xmlreader")  # lxml imports it when it converts a tree
+        jt_stoplist_init()
+        readers.read_bytes(_PAGE, ".html", "a")
+        readers.read_bytes(b"<p>a", ".html", "a")
+    elif suffix == ".pdf":
+        import pypdf
+
+        _import_all(pypdf)
+        for table in _FONT_TABLES:
+            importlib.import_module(f"fontTools.ttLib.tables.{table}")
+        readers.read_bytes(_pdf(), ".pdf", "a")
+    elif suffix == ".docx":
+        readers.read_bytes(_docx(), ".docx", "a")
+
+
+def _import_all(package: ModuleType) -> None:
+    """Import every module of a package, except those for libraries that are not installed."""
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        with suppress(ImportError):
+            importlib.import_module(module.name)
+
+
+def _pdf() -> bytes:
+    """Return a page of text with a font, as a pdf."""
+    import pypdf
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = pypdf.PdfWriter()
+    page = writer.add_blank_page(99, 99)
+    text = DecodedStreamObject()
+    text.set_data(b"BT /F1 12 Tf 9 9 Td (A text) Tj ET")
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    fonts = DictionaryObject(
+        {NameObject("/F1"): DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})}
+    )
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = writer._add_object(text)
+    writer.add_metadata({"/Title": "A"})
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+def _docx() -> bytes:
+    import docx
+
+    document = docx.Document()
+    document.add_heading("A", 1)
+    document.add_table(rows=1, cols=1)
+    written = io.BytesIO()
+    document.save(written)
+    return written.getvalue()
+
+
+def _work(data: bytes, suffix: str, charset: str) -> bytes:
+    if suffix == isolated.PROBE:
+        return msgspec.json.encode(_problem())
+    try:
+        answer: FileText | str = readers.read_bytes(data, suffix, "", charset)
+    except UnreadableFile as error:
+        answer = error.reason
+    return msgspec.json.encode(answer)
+
+
+_FORBIDDEN: dict[str, Callable[[], object]] = {
+    "read a file": lambda: Path(__file__).read_bytes(),
+    "see a file": lambda: Path("/").stat(),
+    "open an internet socket": socket.socket,
+    "open a Unix socket": lambda: socket.socket(socket.AF_UNIX),
+    "start a process": os.fork,
+    "signal the workbench": lambda: os.kill(os.getppid(), 0),
+}
+"""What the process must not do once it is sealed."""
+
+
+def _problem() -> str:
+    """Return what this process can do although it must not; empty if it is sealed."""
+    done = []
+    for what, attempt in _FORBIDDEN.items():
+        try:
+            attempt()
+        except PermissionError:
+            continue
+        done.append(what)
+    return f"can {', '.join(done)}" if done else ""
+
+
+if __name__ == "__main__":
+    serve(_prepare, _work)
