@@ -21,6 +21,7 @@ from research.search.library import factbook
 from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
 from research.text import segment
+from research.web import readers
 
 
 class Letters:
@@ -278,6 +279,49 @@ def test_folders_that_cannot_be_indexed_are_reported(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=problem):
             library.add_folder(tmp_path / name)
     assert library.collections() == []
+
+
+def test_a_long_title_and_a_long_path_do_not_swell_the_index(tmp_path: Path) -> None:
+    deep = Path(tmp_path, "notes", *(f"{number}{'y' * 200}" for number in range(10)))
+    deep.mkdir(parents=True)
+    (tmp_path / "notes" / "title.md").write_text(f"# {'word ' * 20_000}")
+    (deep / "path.md").write_text("A line of text.\n" * 5_000)
+    library = Library(tmp_path / "home")
+    library.add_folder(tmp_path / "notes")
+    assert sum(file.stat().st_size for file in (tmp_path / "home").iterdir()) < 20 * 200_000
+    documents = library.documents(str(tmp_path / "notes"))
+    assert max(len(each.title) for each in documents) <= 300
+    assert library.search("path")[0].title == "path"
+    assert all(library.open(each.url).text for each in documents)
+
+
+def test_what_is_no_file_of_the_folder_is_listed_and_not_read(tmp_path: Path, notes: Path) -> None:
+    (tmp_path / "secret.md").write_text("The password is swordfish.")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "secret.md").write_text("The password is swordfish.")
+    (notes / "link.md").symlink_to(tmp_path / "secret.md")
+    (notes / "zero.md").symlink_to("/dev/zero")
+    (notes / "links").symlink_to(tmp_path / "more")
+    (notes / "inside.md").symlink_to(notes / "whale.md")
+    os.mkfifo(notes / "pipe.md")
+    library = Library(tmp_path / "home")
+    report = library.add_folder(notes)
+    left_out = {file.name: reason for file, reason in report.unreadable}
+    assert left_out.keys() == {"link.md", "zero.md", "links", "pipe.md"}
+    assert "is a link that leads out of the folder" in left_out["link.md"]
+    assert left_out["pipe.md"] == "is not a regular file"
+    assert not library.search("swordfish")
+    assert any(each.url.endswith("/inside.md") for each in library.documents(str(notes)))
+
+
+def test_documents_are_parsed_outside_of_this_process(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(*_: object) -> None:
+        raise AssertionError("parsed in the process of the library")
+
+    monkeypatch.setattr(readers, "read_bytes", parse)
+    assert Library(tmp_path / "home").add_folder(notes).indexed == 3
 
 
 def test_a_file_name_that_is_not_utf8_is_indexed(tmp_path: Path) -> None:

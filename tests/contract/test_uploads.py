@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from research.errors import ConfigError
 from research.search.library import uploads
+from research.search.library.library import Library
 from research.search.library.uploads import UploadReport, safe_name
 
 MOON = b"# The moon\n\nThe moon is made of basalt."
@@ -76,6 +77,14 @@ def test_files_are_saved_and_identical_content_only_once(tmp_path: Path) -> None
     assert names(place) == ["moon (2).md", "moon.md"]
     assert keep(place, ("again.md", MOON)).known == ("again.md",)
     assert (place / "moon.md").read_bytes() == MOON
+
+
+def test_an_uploaded_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = keep(tmp_path / "Papers", ("moon.md", MOON))
+    monkeypatch.setattr("research.web.isolated.read_file", lambda *_: pytest.fail("read once more"))
+    library = Library(tmp_path / "home")
+    library.add_folder(report.folder, known_texts=report.texts)
+    assert library.search("basalt")[0].title == "The moon"
 
 
 @pytest.mark.parametrize(

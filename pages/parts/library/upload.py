@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared.language import t
@@ -57,13 +58,13 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
         folder = uploads.folder(bench.settings.home, name)
         report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress)
         if report.saved or report.known:
-            bench.library.add_folder(folder, progress)
+            bench.library.add_folder(folder, progress, report.texts)
             bench.library.start_embedding()
     except REFUSED as error:
         bar.empty()
         st.error(plain(str(error)), title=t("The documents could not be added"))
         return
-    st.session_state[f"uploaded-{place}"] = report
+    st.session_state[f"uploaded-{place}"] = replace(report, texts={})
     st.session_state[f"upload-turn-{place}"] += 1  # a new, empty uploader
     st.rerun()
 

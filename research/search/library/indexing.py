@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from research.errors import ConfigError
 from research.search.library import factbook, overview, storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
+from research.web.readers import FileText, UnreadableFile
 
 FACTBOOK = "factbook"
 """The collection that `add_factbook` makes.  The others are folders, named by their absolute paths."""
@@ -65,13 +66,15 @@ def add_factbook(library: LibraryFile, progress: Progress) -> int:
     return written
 
 
-def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderReport:
+def add_folder(
+    library: LibraryFile, path: Path, progress: Progress, known_texts: Mapping[str, FileText] | None = None
+) -> FolderReport:
     """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
 
-    Raises `ConfigError` for a missing folder, or one without a readable file.
+    `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError` for a
+    missing folder, or one without a readable file.
     """
-    from research.web.isolated import read_file
-    from research.web.readers import SUFFIXES, UnreadableFile
+    from research.web.readers import SUFFIXES
 
     folder = storage.existing_folder(path)
     files, unreadable = storage.files(folder, SUFFIXES)
@@ -83,29 +86,23 @@ def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderRe
         progress(done, len(files), file.name)
         url = storage.file_url(folder, file)
         try:
-            mtime = file.stat().st_mtime_ns
-            before = known.get(url, (0, ""))
-            digest = before[1] if mtime == before[0] else storage.digest(file)
-            text = None if digest == before[1] else read_file(file)
+            change = _change(file, known.get(url, (0, "")), known_texts or {})
         except UnreadableFile as error:
             unreadable.append((file, error.reason))
             continue
-        except OSError as error:
-            unreadable.append((file, error.strerror or str(error)))
-            continue
         known.pop(url, None)
-        if text is None and mtime == before[0]:
+        if change is None:
             unchanged += 1
             continue
         with library.writing():
-            if text is None:
-                connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [mtime, url])
+            if change.text is None:
+                connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [change.mtime, url])
                 unchanged += 1
             else:
                 names = " ".join(file.relative_to(folder).with_suffix("").parts)
-                title, body, names = map(storage.storable, (text.title, text.text, names))
-                document = Document(url, title, body, names)
-                storage.store(connection, storage.ensure_collection(connection, str(folder)), document, mtime, digest)
+                title, body, names = map(storage.storable, (change.text.title, change.text.text, names))
+                scope = storage.ensure_collection(connection, str(folder))
+                storage.store(connection, scope, Document(url, title, body, names), change.mtime, change.digest)
                 indexed += 1
     if not indexed and not unchanged and row is None:
         reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
@@ -116,3 +113,31 @@ def add_folder(library: LibraryFile, path: Path, progress: Progress) -> FolderRe
     progress(len(files), len(files), folder.name)
     failed = {storage.file_url(folder, file) for file, _ in unreadable}
     return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))
+
+
+class _Change(Struct, frozen=True):
+    """A file that was written since it was indexed; `text` is None if its content is the same."""
+
+    mtime: int
+    digest: str
+    text: FileText | None
+
+
+def _change(file: Path, before: tuple[int, str], known_texts: Mapping[str, FileText]) -> _Change | None:
+    """Return what has changed in a file since `before`, its time and digest; None for nothing.
+
+    Raises `UnreadableFile`.
+    """
+    from research.web.isolated import load, read_file
+
+    try:
+        mtime = file.stat().st_mtime_ns
+    except OSError as error:
+        raise UnreadableFile(file, error.strerror or str(error)) from error
+    if mtime == before[0]:
+        return None
+    data = load(file.resolve())
+    digest = hashlib.sha256(data).hexdigest()
+    if digest == before[1]:
+        return _Change(mtime, digest, None)
+    return _Change(mtime, digest, known_texts.get(digest) or read_file(file, data))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -25,6 +25,7 @@ from research.search.library.indexing import FACTBOOK, FolderReport, Progress, n
 from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
 from research.search.library.vectors import Vectors
 from research.types import Embedder, Passage
+from research.web.readers import FileText
 
 _QUOTED = 5
 """Passages per document to choose its quote from."""
@@ -179,12 +180,15 @@ class Library:
         """Store the World Factbook unless this version is stored already; return the number of documents written."""
         return indexing.add_factbook(self._file, progress)
 
-    def add_folder(self, path: Path, progress: Progress = no_progress) -> FolderReport:
+    def add_folder(
+        self, path: Path, progress: Progress = no_progress, known_texts: Mapping[str, FileText] | None = None
+    ) -> FolderReport:
         """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
 
-        Raises `ConfigError` for a missing folder, or one without a readable file.
+        `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError`
+        for a missing folder, or one without a readable file.
         """
-        return indexing.add_folder(self._file, path, progress)
+        return indexing.add_folder(self._file, path, progress, known_texts)
 
     # Forgetting
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from research.search.library import storage
+from research.text import clip
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ def record_indexing(connection: sqlite3.Connection, folder: str, now: float, fai
     connection.execute("DELETE FROM unreadable WHERE collection = ?", [scope])
     connection.executemany(
         "INSERT INTO unreadable (collection, path, reason) VALUES (?, ?, ?)",
-        [(scope, storage.storable(str(path)), storage.storable(reason)) for path, reason in failed],
+        [(scope, storage.storable(str(path)), storage.storable(clip(reason, 300))) for path, reason in failed],
     )
 
 

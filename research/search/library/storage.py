@@ -10,10 +10,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from msgspec.structs import replace
+
 from research.errors import ConfigError
 from research.search.library.factbook import Document
-from research.text import segment
+from research.text import clip, segment
 
+TITLE, NAMES = 300, 300
+"""Longest title, and longest other names, in characters."""
+_URL = 1500
+"""Longest address, in characters."""
 _PASSAGE = 700
 """Longest passage, in characters."""
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
@@ -65,6 +71,7 @@ def store(
     connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
 ) -> None:
     """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it."""
+    document = _bounded(document)
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
@@ -83,6 +90,11 @@ def store(
             "INSERT INTO words (rowid, title, names, text) VALUES (?, ?, ?, ?)",
             [passage.lastrowid, title, names, segment(text)],
         )
+
+
+def _bounded(document: Document) -> Document:
+    """Cut what is indexed with every passage: a long title would make the index grow with its square."""
+    return replace(document, title=clip(document.title, TITLE), names=document.names[-NAMES:])
 
 
 def _passages(text: str) -> Iterator[tuple[int, int]]:
@@ -126,29 +138,31 @@ def existing_folder(path: Path) -> Path:
 
 
 def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple[Path, str]]]:
-    """Return the files with these suffixes, sorted by path, and each folder that could not be listed, with the reason."""
-    accepted, found, unreadable = frozenset(suffixes), [], []
+    """Return the files with these suffixes, sorted by path, and what is left out, with the reason.
+
+    That is a folder that cannot be listed, and a link that leads out of `folder`, which has to be absolute and resolved.
+    """
+    accepted, found, left_out = frozenset(suffixes), [], []
 
     def note(error: OSError) -> None:
-        unreadable.append((Path(error.filename), error.strerror or str(error)))
+        left_out.append((Path(error.filename), error.strerror or str(error)))
+
+    def leads_out(path: Path) -> bool:
+        if not path.is_symlink() or path.resolve().is_relative_to(folder):
+            return False
+        left_out.append((path, "is a link that leads out of the folder; add the folder that it leads to"))
+        return True
 
     for parent, folders, names in os.walk(folder, onerror=note):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [
-            Path(parent, name) for name in names if not name.startswith(".") and Path(name).suffix.lower() in accepted
-        ]
-    return sorted(found), unreadable
+        folders[:] = [name for name in folders if not name.startswith(".") and not leads_out(Path(parent, name))]
+        shown = (Path(parent, name) for name in names if not name.startswith("."))
+        found += [path for path in shown if path.suffix.lower() in accepted and not leads_out(path)]
+    return sorted(found), left_out
 
 
 def storable(text: str) -> str:
     """Replace lone surrogates, which stand for undecodable bytes, mostly in file names."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def digest(file: Path) -> str:
-    """Return the file's SHA-256 in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def file_url(folder: Path, file: Path) -> str:
@@ -160,4 +174,6 @@ def file_url(folder: Path, file: Path) -> str:
         lambda char: quote(char[0], errors="surrogateescape"),
         file.relative_to(folder).as_posix(),
     )
+    if len(within) > _URL:
+        within = f"{within[:_URL]}-{hashlib.sha256(within.encode()).hexdigest()[:16]}"
     return f"library://{name}-{place}/{within}"

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from research.errors import ConfigError
 from research.web import isolated
-from research.web.readers import UnreadableFile
+from research.web.readers import FileText, UnreadableFile
 
 NAME_BYTES = 150
 """Longest file name in UTF-8; leaves room for a number below the limit of file systems."""
@@ -32,6 +32,8 @@ class UploadReport(Struct, frozen=True):
     """Files whose content is in the folder already."""
     refused: tuple[tuple[str, str], ...] = ()
     """Files that cannot be read, each with the reason."""
+    texts: dict[str, FileText] = {}
+    """What was read from the saved files, by the SHA-256 of their content."""
 
 
 def folder(home: Path, name: str) -> Path:
@@ -48,25 +50,25 @@ def save(
 
     Raises `ConfigError` if the folder cannot be written.
     """
-    saved, known, refused = [], [], []
+    saved, known, refused, texts = [], [], [], {}
     try:
         place.mkdir(parents=True, exist_ok=True)
-        contents = {_digest(file.read_bytes()) for file in place.iterdir() if file.is_file()}
+        sizes = {file: file.stat().st_size for file in place.iterdir() if file.is_file()}
         for done, (name, content) in enumerate(files):
             progress(done, len(files), name)
             data = content()
-            if _digest(data) in contents:
+            digest = _digest(data)
+            if any(size == len(data) and _digest(file.read_bytes()) == digest for file, size in sizes.items()):
                 known.append(name)
                 continue
             wanted = safe_name(name)
             try:
-                # In a process of its own: malicious files have made parsers loop, use up memory, and crash.
-                isolated.read_isolated(data, Path(wanted).suffix, wanted)
+                # In a sealed process: malicious files have made parsers loop, use up memory, and crash.
+                texts[digest] = isolated.read_isolated(data, Path(wanted).suffix, Path(wanted).stem)
             except UnreadableFile as error:
                 refused.append((name, error.reason))
                 continue
-            _write(place, wanted, data)
-            contents.add(_digest(data))
+            sizes[_write(place, wanted, data)] = len(data)
             saved.append(name)
         if not any(place.iterdir()):
             place.rmdir()
@@ -74,7 +76,7 @@ def save(
         raise ConfigError(
             f"{error.filename or place}: {error.strerror or error}; the remaining files were not saved"
         ) from error
-    return UploadReport(place, tuple(saved), tuple(known), tuple(refused))
+    return UploadReport(place, tuple(saved), tuple(known), tuple(refused), texts)
 
 
 def safe_name(name: str) -> str:
@@ -90,8 +92,8 @@ def safe_name(name: str) -> str:
     return f"_{stem}{suffix}" if _DEVICES.fullmatch(stem + suffix) else f"{stem or 'document'}{suffix}"
 
 
-def _write(place: Path, name: str, data: bytes) -> None:
-    """Write the file atomically under that name, with a number appended if the name is taken."""
+def _write(place: Path, name: str, data: bytes) -> Path:
+    """Write the file atomically under that name, with a number appended if the name is taken; return its path."""
     wanted = target = place / name
     number = 1
     while True:
@@ -104,7 +106,7 @@ def _write(place: Path, name: str, data: bytes) -> None:
     part = place / f".{target.name}.part"  # hidden, so that indexing skips a half-written file
     try:
         part.write_bytes(data)
-        part.replace(target)
+        return part.replace(target)
     except OSError:
         part.unlink(missing_ok=True)
         target.unlink()
