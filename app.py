@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from pages.parts.shared import account, home, language, routes, undo
+from pages.parts.shared import account, guard, home, language, routes, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import StoreUnavailable
@@ -17,7 +18,7 @@ from research.errors import StoreUnavailable
 IMAGES = Path(__file__).parent / "pages" / "images"
 
 if __name__ != "__main__":  # loaded by the server, for the API routes and the lifespan
-    app = st.App(__file__, routes=routes.routes(), lifespan=home.lifespan)
+    app = st.App(__file__, routes=routes.routes(), lifespan=home.lifespan, middleware=[Middleware(guard.Guard)])
 else:
     # A Material symbol as page icon would be fetched from the network.
     st.set_page_config(page_title=t("Research Workbench"), page_icon=IMAGES / "icon.svg", layout="wide")

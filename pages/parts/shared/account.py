@@ -13,17 +13,21 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import streamlit as st
 from msgspec import Struct
 from streamlit.auth_util import (
+    get_cookie_with_chunks,
     get_redirect_uri,
     get_secrets_auth_section,
     validate_auth_credentials,
 )
 from streamlit.errors import StreamlitAuthError, StreamlitSecretNotFoundError
 from streamlit.navigation.page import StreamlitPage
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.server_util import get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value, decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -78,6 +82,44 @@ def configured() -> bool:
     return bool(_providers())
 
 
+def visitor(cookies: Mapping[str, str]) -> str | None:
+    """Return the key of the user whose signed cookies a request carries, None for anyone else; "" if login is disabled.
+
+    For requests outside a page's script; the pages ask `person`.
+    """
+    try:
+        if not _providers():
+            return ""
+        found = _judged(_claims(cookies))
+    except REFUSED:
+        return None
+    return found.key if isinstance(found, Person) else None
+
+
+def origins() -> tuple[str, ...]:
+    """Return the origin of the app as configured for the provider; empty if login is disabled or incomplete."""
+    try:
+        return ("{0.scheme}://{0.netloc}".format(urlsplit(address())),) if _providers() else ()
+    except REFUSED:
+        return ()
+
+
+def _claims(cookies: Mapping[str, str]) -> dict[str, Any]:
+    """Return the claims in the signed cookie, as Streamlit reads them for `st.user`; empty without a valid one."""
+
+    def signed(name: str) -> bytes | None:
+        return decode_signed_value(get_cookie_secret(), name, cookies.get(name, "").encode("latin-1", "replace"))
+
+    found = get_cookie_with_chunks(signed, USER_COOKIE_NAME)
+    try:
+        claims = json.loads(found) if found else {}
+    except ValueError:
+        return {}
+    if not isinstance(claims, dict) or claims.pop("origin", None) not in origins():
+        return {}
+    return claims
+
+
 def gate(pages: Sequence[StreamlitPage], opened: StreamlitPage) -> None:
     """Redirect signed-out users to the login page, then to the page they wanted; providers always return to the start
     page.
@@ -123,14 +165,20 @@ def address() -> str:
 def _state() -> Person | Callable[[], None] | None:
     """Return the user, None if login is disabled, or a function that draws the page for a signed-out user."""
     try:
-        providers = _providers()
-        allowed = settings().allow_users if providers else ""
+        if not _providers():
+            return None
+        return _judged(st.user.to_dict())
     except REFUSED as error:
         reason = str(error)
         return lambda: _unavailable(reason)
-    if not providers:
-        return None
-    claims = st.user.to_dict()
+
+
+def _judged(claims: Mapping[str, Any]) -> Person | Callable[[], None]:
+    """Return the user with these claims, or a function that draws the page for a signed-out user.
+
+    Raises `ConfigError` if login is configured but cannot work.
+    """
+    providers, allowed = _providers(), settings().allow_users
     if claims.get("is_logged_in") is not True or _login(claims) in _ended():
         return lambda: _welcome(providers)
     try:
@@ -255,7 +303,8 @@ def _log_out() -> None:
 
 def _login(claims: Mapping[str, Any]) -> str:
     """Return a digest that is unique to each login: its claims are signed and contain a random number."""
-    return hashlib.sha256(json.dumps(claims, sort_keys=True, default=str).encode()).hexdigest()
+    own = {name: value for name, value in claims.items() if name != "tokens"}  # which only the pages see
+    return hashlib.sha256(json.dumps(own, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _make_room(kept: dict[Any, Any]) -> dict[Any, Any]:
