@@ -32,16 +32,19 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# The browser tests run apart: Playwright occupies the event loop of its process, and beside them the tests that bound a
-# time fail on two cores.
+# The browser tests run in a process of their own, because Playwright occupies its event loop, and at the same time as the
+# others, which wait a third of theirs.  Their report follows when both have ended; one failure fails both.
+AT_ONCE = $(BIN)/python -m pytest $(MARKS) tests/browser >$(VENV)/browser.txt 2>&1 & browser=$$!; \
+	$(PYTEST) $(MARKS) tests/faults tests/contract tests/app tests/unit; others=$$?; \
+	wait $$browser; browser=$$?; cat $(VENV)/browser.txt; exit $$((others | browser))
+
+test: MARKS = -m "not slow"
 test: $(VENV)/.ready-dev
-	$(PYTEST) -m "not slow" tests/faults tests/contract tests/app tests/unit
-	$(PYTEST) -m "not slow" tests/browser
+	@$(AT_ONCE)
 
 # The same with the tests marked `slow`: whole matrices, and many kills.
 test-all: $(VENV)/.ready-dev
-	$(PYTEST) tests/faults tests/contract tests/app tests/unit
-	$(PYTEST) tests/browser
+	@$(AT_ONCE)
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
