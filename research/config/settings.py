@@ -43,6 +43,8 @@ OUTSIDE: Final = frozenset(
         "runs_at_once",
         "runs_per_user",
         "rate_limits",
+        "library_gb",
+        "collection_gb",
         "logs",
         "log_level",
     }
@@ -95,6 +97,10 @@ class Settings(BaseSettings):
     """The most runs of one user that they drive at once."""
     rate_limits: str = Field("", validation_alias="WORKBENCH_RATE_LIMITS")
     """Requests per minute to each kind of model, by all processes together, e.g. `openai=60,anthropic=30`."""
+    library_gb: float = Field(10, gt=0, validation_alias="WORKBENCH_LIBRARY_GB")
+    """The most gigabytes (10⁹ bytes) that the library of one user may take, with index, vectors and uploaded files."""
+    collection_gb: float = Field(5, gt=0, validation_alias="WORKBENCH_COLLECTION_GB")
+    """The most gigabytes that one collection of it may take."""
     logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
     """The format of the log on standard error."""
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")

@@ -24,6 +24,7 @@ from research.events.recipe import LIBRARY, Recipe
 from research.ops import logs, tracing
 from research.search.library.indexing import Progress
 from research.search.library.library import Library
+from research.search.library.quota import Quota
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
@@ -112,7 +113,9 @@ class Workbench:
 
     @cached_property
     def library(self) -> Library:
-        return Library(self.settings.home, self.embedder)
+        gigabyte = 10**9
+        quota = Quota(int(self.settings.library_gb * gigabyte), int(self.settings.collection_gb * gigabyte))
+        return Library(self.settings.home, self.embedder, quota)
 
     @cached_property
     def judges(self) -> Judges:

@@ -20,6 +20,7 @@ from research.errors import ConfigError, ToolError
 from research.search.library import factbook
 from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
+from research.search.library.quota import Quota
 from research.text import segment
 from research.web import readers
 
@@ -322,6 +323,22 @@ def test_documents_are_parsed_outside_of_this_process(
 
     monkeypatch.setattr(readers, "read_bytes", parse)
     assert Library(tmp_path / "home").add_folder(notes).indexed == 3
+
+
+def test_a_full_collection_lists_what_does_not_fit(tmp_path: Path, notes: Path) -> None:
+    (notes / "long.txt").write_text("A line of text.\n" * 5_000)
+    library = Library(tmp_path / "home", quota=Quota(collection=300_000))
+    report = library.add_folder(notes)
+    ((file, reason),) = report.unreadable
+    assert file.name == "long.txt"
+    assert reason.startswith("does not fit: it needs 0.6 MB, and the collection takes ")
+    assert reason.endswith(
+        "of at most 0.3 MB; remove documents, or ask the administrator to raise WORKBENCH_COLLECTION_GB"
+    )
+    assert report.indexed == 3
+    (notes / "whale.md").write_text("# The blue whale\n\nIt has grown.")
+    assert library.add_folder(notes).indexed == 1
+    assert Library(tmp_path / "home").add_folder(notes).indexed == 1
 
 
 def test_a_file_name_that_is_not_utf8_is_indexed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from research.errors import ConfigError
 from research.search.library import uploads
 from research.search.library.library import Library
+from research.search.library.quota import Quota
 from research.search.library.uploads import UploadReport, safe_name
 
 MOON = b"# The moon\n\nThe moon is made of basalt."
@@ -85,6 +87,22 @@ def test_an_uploaded_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.Mon
     library = Library(tmp_path / "home")
     library.add_folder(report.folder, known_texts=report.texts)
     assert library.search("basalt")[0].title == "The moon"
+
+
+def test_an_upload_that_does_not_fit_is_refused_with_the_limit(tmp_path: Path) -> None:
+    library = Library(tmp_path, quota=Quota(library=10**6, collection=200_000))
+    place = uploads.folder(tmp_path, "Papers")
+    files = [(f"{number}.txt", lambda number=number: b"A line of text. %d\n" % number * 400) for number in range(9)]
+    report = uploads.save(place, files, lambda *_: None, library.usage(str(place)).refusal)
+    library.add_folder(place, known_texts=report.texts)
+    (first, why) = report.refused[0]
+    assert re.search(r"the collection takes 0\.\d MB of at most 0\.2 MB; .* WORKBENCH_COLLECTION_GB", why), why
+    assert 0 < len(report.saved) < 9 and first not in names(place)
+    assert library.collections()[0].documents == len(report.saved)
+    other = uploads.folder(tmp_path, "Other")
+    whole = uploads.save(other, [("big.txt", lambda: b"word " * 40_000)], lambda *_: None, library.usage("x").refusal)
+    assert "the library takes" in library.usage("x").refusal("word " * 200_000)
+    assert not whole.saved
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
 
     try:
         folder = uploads.folder(bench.settings.home, name)
-        report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress)
+        usage = bench.library.usage(str(folder))
+        report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress, usage.refusal)
         if report.saved or report.known:
             bench.library.add_folder(folder, progress, report.texts)
             bench.library.start_embedding()

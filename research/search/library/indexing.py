@@ -13,6 +13,7 @@ from research.errors import ConfigError
 from research.search.library import factbook, overview, storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
+from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.web.readers import FileText, UnreadableFile
 
 FACTBOOK = "factbook"
@@ -67,12 +68,16 @@ def add_factbook(library: LibraryFile, progress: Progress) -> int:
 
 
 def add_folder(
-    library: LibraryFile, path: Path, progress: Progress, known_texts: Mapping[str, FileText] | None = None
+    library: LibraryFile,
+    path: Path,
+    progress: Progress,
+    known_texts: Mapping[str, FileText] | None = None,
+    quota: Quota = DEFAULT_QUOTA,
 ) -> FolderReport:
     """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
 
     `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError` for a
-    missing folder, or one without a readable file.
+    missing folder, or one without a readable file that fits into the `quota`.
     """
     from research.web.readers import SUFFIXES
 
@@ -81,14 +86,18 @@ def add_folder(
     connection = library.connection()
     row = connection.execute("SELECT id FROM collections WHERE name = ?", [str(folder)]).fetchone()
     known = storage.fingerprints(connection, row[0]) if row else {}
+    usage = Usage(connection, library.path.parent, str(folder), quota)
     indexed = unchanged = 0
     for done, file in enumerate(files):
         progress(done, len(files), file.name)
         url = storage.file_url(folder, file)
         try:
             change = _change(file, known.get(url, (0, "")), known_texts or {})
+            refusal = usage.refusal(change.text.text, url=url) if change and change.text else ""
         except UnreadableFile as error:
-            unreadable.append((file, error.reason))
+            refusal = error.reason
+        if refusal:
+            unreadable.append((file, refusal))
             continue
         known.pop(url, None)
         if change is None:

@@ -23,6 +23,7 @@ from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import FACTBOOK, FolderReport, Progress, no_progress
 from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
+from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.search.library.vectors import Vectors
 from research.types import Embedder, Passage
 from research.web.readers import FileText
@@ -54,8 +55,9 @@ class Library:
     A file that is not a readable database is moved aside (see `kept_aside`) and replaced by a new one.
     """
 
-    def __init__(self, home: Path, embedder: Embedder | None = None) -> None:
+    def __init__(self, home: Path, embedder: Embedder | None = None, quota: Quota = DEFAULT_QUOTA) -> None:
         self._file = LibraryFile(home / "library.sqlite")
+        self._quota = quota
         self.kept_aside = self._file.kept_aside
         """The new path of a damaged file."""
         self._embedder = embedder
@@ -188,7 +190,11 @@ class Library:
         `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError`
         for a missing folder, or one without a readable file.
         """
-        return indexing.add_folder(self._file, path, progress, known_texts)
+        return indexing.add_folder(self._file, path, progress, known_texts, self._quota)
+
+    def usage(self, collection: str) -> Usage:
+        """Return what a collection and the library take, and so whether a document that is added to it will fit."""
+        return Usage(self._file.connection(), self._file.path.parent, collection, self._quota)
 
     # Forgetting
 

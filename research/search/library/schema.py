@@ -32,6 +32,12 @@ _VERSIONS = (
         """CREATE TABLE unreadable (collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
         path TEXT NOT NULL, reason TEXT NOT NULL)""",
     ),
+    (
+        # The length of the text in UTF-8, in an index because a sum must not read the texts.
+        "ALTER TABLE documents ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
+        "UPDATE documents SET bytes = length(CAST(text AS BLOB))",
+        "CREATE INDEX documents_bytes ON documents (collection, bytes)",
+    ),
 )
 
 

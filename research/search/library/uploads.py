@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from research.errors import ConfigError
+from research.search.library.quota import UPLOADS
 from research.web import isolated
 from research.web.readers import FileText, UnreadableFile
 
@@ -40,15 +41,19 @@ def folder(home: Path, name: str) -> Path:
     """Return the folder of the collection with that name.  Raises `ConfigError` for a name without letters or digits."""
     if not re.search(r"[^\W_]", name):
         raise ConfigError(f"collection name {name!r} has no letters or digits; choose one such as Papers")
-    return home.resolve() / "uploads" / safe_name(name)
+    return home.resolve() / UPLOADS / safe_name(name)
 
 
 def save(
-    place: Path, files: Sequence[tuple[str, Callable[[], bytes]]], progress: Callable[[int, int, str], None]
+    place: Path,
+    files: Sequence[tuple[str, Callable[[], bytes]]],
+    progress: Callable[[int, int, str], None],
+    refusal: Callable[[str, int], str] = lambda text, size: "",
 ) -> UploadReport:
     """Save the readable files; each is a name and a function that returns its bytes.
 
-    Raises `ConfigError` if the folder cannot be written.
+    `refusal` returns why a text from a file of that size does not fit into the collection, or nothing.  Raises
+    `ConfigError` if the folder cannot be written.
     """
     saved, known, refused, texts = [], [], [], {}
     try:
@@ -64,10 +69,14 @@ def save(
             wanted = safe_name(name)
             try:
                 # In a sealed process: malicious files have made parsers loop, use up memory, and crash.
-                texts[digest] = isolated.read_isolated(data, Path(wanted).suffix, Path(wanted).stem)
+                text = isolated.read_isolated(data, Path(wanted).suffix, Path(wanted).stem)
+                why = refusal(text.text, len(data))
             except UnreadableFile as error:
-                refused.append((name, error.reason))
+                why = error.reason
+            if why:
+                refused.append((name, why))
                 continue
+            texts[digest] = text
             sizes[_write(place, wanted, data)] = len(data)
             saved.append(name)
         if not any(place.iterdir()):
