@@ -98,7 +98,7 @@ class Option(Struct, frozen=True):
             if float(value) != int(float(value)):
                 raise ValueError(value)
             return int(float(value))
-        if self.kind == "str":
+        if self.kind in ("str", "choice"):
             return str(value)
         if not math.isfinite(float(value)):
             raise ValueError(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from research._util import decoding
 from research._util.redaction import StreamRedactor, key_pattern
 from research.types import Completion, Delta
 
@@ -44,4 +45,4 @@ def _completion(whole: Completion, key: str) -> Completion:
             case _:
                 return value
 
-    return msgspec.convert(clean(msgspec.to_builtins(whole)), Completion)
+    return decoding.convert(clean(msgspec.to_builtins(whole)), Completion)

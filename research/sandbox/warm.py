@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from research._util import cancel
+from research._util import cancel, decoding
 from research.sandbox import linux
 from research.sandbox.process import OUTPUT_BYTES, Exchange, ProcessDied, confine, kill_group
 
@@ -210,7 +210,7 @@ def serve(prepare: Callable[..., None], work: Callable[..., bytes]) -> None:
                 return
             if not message:
                 return
-            request = msgspec.json.decode(message, type=_Request)
+            request = decoding.decode(message, _Request)
             prepare(*request.arguments)
             gc.freeze()  # a collection would touch, and so copy, all pages that are shared with the child
             child = os.fork()
