@@ -40,6 +40,8 @@ class VettedNetwork(httpcore2.NetworkBackend):
         self._tcp = httpcore2.SyncBackend()
         self._allowed = {place for entry in allow_hosts for place in _host_ports(entry)}
         self._deadline = time.monotonic() + total_s
+        self.private = False
+        """Whether the last connection leads to an address that is not public."""
 
     def vetted_addresses(self, host: str, port: int) -> list[str]:
         """Return the addresses of a host.  Raises `ToolError` when any of them may not be visited.
@@ -77,9 +79,11 @@ class VettedNetwork(httpcore2.NetworkBackend):
         for left in range(len(addresses), 0, -1):
             try:
                 # The address, not the name, which might resolve to another address by now.
-                return self._tcp.connect_tcp(
+                stream = self._tcp.connect_tcp(
                     addresses[-left], port, _remaining(self._deadline) / left, local_address, socket_options
                 )
+                self.private = not is_public(addresses[-left])
+                return stream
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if left == 1:
                     raise

@@ -61,7 +61,7 @@ class RunContext:
         self.notices = notices
         """Warnings for the user before the first round, such as a tool that is withheld."""
         self.ledger = Ledger(self.journal.sources)
-        self.guard = UrlGuard(self.journal.observations)
+        self.guard = UrlGuard(self.journal.history)
         """Decides which URLs may be visited once the run has seen private data."""
         self.embedder = embedder
         """Returns the encoder that helps to check citations."""

@@ -60,7 +60,7 @@ def interactions(events: Iterable[Event]) -> tuple[Interaction, ...]:
                 hint = event.text
             case ToolFinished():
                 seen[event.observation.call_id] = event.observation
-            case UserReplied() if reply is not None:
+            case UserReplied() if reply is not None and not reply.calls:  # else the calls follow
                 rounds.append(Interaction(reply, hint=event.text))
                 reply = None
         if reply is not None and (found := _observations(reply, seen)):

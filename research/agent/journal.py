@@ -33,7 +33,7 @@ from research.events.events import (
 )
 from research.events.transcript import Interaction, Transcript
 from research.events.view import Worktime
-from research.types import Message, Observation, Source, Usage
+from research.types import Message, Observation, Source, ToolCall, Usage
 
 _MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser, Remembered)
 
@@ -59,6 +59,8 @@ class Journal:
         self._replies: dict[tuple[str, int], Replied] = {}
         self._observations: dict[str, Observation] = {}
         self._started: set[str] = set()
+        self._history: list[Observation | ToolCall] = []
+        self._prompts: dict[str, list[str]] = {}
         self._user: dict[str, list[str]] = {}
         self._marks: Counter[tuple[str, str]] = Counter()
         self._to_judge: dict[tuple[str, int], tuple[Message, ...]] = {}
@@ -77,10 +79,12 @@ class Journal:
                     self.spent.append(event.usage)
                 case ToolStarted():
                     self._started.add(event.call.id)
+                    self._history.append(event.call)
                 case UserReplied():
                     self._user.setdefault(event.agent, []).append(event.text)
                 case ToolFinished():
                     self._observations[event.observation.call_id] = event.observation
+                    self._history.append(event.observation)
                 case Recalled():
                     self.recalled = event.observation
                 case Resumed(adopts=True):
@@ -88,6 +92,8 @@ class Journal:
                 case _:
                     if isinstance(event, RunStarted):
                         self.earlier = event.earlier
+                    if isinstance(event, WaitingForUser):
+                        self._prompts.setdefault(event.agent, []).append(event.prompt)
                     if isinstance(event, _MARKS):
                         self._marks[event.agent, type(event).__name__] += 1
 
@@ -100,6 +106,7 @@ class Journal:
         self.spent += [each.usage for each in self._replies.values()]
         self._replies.clear()
         self._user.clear()
+        self._prompts.clear()
         self._marks = Counter({("main", RunStarted.__name__): 1})
 
     def adopted_transcript(self, question: str, protocol: str) -> Transcript:
@@ -132,10 +139,23 @@ class Journal:
     def observations(self) -> list[Observation]:
         """All recorded observations in order, after the sources that a follow-up started with."""
         # "earlier" is not a search tool, so the URL guard does not treat addresses in private findings as known.
-        seen = [*([self.recalled] if self.recalled else []), *self._observations.values()]
+        return [*self._before(), *self._observations.values()]
+
+    @property
+    def history(self) -> list[Observation | ToolCall]:
+        """The same, each with its call before it."""
+        return [*self._before(), *self._history]
+
+    def _before(self) -> list[Observation]:
+        """Return what the run knew before its first call."""
+        seen = [self.recalled] if self.recalled else []
         if self.earlier is None:
             return seen
         return [Observation("", "earlier", "", sources=self.earlier.sources, private=self.earlier.private), *seen]
+
+    def next_prompt(self, agent: str) -> str:
+        """Return the next recorded question of this agent to the user; empty if there is none."""
+        return next(iter(self._prompts.get(agent, ())), "")
 
     def started(self, call_id: str) -> bool:
         """Whether the start of the call is recorded; it may have been interrupted before its result."""
@@ -152,6 +172,8 @@ class Journal:
         if self._marks[key] == 0:
             return False
         self._marks[key] -= 1
+        if isinstance(mark, WaitingForUser):
+            self._prompts[mark.agent].pop(0)
         return True
 
     @property

@@ -8,12 +8,15 @@ from contextlib import ExitStack
 
 from research import citations
 from research.agent import prompts
-from research.agent.context import RunContext, Steps
+from research.agent.context import MAIN, RunContext, Steps
 from research.agent.toolbox import Local
-from research.errors import LimitReached
-from research.events.events import ToolFinished, ToolStarted, Warned
+from research.errors import LimitReached, NeedsInput
+from research.events.events import ToolFinished, ToolStarted, WaitingForUser, Warned
+from research.text import clip
 from research.types import Observation, Reply, ToolCall
 
+_YES = ("y", "ok", "sure", "allow", "是", "好", "可以", "允许", "同意", "行")
+"""How a reply begins that consents."""
 CYCLES = (1, 2, 3)
 """Lengths of the sequences of actions that count as a loop when repeated three times in a row."""
 
@@ -54,6 +57,7 @@ class ToolCalls:
         """Run the calls in parallel; return one observation for each, in order.  Raises `LimitReached`."""
         context, journal = self.context, self.context.journal
         fresh = [call for call in calls if journal.observation(call.id) is None]
+        yield from self._consent(calls, fresh)
         if fresh:
             context.check_pause()
         if fresh or not all(journal.started(call.id) for call in calls):  # new calls, or calls refused before
@@ -94,6 +98,34 @@ class ToolCalls:
                     context.computed.append(seen.text)
         context.check_stop()
         return tuple(observations)
+
+    def _consent(self, calls: Sequence[ToolCall], fresh: Sequence[ToolCall]) -> Steps[None]:
+        """Ask the user before calls that could tell a site too much about private data; see `UrlGuard`.
+
+        Only the main agent asks, because several sub-agents could wait at once: their calls are refused with the reason.
+        """
+        context, journal = self.context, self.context.journal
+        asked = {self._question(call): call for call in calls}
+        while True:
+            prompt = journal.next_prompt(self.agent)
+            if prompt not in asked:  # the rest was not asked before
+                call = context.guard.lacking(fresh) if self.agent == MAIN else None
+                if call is None:
+                    return
+                prompt = self._question(call)
+            site = context.guard.site(asked[prompt])
+            yield from context.mark(WaitingForUser(agent=self.agent, prompt=prompt, site=site))
+            reply = journal.user_reply(self.agent)
+            if reply is None:
+                context.check_stop()
+                raise NeedsInput(prompt)
+            context.guard.allow_from_user(reply)
+            context.guard.answer(site, more=reply.strip().lower().startswith(_YES))
+
+    def _question(self, call: ToolCall) -> str:
+        """Return what the user is asked before the call."""
+        site, url = self.context.guard.site(call), clip(str(call.arguments.get("url", call.name)), 300)
+        return prompts.text("open_more", self.language, site=site, url=url)
 
     def refuse(self, call_id: str, name: str, why: str) -> Steps[Observation]:
         """Return the failed observation of a call that does not run."""

@@ -21,7 +21,7 @@ from research.evaluation.questions import Question
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Records, Row
 from research.evaluation.scorers import measure
-from research.events.events import Paused
+from research.events.events import Paused, WaitingForUser
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.text import clip
@@ -182,7 +182,11 @@ class _Runner:
                 self.reason = self.reason or (last.reason if isinstance(last, Paused) else "")
                 return None
             if status in ENDED or status == "waiting_input":
-                return fold(self.bench.store.events(run_id))
+                events = self.bench.store.events(run_id)
+                if status == "waiting_input" and isinstance(events[-1], WaitingForUser) and events[-1].site:
+                    self.bench.engine.resume(run_id, "no")  # nobody is there to consent
+                    continue
+                return fold(events)
             if self.stop.is_set() and not pausing:
                 pausing = True
                 with suppress(ConfigError):  # it has just ended

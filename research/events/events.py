@@ -197,6 +197,8 @@ class WaitingForUser(Base, frozen=True):
     """The agent asks the user a question; the run waits for `UserReplied`."""
 
     prompt: str
+    site: str = ""
+    """The site whose further pages the user may allow with yes; empty for a question of the agent's own."""
 
 
 class UserReplied(Base, frozen=True):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from research.events.recipe import Recipe
@@ -14,7 +15,7 @@ from research.search.relevance import reduce, scores
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
-from research.web.url_guard import LIBRARY, is_users_own
+from research.web.url_guard import LIBRARY, is_users_own, normalized
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
@@ -27,6 +28,8 @@ Reader = Callable[[str, "FetchPolicy"], "FetchedPage"]
 
 READ = 50_000
 """Characters of a page that are read."""
+PAGES = 200
+"""Most pages that are kept."""
 SHOWN = 3_800
 """Characters that the model sees, including links; with number, title and URL about 4,000."""
 LINKS = 8
@@ -46,6 +49,8 @@ class VisitTool:
         self._library = library
         self._allowed_hosts = allowed_hosts
         self._reader = reader
+        self._pages: dict[str, FetchedPage] = {}
+        """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -67,10 +72,13 @@ class VisitTool:
             return ToolOutput(
                 passages=(Passage(document.url, document.title, quote),), private=is_users_own(document.url)
             )
-        page = self._read(url)
+        key = normalized(url)
+        page = self._pages.get(key) or self._read(url)
+        if len(self._pages) < PAGES:
+            self._pages[key] = replace(page, text=page.text[:READ])
         links = _best_links(page.links, goal)
         quote = reduce(page.text[:READ], goal, SHOWN - len(links))
-        return ToolOutput(links, (Passage(page.url, page.title, quote, page.csl),))
+        return ToolOutput(links, (Passage(page.url, page.title, quote, page.csl),), private=page.private)
 
     def _read(self, url: str) -> FetchedPage:
         from research.web.fetch import FetchPolicy, fetch

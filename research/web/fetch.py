@@ -15,6 +15,7 @@ from typing import Any
 import httpcore2
 import httpx2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util.network import VettedNetwork
 from research.errors import ToolError
@@ -51,6 +52,8 @@ class FetchedPage(Struct, frozen=True):
     """Media type without parameters, e.g. `text/html`."""
     links: tuple[Link, ...] = ()
     """Its links to other pages: distinct http(s) urls without fragment."""
+    private: bool = False
+    """Whether it was fetched from an address that is not public: a host that `FetchPolicy.allow_hosts` names."""
     csl: dict[str, Any] = {}
     """Its own metadata in CSL JSON: type, title, author, issued, container-title, publisher, DOI."""
 
@@ -98,7 +101,7 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
                 raise ToolError(
                     f"{here} answered with status {response.status}; check the address or try another source"
                 )
-            return _page(str(here), response)
+            return replace(_page(str(here), response), private=network.private)
         here = parse_url(response.location, base=here)
     raise ToolError(f"{url} redirects more than {policy.max_redirects} times; try another source")
 
@@ -243,4 +246,4 @@ def _page(url: str, response: _Response) -> FetchedPage:
         page = read_isolated(response.body, suffix, url, charset=charset[1] if charset else "", timeout_s=PARSE_S)
     except UnreadableFile as error:
         raise ToolError(f"{error}; try another source") from error
-    return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), page.csl)
+    return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), csl=page.csl)

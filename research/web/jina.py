@@ -83,7 +83,7 @@ class JinaReader:
             self._remote.mask(data.content or "").strip(),
             "text/markdown",
             absolute_links(url, FileText(title, "", links)),
-            csl.record(type="webpage", title=title, issued=csl.date(data.published)),
+            csl=csl.record(type="webpage", title=title, issued=csl.date(data.published)),
         )
 
 

@@ -5,18 +5,23 @@ that leaks nothing.  Once private data is in its context (memory, files or MCP s
 model did not write may be visited: those typed by the user or found in a search result or page, verbatim.  A url that
 the model composes is refused whatever it contains, because it can encode the data in any way.
 
-The guard is a fold of the observations, so a resumed run has the same one.  It only grows: more urls become known, and
-a run never becomes public again.  Not covered: where a visited site redirects to (the site knows only what it was
-sent), which of many known links a model chooses (a few bits per visit), and third-party tools that take a host or a url
-in pieces, or send texts to people.
+Which of n known links a model chooses tells their site log2(n + 1) bits, stopping included.  So each site has a budget
+of `BITS`; beyond it the user is asked.  A url counts towards the site that led to it first: one page may list the links
+of many hosts.  Urls that the user typed cost nothing, nor do links inside a private host, which tell outsiders nothing.
+
+The guard is a fold of the calls and observations, so a resumed run has the same one.  More urls become known, and a run
+never becomes public again.  Not covered: where a visited site redirects to (the site knows only what it was sent), the
+time of a visit, and third-party tools that take a host or a url in pieces, or send texts to people.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import math
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -57,6 +62,12 @@ _TRAILING = ".,;:!?'*_~)]}|`…"
 _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 
 
+BITS = 40.0
+"""Bits that the choice of links may tell one site after private data was seen, before the user is asked."""
+_FREE = ""
+"""In place of a site: urls that the user typed, and links inside a private host."""
+
+
 class PrivateError(ToolError):
     """A tool failed, and the error message may contain private data."""
 
@@ -74,13 +85,27 @@ def is_users_own(url: str) -> bool:
 class UrlGuard:
     """Decides which tool calls of a run may contact which urls.  All agents of a run share one; safe for threads."""
 
-    def __init__(self, observations: Iterable[Observation] = ()) -> None:
-        """`observations`: those recorded so far, when a run is resumed."""
-        self._lock = threading.Lock()
-        self._known: set[str] = set()
+    def __init__(self, history: Iterable[Observation | ToolCall] = ()) -> None:
+        """`history`: the calls and observations recorded so far in order, when a run is resumed."""
+        self._lock = threading.RLock()
+        self._known: dict[str, str] = {}
+        """Each known url, verbatim and normalized, with the site that it counts towards."""
+        self._choices: dict[str, set[str]] = {}
+        """By site, the known urls that count towards it, normalized."""
+        self._spent: dict[str, float] = {}
+        self._granted: dict[str, float] = {}
+        self._denied: set[str] = set()
+        self._calls: dict[str, str] = {}
+        """The url of each call of `visit`, by the call's id."""
+        self._read: set[str] = set()
+        """Pages that `visit` has read: it keeps them, so that reading one again contacts nobody."""
         self._private = False
-        for observation in observations:
-            self.observe(observation)
+        for each in history:
+            if isinstance(each, ToolCall):
+                self._charge(each)
+            else:
+                self.observe(each)
+        self._read.clear()
 
     @property
     def private(self) -> bool:
@@ -90,21 +115,33 @@ class UrlGuard:
     def allow_from_user(self, text: str) -> None:
         """Allow the urls in the user's question or reply, also those typed without a scheme."""
         with self._lock:
-            self._known |= urls_in(text)
+            self._learn(urls_in(text), _FREE)
             for bare in _BARE.findall(text):
-                self._known |= urls_in(f"http://{bare} https://{bare}")
+                self._learn(urls_in(f"http://{bare} https://{bare}"), _FREE)
 
     def observe(self, observation: Observation) -> None:
         """Record the result of a call by any agent: whether it is private, and the urls that it makes known."""
         with self._lock:
             if is_private(observation):
                 self._private = True
-            self._known.update(_urls_from(observation))
+            asked = self._calls.get(observation.call_id, "")
+            if observation.name == "visit" and observation.ok:
+                self._read.add(asked)
+            led_by = self._known.get(asked, _FREE)
+            for source, text in _texts_from(observation):
+                if observation.name == "visit" and observation.private:
+                    self._learn({url for url in urls_in(text) if _host(url) == _host(source)}, _FREE)
+                else:
+                    self._learn(urls_in(text), led_by or site_of(source))
 
     def check(self, call: ToolCall) -> None:
-        """Raise `ToolError` when the run has seen private data and the call would visit a url that the model wrote."""
+        """Raise `ToolError` when the run has seen private data and the call would visit a url that the model wrote.
+
+        Also when its choice of a known url would tell a site too much.
+        """
         with self._lock:
             if not self._private or call.name in TOOLS_WITHOUT_URLS:
+                self._note(call)
                 return
             for url in _urls_in_call(call):
                 if not self._is_allowed(call.name, url):
@@ -113,6 +150,86 @@ class UrlGuard:
                         "visited that the user typed or that a search result or page gave, exactly as given. "
                         "Search for the page, take a url from what you have seen, or answer without it."
                     )
+            if site := self._over(call, dict(self._spent)):
+                raise ToolError(
+                    f"{clip(str(call.arguments.get('url', call.name)), 300)!r} was not opened: this run has seen private data, "
+                    f"and has opened so many pages that {site} led to that one more could tell that site about the data. "
+                    "Use other sources, or answer without it."
+                )
+            self._charge(call)
+
+    def lacking(self, calls: Sequence[ToolCall]) -> ToolCall | None:
+        """Return the first of these calls that needs the user's consent, if they are made in this order."""
+        with self._lock:
+            spent = dict(self._spent)
+            for call in calls:
+                site = self._over(call, spent)
+                if site and site not in self._denied:
+                    return call
+        return None
+
+    def site(self, call: ToolCall) -> str:
+        """Return the site that the call counts towards; empty if it costs nothing."""
+        with self._lock:
+            return next(iter(self._costs(call)), "")
+
+    def answer(self, site: str, *, more: bool) -> None:
+        """Record what the user said when asked: `more` grants the site as much again, else it gets no more."""
+        with self._lock:
+            if more:
+                self._granted[site] = self._granted.get(site, 0.0) + BITS
+            else:
+                self._denied.add(site)
+
+    def _learn(self, urls: Iterable[str], site: str) -> None:
+        for url in urls:
+            if url not in self._known:
+                self._known[url] = site
+                self._choices.setdefault(site, set()).add(normalized(url))
+
+    def _costs(self, call: ToolCall) -> dict[str, float]:
+        """Return the bits that the call may tell each site."""
+        costs: dict[str, float] = {}
+        if call.name in TOOLS_WITHOUT_URLS:
+            return costs
+        for url in _urls_in_call(call):
+            if call.name == "visit" and normalized(url) in self._read:
+                continue
+            for written in (
+                normalized(url),
+                url,
+                *(f"{scheme}://{url.removeprefix('//')}" for scheme in _DEFAULT_PORT),
+            ):
+                site = self._known.get(written)
+                if site is None:
+                    continue
+                if site != _FREE:
+                    # Another program's tool sends what `visit` normalizes, such as a fragment.
+                    choices = len(self._choices[site]) * (1 if call.name == "visit" else 2)
+                    costs[site] = costs.get(site, 0.0) + math.log2(choices + 1)
+                break
+        return costs
+
+    def _over(self, call: ToolCall, spent: dict[str, float]) -> str:
+        """Return the site whose budget the call exceeds; otherwise add its costs to `spent`."""
+        costs = self._costs(call) if self._private else {}
+        for site, bits in costs.items():
+            if spent.get(site, 0.0) + bits > BITS + self._granted.get(site, 0.0):
+                return site
+        for site, bits in costs.items():
+            spent[site] = spent.get(site, 0.0) + bits
+        return ""
+
+    def _charge(self, call: ToolCall) -> None:
+        """Count a call that is made."""
+        for site, bits in (self._costs(call) if self._private else {}).items():
+            self._spent[site] = self._spent.get(site, 0.0) + bits
+        self._note(call)
+
+    def _note(self, call: ToolCall) -> None:
+        url = call.arguments.get("url")
+        if call.name == "visit" and isinstance(url, str):
+            self._calls[call.id] = normalized(url)
 
     def _is_allowed(self, tool: str, url: str) -> bool:
         """Return whether the tool may visit the url.
@@ -123,25 +240,45 @@ class UrlGuard:
         if tool == "visit":
             return url.startswith(LIBRARY) or normalized(url) in self._known
         bare = url.removeprefix("//")
-        return not self._known.isdisjoint((url, f"http://{bare}", f"https://{bare}"))
+        return any(each in self._known for each in (url, f"http://{bare}", f"https://{bare}"))
 
 
-def _urls_from(observation: Observation) -> Iterator[str]:
-    """Yield the urls in an observation that the model cannot have written.
+def site_of(url: str) -> str:
+    """Return the domain that a url's host belongs to, as one owner can make any number of hosts below it.
+
+    Two labels, or three as in `example.co.uk`; where many owners share such a domain, they share its budget.
+    """
+    host = re.sub(r":\d*$", "", _host(url))
+    try:
+        return str(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        labels = host.rstrip(".").split(".")
+        return ".".join(labels[-3 if len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3 else -2 :])
+
+
+def _host(url: str) -> str:
+    """Return the host of a normalized or other url, with its port."""
+    parts = _PARTS.fullmatch(normalized(url))
+    return parts[2] if parts else url
+
+
+def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
+    """Yield, with the url of the page that wrote it, each text in an observation that the model cannot have written.
 
     These are the sources of a successful call, and the page links that `visit` lists.  Everything else may repeat the
     model's own words: error messages, printed output and answers of sub-agents.
     """
     if not observation.ok:
         return
-    recalled = observation.name == "recall"
-    if not observation.private or recalled or observation.name in SEARCH_TOOLS:
-        for source in observation.sources:
-            if not is_users_own(source.url):
-                # A recalled url was once a source; title and quote may come from a private run.
-                yield from urls_in(source.url if recalled else f"{source.url}\n{source.title}\n{source.quote}")
-    if observation.name == "visit" and not is_private(observation):
-        yield from urls_in(observation.text)
+    recalled, visited = observation.name == "recall", observation.name == "visit"
+    pages = [source for source in observation.sources if not is_users_own(source.url)]
+    if not observation.private or recalled or visited or observation.name in SEARCH_TOOLS:
+        for source in pages:
+            # A recalled url was once a source; title and quote may come from a private run.
+            yield source.url, source.url if recalled else f"{source.url}\n{source.title}\n{source.quote}"
+    if visited:
+        for source in pages[:1]:
+            yield source.url, observation.text
 
 
 def _urls_in_call(call: ToolCall) -> Iterator[str]:
