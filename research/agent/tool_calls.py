@@ -125,7 +125,7 @@ class ToolCalls:
     def _question(self, call: ToolCall) -> str:
         """Return what the user is asked before the call."""
         site, url = self.context.guard.site(call), clip(str(call.arguments.get("url", call.name)), 300)
-        return prompts.text("open_more", self.language, site=site, url=url)
+        return prompts.text("to_user/open_more", self.language, site=site, url=url)
 
     def refuse(self, call_id: str, name: str, why: str) -> Steps[Observation]:
         """Return the failed observation of a call that does not run."""

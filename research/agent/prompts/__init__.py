@@ -1,6 +1,7 @@
 """Prompts that every run uses, one file per name and language (`NAME.en.md`); a recipe records a hash of all prompts.
 
-A framework's own prompts are in `prompts/` beside its file.  May import `plugins`, `types` and `errors`."""
+A framework's own prompts are in `prompts/` beside its file.  What the user is asked is in `to_user/` and not in the hash,
+because no model reads it.  May import `plugins`, `types` and `errors`."""
 
 from __future__ import annotations
 
