@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.settings import defaults, system
+from pages.parts.settings import caps, defaults, system
 from pages.parts.settings import services as settings_services
 from pages.parts.shared import home, language
 from pages.parts.shared.language import later, t
@@ -60,6 +60,7 @@ with st.container(width=960):
     elif section == "defaults":
         defaults.draw(bench)
     elif section == "data":
+        caps.draw(bench)
         system.data(bench)
     elif section == "system":
         system.parts(bench)

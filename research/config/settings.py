@@ -45,6 +45,7 @@ OUTSIDE: Final = frozenset(
         "rate_limits",
         "library_gb",
         "collection_gb",
+        "user_caps",
         "logs",
         "log_level",
     }
@@ -101,6 +102,8 @@ class Settings(BaseSettings):
     """The most gigabytes (10⁹ bytes) that the library of one user may take, with index, vectors and uploaded files."""
     collection_gb: float = Field(5, gt=0, validation_alias="WORKBENCH_COLLECTION_GB")
     """The most gigabytes that one collection of it may take."""
+    user_caps: str = Field("", validation_alias="WORKBENCH_USER_CAPS")
+    """How much each user who logs in may take, e.g. `runs_per_day=50,usd_per_day=5`; see `research.engine.caps`."""
     logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
     """The format of the log on standard error."""
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -16,6 +17,7 @@ from research.agent.follow_up import findings_of
 from research.agent.fork import UNEDITED, fork_of
 from research.agent.journal import Journal
 from research.agent.run import Run
+from research.engine.caps import Caps
 from research.engine.driver import WATCH_EVERY_S, Driver, Observer
 from research.engine.reclaim import Queue, Reclaimer
 from research.errors import ConfigError, StoreUnavailable
@@ -74,10 +76,10 @@ class ThreadEngine:
         *,
         user: str = "",
         observers: Sequence[Observer] = (),
+        caps: Caps | None = None,
     ) -> None:
-        self._store = store
-        self._context_for = context_for
-        self._queue = queue
+        self._store, self._context_for, self._queue = store, context_for, queue
+        self._caps = caps or Caps({}, lambda: store, Path())
         self._driver = Driver(store, user=user, observers=observers)
         self._reclaimer = Reclaimer(store, self._driver, queue, self.drive)
 
@@ -154,8 +156,9 @@ class ThreadEngine:
     ) -> RunHandle:
         run = self._run(question, recipe, Journal(events))
         queued = not here and self._queue is not None
-        # Saved before anything happens, so that any process can continue the run from here.
-        self._store.create(run_id, run.question, recipe, origin=origin, queued=queued, events=events)
+        with self._caps.new_run():
+            # Saved before anything happens, so that any process can continue the run from here.
+            self._store.create(run_id, run.question, recipe, origin=origin, queued=queued, events=events)
         self._driver.log(events[-1:])
         return self._handle(run_id, _chain(events, self._driver.drive(run, run_id)), here)
 
@@ -198,13 +201,13 @@ class ThreadEngine:
             raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
         if text and not waits:
             raise ConfigError(f"run {row.id} does not wait for a reply: it is {row.status}")
-        if row.status in ENDED:
-            raise ConfigError(f"run {row.id} cannot be resumed: {row.status}")
-        if row.status == "running" and self._driver.at_work(row):
-            raise ConfigError(f"run {row.id} cannot be resumed: it is already running")
-        steps = self._continue(row, events, text)
-        if queue is not None:
-            self._store.set_queued(row.id)
+        if row.status in ENDED or (row.status == "running" and self._driver.at_work(row)):
+            why = row.status if row.status in ENDED else "it is already running"
+            raise ConfigError(f"run {row.id} cannot be resumed: {why}")
+        with self._caps.new_run(resumed=True):
+            steps = self._continue(row, events, text)
+            if queue is not None:
+                self._store.set_queued(row.id)
         return self._handle(row.id, steps, here)
 
     def stop(self, run_id: str) -> None:

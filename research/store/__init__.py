@@ -12,7 +12,7 @@ from research.events.recipe import Recipe
 from research.types import Outcome, Status
 
 Control = Literal["stop", "pause"]
-Kind = Literal["preset", "comparison", "opinion", "share", "row", "evaluation"]
+Kind = Literal["preset", "comparison", "opinion", "share", "row", "evaluation", "spent"]
 
 
 class Origin(Struct, frozen=True):

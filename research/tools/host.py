@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -24,3 +25,6 @@ class Host(Protocol):
 
     @property
     def memory(self) -> Memory: ...
+
+    def calculating(self) -> AbstractContextManager[None]:
+        """Calculate within this block; it may wait.  Raises `ConfigError` when the user may not calculate now."""

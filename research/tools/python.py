@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from research.errors import ConfigError, ToolError
 from research.events.recipe import Recipe
 from research.plugins import tool
 from research.tools.host import Host
@@ -31,10 +34,16 @@ class PythonTool:
     timeout_s = 45.0
     """A little more than the sandbox itself allows, so that its own message arrives."""
 
-    def __init__(self, choice: Choice = "auto", stop: threading.Event | None = None) -> None:
-        """`choice` limits where code may run; a set `stop` ends the code."""
+    def __init__(
+        self,
+        choice: Choice = "auto",
+        stop: threading.Event | None = None,
+        calculating: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`choice` limits where code may run; a set `stop` ends the code; code runs within `calculating()`."""
         self._choice = choice
         self._stop = stop
+        self._calculating = calculating
 
     @property
     def spec(self) -> ToolSpec:
@@ -46,10 +55,14 @@ class PythonTool:
     def __call__(self, code: Annotated[str, Field(description="Python code.", min_length=1)]) -> ToolOutput:
         from research.sandbox import run_python
 
-        return run_python(code, stop=self._stop, choice=self._choice)
+        try:
+            with self._calculating():
+                return run_python(code, stop=self._stop, choice=self._choice)
+        except ConfigError as error:
+            raise ToolError(str(error)) from error
 
 
 @tool("Python")
 def python(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Calculate and plot in a sandbox without files and network."""
-    return PythonTool(host.settings.python_tool, stop)
+    return PythonTool(host.settings.python_tool, stop, host.calculating)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from research.agent.toolbox import Toolbox
 from research.config import users
 from research.config.settings import Settings, environment, load, reloaded, saved_version
 from research.config.users import settings_for
+from research.engine.caps import Caps, parse_caps
+from research.engine.driver import Observer
 from research.engine.engine import ThreadEngine
 from research.engine.rate_limit import RateLimiter, parse_rates
 from research.engine.reclaim import Queue
@@ -53,9 +56,19 @@ class Workbench:
         self._saved: tuple[int, int] | None = None
         logs.redact_keys(self.settings)
         traced = _tracing()
-        observers = [traced.observe] if traced else []
+        observers: list[Observer] = [traced.observe] if traced else []
+        limits = parse_caps(self.settings.user_caps) if self.settings.user else {}
+        self.caps = Caps(limits, lambda: self.store, self.settings.home)
+        """What the administrator lets this user take; without a login, there are no caps."""
+        if limits:
+            observers.append(self.caps.observe)
         self.engine = ThreadEngine(
-            self.store, self.context_for, queue or self._queue(), user=self.settings.user, observers=observers
+            self.store,
+            self.context_for,
+            queue or self._queue(),
+            user=self.settings.user,
+            observers=observers,
+            caps=self.caps,
         )
 
     def _queue(self) -> Queue | None:
@@ -225,9 +238,19 @@ class Workbench:
             embedder=lambda: as_now.embedder,
             memory=lambda: self.memory,
             still_says=library_check(self.indexed_library),
-            rate_limit=RateLimiter(parse_rates(as_now.settings.rate_limits), lambda: self.common),
+            rate_limit=as_now._turns(),
             judges=judges,
         )
+
+    def _turns(self) -> Callable[[str], float]:
+        """Return the function that reserves a request to a model, within the user's caps and the rate limits."""
+        limiter = RateLimiter(parse_rates(self.settings.rate_limits), lambda: self.common)
+
+        def turn(model: str) -> float:
+            self.caps.request(model)
+            return limiter(model)
+
+        return turn
 
     def _tools(self, recipe: Recipe, stop: threading.Event) -> list[Tool]:
         names = defaults.ordered(recipe.tools, defaults.PROMPT_TOOLS)
@@ -237,6 +260,10 @@ class Workbench:
         """Return the library with the sample documents indexed."""
         self.library.index_factbook()
         return self.library
+
+    def calculating(self) -> AbstractContextManager[None]:
+        """Calculate within this block, within the user's caps; see `Caps.sandbox`."""
+        return self.caps.sandbox()
 
     def sources(self) -> list[str]:
         """Return what a search can look through: the library, `web`, and each web service by its name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -215,3 +216,31 @@ def test_streamlit_protection_against_other_sites_stays_on() -> None:
     assert config["address"] == "localhost"
     assert set(config["allowedHosts"]) <= {"localhost", "127.0.0.1", "[::1]"}
     assert not {"enableXsrfProtection", "enableCORS", "corsAllowedOrigins", "trustedUserHeaders"} & config.keys()
+
+
+def test_a_user_with_caps_sees_them_and_is_refused_with_the_reason(
+    visit: Visit, library: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_USER", "0123456789abcdef")
+    monkeypatch.setenv("WORKBENCH_USER_CAPS", "runs_per_day=7,uploads_per_day=1")
+    own = home / "users" / "0123456789abcdef"
+    own.mkdir(parents=True)
+    shutil.copy(library, own)
+    app = visit(home, "runs")
+    for _ in range(2):
+        app.file_uploader[0].upload("notes.jsonl", b"{}", "application/jsonl").run()
+        assert not app.exception
+    assert "files uploaded in a day is reached: 1 of 1 used; some is free again in" in app.error[0].value
+    app.switch_page("pages/settings.py")
+    app.query_params["section"] = "data"
+    app.run()
+    table = app.dataframe[0].value
+    assert table["Limit on"].tolist() == ["Runs started in a day", "Files uploaded in a day"]
+    assert (table["Used"].tolist(), table["Limit"].tolist()) == (["0", "1"], ["7", "1"])
+    assert table["Free again"][1].startswith("in 2")
+
+
+def test_without_caps_settings_shows_none(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_USER_CAPS", "runs_per_day=7")  # ignored: there is no login
+    app = visit(home, "settings", section="data")
+    assert not app.exception and len(app.dataframe) == 1

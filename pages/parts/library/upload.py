@@ -56,6 +56,7 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
 
     try:
         folder = uploads.folder(bench.settings.home, name)
+        bench.caps.uploads([file.size for file in files])
         usage = bench.library.usage(str(folder))
         report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress, usage.refusal)
         if report.saved or report.known:

@@ -40,6 +40,7 @@ def draw(bench: Workbench) -> None:
         if file is None:
             return
         try:
+            bench.caps.uploads([file.size])
             with st.spinner(t("Saving to memory")):
                 done = bench.memory.load(file.getvalue().splitlines())
         except REFUSED as error:

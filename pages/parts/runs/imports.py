@@ -67,6 +67,7 @@ def _read(bench: Workbench, key: str) -> None:
     imported, wrong = [], []
     for file in st.session_state[key]:
         try:
+            bench.caps.uploads([file.size])
             runs = run_import.read_runs(file.getvalue())
             imported += [run_import.import_run(bench.store, each) for each in runs]
         except REFUSED as error:
