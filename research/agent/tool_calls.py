@@ -17,6 +17,9 @@ from research.types import Observation, Reply, ToolCall
 
 _YES = ("y", "ok", "sure", "allow", "是", "好", "可以", "允许", "同意", "行")
 """How a reply begins that consents."""
+MOST_CALLS = 16
+"""Calls of one reply that run."""
+TOO_MANY = f"(not run: one reply may make {MOST_CALLS} calls; make this call in your next reply if you still need it)"
 CYCLES = (1, 2, 3)
 """Lengths of the sequences of actions that count as a loop when repeated three times in a row."""
 
@@ -42,7 +45,10 @@ class ToolCalls:
         observations: list[Observation] = []
         try:
             hint = yield from self.watch_for_loops(reply.calls)
-            observations += yield from self.observe(reply.calls, local)
+            left = self._left_out(reply.calls)
+            observations += yield from self.observe([call for call in reply.calls if call not in left], local)
+            for call in left:
+                observations.append((yield from self.refuse(call.id, call.name, TOO_MANY)))
         except LimitReached as limit:
             reached = limit
             for call in reply.calls:
@@ -52,6 +58,11 @@ class ToolCalls:
             yield from self.context.mark(Warned(agent=self.agent, kind="tool", text=error.message))
             observations.insert(error.index, (yield from self.refuse(error.id, error.name, error.message)))
         return tuple(observations), hint, reached
+
+    def _left_out(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        """Return the calls over `MOST_CALLS`, without those that an earlier version of the workbench has run."""
+        seen = {call.id: self.context.journal.observation(call.id) for call in calls[MOST_CALLS:]}
+        return [call for call in calls[MOST_CALLS:] if (found := seen[call.id]) is None or found.text == TOO_MANY]
 
     def observe(self, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
         """Run the calls in parallel; return one observation for each, in order.  Raises `LimitReached`."""

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +23,10 @@ PROCESS_MEMORY = 2 * 2**30
 OUTPUT_BYTES = 256 * 2**20
 """Default limit on the output of an isolated process, in bytes."""
 
+AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+"""Isolated processes that run at the same time, sandboxes and readers together; others wait."""
+
+_places = threading.BoundedSemaphore(AT_ONCE)
 _PIPE_BYTES = 64 * 1024
 
 
@@ -43,11 +49,37 @@ def run_isolated(
 ) -> bytes:
     """Run `python -m module arguments` in a new process with `data` on stdin, and return its stdout.
 
+    At most `AT_ONCE` run together; the wait for a place does not count.
     Raises `TimeoutError` after `timeout_s` seconds, `Stopped` soon after `stop` is set or `cancel.check` raises it, and
     `ChildProcessError` when the process fails or writes more than `output_bytes`.  Its child processes are killed too.
     """
     if sys.platform == "win32":
         raise ChildProcessError("processes cannot be confined on Windows; run the workbench on Linux or macOS")
+    with _place(stop):
+        return _run(module, data, arguments, timeout_s, output_bytes, stop)
+
+
+@contextmanager
+def _place(stop: threading.Event | None) -> Iterator[None]:
+    """Wait for one of the `AT_ONCE` places of this process.  Raises `Stopped` like `run_isolated`."""
+    while not _places.acquire(timeout=cancel.CHECK_EVERY_S):
+        cancel.check()
+        if stop is not None and stop.is_set():
+            raise Stopped("an isolated process was not started: stopped while waiting for a place")
+    try:
+        yield
+    finally:
+        _places.release()
+
+
+def _run(
+    module: str,
+    data: bytes,
+    arguments: Sequence[str],
+    timeout_s: float,
+    output_bytes: int,
+    stop: threading.Event | None,
+) -> bytes:
     process = subprocess.Popen(
         [sys.executable, "-B", "-m", module, *arguments],
         stdin=subprocess.PIPE,

@@ -107,10 +107,14 @@ def _output(result: Result) -> ToolOutput:
     return ToolOutput(output, images=tuple(filter(None, drawn)))
 
 
+_MOST_COUNTED = 10**12
+"""Largest length that is shown; a forged one may have any number of digits."""
+
+
 def _shortened(text: str, length: int) -> str:
     if max(len(text), length) <= OUTPUT_CHARACTERS:
         return text
-    mark = f"\n[cut: {length} characters in all]"
+    mark = f"\n[cut: {min(max(len(text), length), _MOST_COUNTED)} characters in all]"
     return text[: OUTPUT_CHARACTERS - len(mark)] + mark
 
 

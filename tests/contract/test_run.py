@@ -282,3 +282,14 @@ def test_a_run_is_exported_from_one_home_and_imported_into_another(
         assert (kept.id, kept.state, kept.withheld) == (run, "new", (f"model {model}",))
         # The first event contains the recipe, whose model is a file of the other home.
         assert elsewhere.events(run)[1:] == events[1:]
+
+
+def test_a_reply_with_very_many_calls_runs_the_first_and_says_so_about_the_others(
+    bench: Workbench, script: Script
+) -> None:
+    many = "".join(call("search", query=f"Japan population {n}") for n in range(24))
+    events = play(bench, script(f"<think>Look.</think>{many}", ANSWER))
+    seen = [event.observation for event in events if isinstance(event, e.ToolFinished)]
+    assert [each.ok for each in seen] == [True] * 16 + [False] * 8
+    assert "one reply may make 16 calls" in seen[-1].text
+    assert sum(isinstance(event, e.ToolStarted) for event in events) == 16

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from research.errors import Stopped, ToolError
-from research.sandbox import run_isolated, run_python, self_test, state
+from research.sandbox import process, run_isolated, run_python, self_test, state
 from research.sandbox.job import OUTPUT_CHARACTERS
 from research.sandbox.python import Backend
 from research.tools.python import PythonTool
@@ -282,3 +282,25 @@ def test_a_process_with_too_much_output_is_killed() -> None:
 
 def test_a_process_that_ignores_its_input_returns_its_output() -> None:
     assert run_isolated("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")
+
+
+def test_code_waits_for_a_place_and_can_be_stopped_meanwhile(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    state(backend)
+    monkeypatch.setattr(process, "_places", threading.BoundedSemaphore(1))
+    stop, second = threading.Event(), threading.Event()
+    refused: list[type[BaseException]] = []
+
+    def run(stopped: threading.Event) -> None:
+        try:
+            run_python("while True:\n    pass", stop=stopped, choice=backend)
+        except Stopped as error:
+            refused.append(type(error))
+
+    first = threading.Thread(target=run, args=(stop,))
+    waiting = threading.Thread(target=run, args=(second,))
+    first.start(), waiting.start()
+    second.set()
+    waiting.join(10)
+    stop.set()
+    first.join(10)
+    assert refused == [Stopped, Stopped]
