@@ -28,6 +28,28 @@ STOP_WORDS = frozenset(
 """English and Chinese words that carry no topic."""
 
 
+_MOST_OF_A_QUESTION = 4_000
+_RUN = re.compile(r"([^\w\n]|_)\1{8,}")
+
+
+def wrap(text: str, limit: int = 2_000) -> list[str]:
+    """Return a text in pieces of at most `limit` characters, cut at white space where there is some."""
+    pieces = []
+    while len(text) > limit:
+        cut = max(text.rfind(" ", limit // 2, limit), 0) or limit
+        pieces.append(text[:cut])
+        text = text[cut:].lstrip()
+    return [*pieces, text]
+
+
+def readable(text: str) -> str:
+    """Return the text as rules read it: its first 4,000 characters, with at most eight equal marks or spaces in a row.
+
+    Rules search a question many times.  A model still receives all of it.
+    """
+    return _RUN.sub(lambda run: run.group()[:8], text[:_MOST_OF_A_QUESTION])
+
+
 def has_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
 
@@ -90,6 +112,19 @@ def clip(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def cell(text: str) -> str:
+    """Return a text for a cell of a table: one that a spreadsheet would read as a formula gets an apostrophe.
+
+    Spreadsheets ignore white space before a formula, and some read full-width characters.
+
+    >>> cell(" ＝1+1")
+    "' ＝1+1"
+    """
+    first = next((c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf")), "")
+    formula = first and unicodedata.normalize("NFKC", first)[0] in "=+-@"
+    return f"'{text}" if formula or text.startswith(("\t", "\r", "\n")) else text
 
 
 def as_words(value: object) -> str:

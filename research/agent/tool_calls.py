@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
@@ -15,7 +16,7 @@ from research.events.events import ToolFinished, ToolStarted, WaitingForUser, Wa
 from research.text import clip
 from research.types import Observation, Reply, ToolCall
 
-_YES = ("y", "ok", "sure", "allow", "是", "好", "可以", "允许", "同意", "行")
+_YES = re.compile(r"\s*(?:(?:y|yes|yep|yeah|ok|okay|sure|allow|allowed)\b|是|好|可以|允许|同意|行)", re.I)
 """How a reply begins that consents."""
 MOST_CALLS = 16
 """Calls of one reply that run."""
@@ -131,7 +132,7 @@ class ToolCalls:
                 context.check_stop()
                 raise NeedsInput(prompt)
             context.guard.allow_from_user(reply)
-            context.guard.answer(site, more=reply.strip().lower().startswith(_YES))
+            context.guard.answer(site, more=_YES.match(reply) is not None)
 
     def _question(self, call: ToolCall) -> str:
         """Return what the user is asked before the call."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from research.answers.kinds import Kind, kind_of
 from research.answers.words import filler
 from research.citations.names import is_country, key, names, starts_sentence
-from research.text import STOP_WORDS, content_tokens, has_cjk
+from research.text import STOP_WORDS, content_tokens, has_cjk, readable
 
 MOST = 8
 """Most parts of one question; more make it one part, such as a research assignment."""
@@ -32,32 +32,38 @@ _ASKING = (
     r"why)\b(?! (?:is|are|was|were)"
     r" (?:called|known))|(?:is|are|was|were|does|do|did|has|have|can) (?:it|its|they|there|he|she|that|this|the)\b"
 )
-_JOINED = re.compile(rf"(?:[,;]\s*(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+(?:also\s+)?)(?={_ASKING})", re.I)
-_JOINED_ZH = re.compile(r"[，,；;]\s*(?=[^，,；;？?]*(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))")
+_JOINED = re.compile(
+    rf"(?:[,;]\s{{0,9}}(?:and\s{{1,9}}|but\s{{1,9}}|or\s{{1,9}})?|\s{{1,9}}(?:and|but)\s{{1,9}}(?:also\s{{1,9}})?)(?={_ASKING})",
+    re.I,
+)
+_JOINED_ZH = re.compile(
+    r"[，,；;]\s{0,9}(?=[^，,；;？?]{0,300}(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))"
+)
 _ASKS = re.compile(
     rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
 )
-_ITS = re.compile(r"\s*,?\s+and (?=(?:its|their|his|her) [\w' -]+\??$)", re.I)
-_LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s*(?P<items>[^:：?？]+?)[?？.。]?\s*$")
+_ITS = re.compile(r"\s{0,9},?\s{1,9}and (?=(?:its|their|his|her) [\w' -]{1,300}\??$)", re.I)
+_LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s{0,9}(?P<items>[^:：?？]{1,300}?)[?？.。]?\s{0,9}$")
 _SHARED = re.compile(
-    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
-    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s+)"
-    r"(?P<items>the [^?]+?,? and (?:the )?[^,?]+?)\s+(?P<tail>(?:of|in|for) (?:the )?[A-Z][^,?]*?)\s*[?.]?\s*$",
+    r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
+    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s{1,9})"
+    r"(?P<items>the [^?]{1,300}?,? and (?:the )?[^,?]{1,300}?)\s{1,9}"
+    r"(?P<tail>(?:of|in|for) (?:the )?[A-Z][^,?]{0,300}?)\s{0,9}[?.]?\s{0,9}$",
     re.I,
 )
 _OWNED = re.compile(
-    r"^(?P<head>\W*(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
-    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s+)"
-    r"(?P<owner>[A-Z][\w.' -]*?['’]s?)\s+(?P<items>[^?]+? and [^,?]+?)\s*[?.]?\s*$",
+    r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
+    r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s{1,9})"
+    r"(?P<owner>[A-Z][\w.' -]{0,300}?['’]s?)\s{1,9}(?P<items>[^?]{1,300}? and [^,?]{1,300}?)\s{0,9}[?.]?\s{0,9}$",
     re.I,
 )
 _WISH = re.compile(r"^\W*(?:i want|i['’]d like|i would like|let me have|can i have|could i get)\b.*$", re.I)
 """Matches the words of a wish before a list: `I'd like`."""
 _OWNED_ZH = re.compile(
-    r"^(?P<head>[^，。？?]*?)的(?P<items>[^的，。？?]+?(?:、[^的，。？?]+?)*?(?:和|与|及|以及)[^的，。？?]+?)(?P<tail>(?:分别|各)(?:是|为|有)?多少|"
-    r"分别|[，。].*)?[？?。]?$"
+    r"^(?P<head>[^，。？?]{0,300}?)的(?P<items>[^的，。？?]{1,200}?(?:和|与|及|以及)[^的，。？?]{1,200}?)"
+    r"(?P<tail>(?:分别|各)(?:是|为|有)?多少|分别|[，。].{0,300})?[？?。]?$"
 )
-_ITEM = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+", re.I)
+_ITEM = re.compile(r"\s{0,9},\s{1,9}(?:and\s{1,9})?|\s{1,9}and\s{1,9}", re.I)
 _ITEM_ZH = re.compile(r"、|以及|和|与|及")
 _COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _ZH_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
@@ -71,7 +77,7 @@ _MANY = re.compile(
     r"[前最大]{1,2}(?P<z>[两二三四五六七八九十])[个大名位]?|(?P<y>[两二三四五六七八九十])个(?:国家|城市)(?:是哪些|是哪)",
     re.I,
 )
-_CHOICE = re.compile(r"^(?P<a>.*?[\w)])(?:,)?\s+or\s+(?P<b>[^,?;.]+?)(?=\s*[,?;.(]|$)", re.I)
+_CHOICE = re.compile(r"^(?P<a>.{0,300}?[\w)])(?:,)?\s{1,9}or\s{1,9}(?P<b>[^,?;.]{1,300}?)(?=\s{0,9}[,?;.(]|$)", re.I)
 _NO_CHOICE = re.compile(
     r"\b(?:more|less|fewer|larger|smaller|whether|one|two|so|not|percent|\d+) or\b|\bor (?:not|no|so|more|less|fewer|"
     r"otherwise|even|any\w*)\b",
@@ -97,8 +103,8 @@ _OPEN = re.compile(
 )
 
 _CORRECTED = re.compile(
-    r"[^\s,，、]+\s*(?:\.{3}|…+|,| -)\s*(?:no,? )?(?:sorry|i mean|make that)\b,?\s*|"
-    r"[^，、和]*(?:…+|，)算了，不要[^，]*，(?:改要|要)",
+    r"[^\s,，、]{1,60}\s{0,9}(?:\.{3}|…{1,9}|,| -)\s{0,9}(?:no,? )?(?:sorry|i mean|make that)\b,?\s{0,9}|"
+    r"[^，、和]{0,60}(?:…{1,9}|，)算了，不要[^，]{0,60}，(?:改要|要)",
     re.I,
 )
 """Words that the user takes back, as in `Belgium's … no sorry, Armenia's`."""
@@ -125,7 +131,7 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     >>> [part.text for part in parts_of("How large is Lebanon, and what is its capital?")]
     ['How large is Lebanon', 'what is its capital?']
     """
-    question = _CORRECTED.sub("", question)
+    question = _CORRECTED.sub("", readable(question))
     whole = " ".join(question.split())
     if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
         return (_asked(whole, "", assignment=True),)

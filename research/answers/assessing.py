@@ -18,7 +18,7 @@ from research.citations.lexicon import sides
 from research.citations.marks import sentences_of
 from research.citations.names import contains_name, key
 from research.citations.quantities import quantities
-from research.text import has_cjk
+from research.text import has_cjk, readable
 from research.types import FAILS, Citation, Outcome, Part, Source
 
 SOME = 0.34
@@ -89,6 +89,7 @@ def assess(
     `uncited` are its sentences that state a fact without a source; others without a mark belong to the one before.
     `asks_for` as for `coverage.gaps`.
     """
+    question = readable(question)
     asked = parts_of(question)
     told = told_in(report, citations, sources, uncited)
     if not told:

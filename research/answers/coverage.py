@@ -37,8 +37,8 @@ _AGES = re.compile(
     r"\b(?P<e>\d{1,2}) (?:and|or) (?:over|older|above)\b|(?P<f>\d{1,2}) ?[-–至到] ?(?P<g>\d{1,2}) ?岁",
     re.I,
 )
-_YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?", re.I)
-_NO = re.compile(r"\W*(?:no|否|不是|没有)\b[,.:;，。：；]?", re.I)
+_YES_NO = re.compile(r"\W{0,9}(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?", re.I)
+_NO = re.compile(r"\W{0,9}(?:no|否|不是|没有)\b[,.:;，。：；]?", re.I)
 _LIMIT_YEAR = re.compile(r"\b(?:before|after|by|prior to|earlier than|later than) (?:1\d{3}|20\d\d)\b", re.I)
 _NOT_YEARS = re.compile(r"\b(?:as of|until|up to|by)\s+(?:early |late |mid-?)?(?:1\d{3}|20\d\d)|截至", re.I)
 

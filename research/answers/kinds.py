@@ -7,7 +7,7 @@ from typing import Literal
 
 from research.answers.measured import lacks, without_asides
 from research.citations.quantities import quantities
-from research.text import has_cjk
+from research.text import has_cjk, readable
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
@@ -75,7 +75,7 @@ _PARTNER = re.compile(
 """Asks for a trading partner by name, whatever else is said about trade."""
 _ONLY_FIGURE = re.compile(r"^\W*\d[\d.,]*\s*(?:[\w%/$²]+[ -]?){0,5}(?:[(（][^()（）]*[)）])?\W*$")
 """A value that is a figure with its unit and nothing else."""
-_YES_NO = re.compile(r"\W*(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?\W*$", re.I)
+_YES_NO = re.compile(r"\W{0,9}(?:yes|no|是的|是|否|不是|对|没有)\b[,.:;，。：；]?\W{0,9}$", re.I)
 _TITLES = (
     re.compile(
         r"\b(?:king|queen|emperor|empress|monarch|sultan|emir|grand duke|tsar)s?\b|国王|女王|天皇|苏丹(?!港)", re.I
@@ -103,8 +103,8 @@ _SUPERLATIVE = (
     r"best[- ]known)\b)\w{3,}est|worst|best)\b|最|第一"
 )
 _SELECTS = re.compile(
-    rf"\b(?:which|what|who|where|name|rank|list)\b.*(?:{_SUPERLATIVE})|(?:{_SUPERLATIVE}).*(?:哪|谁|什么)|(?:哪|谁|"
-    rf"什么).*(?:{_SUPERLATIVE})",
+    rf"\b(?:which|what|who|where|name|rank|list)\b.{{0,300}}(?:{_SUPERLATIVE})|(?:{_SUPERLATIVE}).{{0,300}}(?:哪|谁|什么)|(?:哪|谁|"
+    rf"什么).{{0,300}}(?:{_SUPERLATIVE})",
     re.I,
 )
 _SELECTED = re.compile(
@@ -183,7 +183,7 @@ def kind_of(question: str) -> Kind | None:
 
     The first question word decides; *who*, *when* and *where* inside a sentence are relative pronouns.
     """
-    found = []
+    question, found = readable(question), []
     for rank, (kind, words) in enumerate(_ASKED.items()):
         for match in re.finditer(words, question, re.I):
             inside = bool(_RELATIVE.match(match.group())) and not _OPENS.search(question[: match.start()])

@@ -53,7 +53,7 @@ _COUNT = re.compile(
     re.I,
 )
 _TOTAL = re.compile(r"\btotal\b|\baltogether\b|\bin all\b|总共|一共|总数", re.I)
-_ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W*$)[^()（）]*[)）]")
+_ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W{0,9}$)[^()（）]{0,300}[)）]")
 _RELATIVE = re.compile(
     r"(?<!than )\bper\b|/|\bout of (?:\d+|each|every|one|ten|a hundred|a thousand)\b|"
     r"\b(?:a|an|one|each|every|any) (?:hundred|thousand|million|inhabitant|resident|citizen|person|head|wom[ae]n|man|mother)\b|"
@@ -62,8 +62,8 @@ _RELATIVE = re.compile(
 )
 """Matches a question that a figure per thousand people and the like answers."""
 _PER = re.compile(
-    r"\d[\d,.]*(?: (?:thousand|million|billion|trillion))?(?: ?[a-z()%-]+){0,6}? ?(?:/|\bper\b) ?"
-    r"(?:[\d,]+|million|thousand|hundred)\b(?: [a-z]+){0,2}|每[\d千万百十]+[\u4e00-\u9fff]{0,8}\d[\d,.]*",
+    r"\d[\d,.]{0,40}(?: (?:thousand|million|billion|trillion))?(?: ?[a-z()%-]{1,40}(?: [a-z()%-]{1,40}){0,5}?)?? ?(?:/|\bper\b) ?"
+    r"(?:[\d,]{1,40}|million|thousand|hundred)\b(?: [a-z]{1,40}){0,2}|每[\d千万百十]{1,40}[\u4e00-\u9fff]{0,8}\d[\d,.]{0,40}",
     re.I,
 )
 """Matches a figure per so many: `12.04 deaths/1,000 population`."""

@@ -16,7 +16,8 @@ from research.text import clip, has_cjk, tokens
 LONGEST = 120
 """Most characters of a short answer."""
 _SAID = re.compile(
-    r"^\W*(?:(?:short|final|direct)\s+)?(?:answer|答案|回答|答)\W{0,3}[:：]\W*(?P<said>[^\n]+)", re.I | re.M
+    r"^\W{0,9}(?:(?:short|final|direct)\s{1,9})?(?:answer|答案|回答|答)\W{0,3}[:：]\W{0,9}(?P<said>[^\n]{1,300})",
+    re.I | re.M,
 )
 _YES = re.compile(r"^\W*(?P<said>yes|no|是的?|否|不是|对|没有|有)(?![\w\u4e00-\u9fff])", re.I)
 _BOLD = re.compile(r"\*\*([^*\n]{1,100}?)\*\*")
@@ -56,7 +57,7 @@ _MOVED = re.compile(
 """Matches both values in a statement of a change: `rose by 1.2 %, from $3.689 trillion in 2023 to $3.732 trillion in 2024`."""
 _ENDS = (("two", "b"), ("one", "a"))
 _GROWN = re.compile(r"\b(?:gr[oe]w|ris|rose|fall|fell|increas|decreas|declin|chang|drop)", re.I)
-_YEAR_AFTER = re.compile(rf"\s*[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
+_YEAR_AFTER = re.compile(rf"\s{{0,9}}[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
 
 
 def asks_one_figure(text: str) -> bool:
@@ -69,7 +70,9 @@ def refuses(report: str) -> bool:
     return _REFUSED.match(report) is not None
 
 
-_WHICH_ZH = re.compile(r"(?:哪[个国座一]|谁).*(?:[更最较]|[高低大小多少长短早晚][？?]?$)|[更最较].*(?:哪[个国座一]|谁)")
+_WHICH_ZH = re.compile(
+    r"(?:哪[个国座一]|谁).{0,300}(?:[更最较]|[高低大小多少长短早晚][？?]?$)|[更最较].{0,300}(?:哪[个国座一]|谁)"
+)
 _COUNT_ZH = re.compile(r"(?:多少|几)个国家")
 _LIST_ZH = re.compile(r"国家(?:有|是)哪些|哪些国家")
 _GROWN_ZH = re.compile(r"增长|增加|减少|下降|上升|变化|涨|跌")
@@ -174,7 +177,7 @@ def _span(asked: Asked, kind: Kind | None, line: str) -> str:
         return _figure(asked, value)
     if value is not line:  # `Japan: Capital, name: Tokyo`
         figures = _figure(asked, value) if re.match(r"\W*[$€£¥]?\d", value) else ""
-        return figures or clip(_clean(re.split(r"\s*[;；(（]", value)[0]), LONGEST)
+        return figures or clip(_clean(re.split(r"\s{0,9}[;；(（]", value)[0]), LONGEST)
     if kind == "name" and _MEASURE.search(asked.text):
         return _figure(asked, value)
     fresh = [name for name in named(f"- {line}") if not _in(name, asked.text)]
@@ -198,7 +201,7 @@ def _span_zh(asked: Asked, kind: Kind | None, line: str) -> str:
     grown = _GROWN_ZH.search(asked.text) is not None
     for pattern in _SAID_ZH[: 1 if grown else 3]:
         if match := pattern.search(line):
-            return clip(_clean(re.split(r"\s*[;；(（]", match["value"].strip("“”"))[0]), LONGEST)
+            return clip(_clean(re.split(r"\s{0,9}[;；(（]", match["value"].strip("“”"))[0]), LONGEST)
     return ""
 
 

@@ -31,7 +31,7 @@ OPERANDS = 5
 
 
 _ITEM = r"[^,，、;；:：.()]{1,40}?"
-_LIST = re.compile(rf"(?:{_ITEM}(?:, |、|，))+{_ITEM}(?:,? and | or |和|及|与)")
+_LIST = re.compile(rf"(?:{_ITEM}(?:, |、|，)){{1,30}}{_ITEM}(?:,? and | or |和|及|与)")
 
 
 def counts_items(q: Quantity, text: str) -> bool:

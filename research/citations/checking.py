@@ -62,8 +62,8 @@ def check(
 
 def _around(found: Sequence[Statement], i: int) -> tuple[str, str]:
     """Return the four statements before one, and the rest of its sentence if a mark cut it (`[1], against …`)."""
-    before = "\n".join(without_marks(each.text) for each in found[max(i - 4, 0) : i])
-    behind = found[i + 1].text if i + 1 < len(found) else ""
+    before = "\n".join(without_marks(each.text)[-_LONGEST_CLAIM:] for each in found[max(i - 4, 0) : i])
+    behind = found[i + 1].text[:_LONGEST_CLAIM] if i + 1 < len(found) else ""
     return before, without_marks(behind) if behind.startswith((",", "，", ";", "；")) else ""
 
 
@@ -128,6 +128,10 @@ def _by_glossary(claim: Sentence, lines: Sequence[Sentence], share: float) -> fl
 
 
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_LONGEST_CLAIM = 2_000
+"""Characters of a statement that the rules check; they compare each with each."""
+_MOST_CLAIMS = 500
+"""Cited statements of one report that the rules check."""
 BY = "rules"
 """The judge named in every verdict here."""
 
@@ -147,6 +151,7 @@ class _Checker:
                 self.lines.setdefault(source.n, []).extend(lines_of(source))
         self.names = Names([answer, *(f"{source.title}\n{source.quote}" for source in sources)])
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
+        self.checked = 0
         self.embedder = embedder
         self.vectors: dict[str, NDArray[np.float32]] = {}
 
@@ -159,7 +164,9 @@ class _Checker:
         dead = [n for n in statement.numbers if n not in known]
         why = {n: because("no source has the number {number}", number=n) for n in dead}
         found = [Citation(n, claim, "dead", reason=str(why[n]), by=BY, reasons=(why[n],)) for n in dead]
-        if known:
+        if known and (limit := self._limit(claim)) is not None:
+            found += [Citation(n, claim, "unverified", reason=str(limit), by=BY, reasons=(limit,)) for n in known]
+        elif known:
             before, behind = (_EMPHASIS.sub("", text) for text in around)
             sentence = Sentence(_EMPHASIS.sub("", claim), f"{statement.context}\n{before}", behind=behind)
             lines = [line for n in known for line in self.lines[n]]
@@ -172,6 +179,15 @@ class _Checker:
             for n in known:
                 found.append(self._citation(n, claim, sentence, status, reasons, finding, alone=len(known) == 1))
         return sorted(found, key=lambda citation: statement.numbers.index(citation.n))
+
+    def _limit(self, claim: str) -> Reason | None:
+        """Count a claim, and return why it is left unchecked, so that no report occupies the checker for long."""
+        self.checked += 1
+        if len(claim) > _LONGEST_CLAIM:
+            return because("the statement has more than {number} characters", number=f"{_LONGEST_CLAIM:,}")
+        if self.checked > _MOST_CLAIMS:
+            return because("the report cites in more than {number} statements", number=f"{_MOST_CLAIMS:,}")
+        return None
 
     def _citation(
         self,

@@ -44,10 +44,10 @@ _SPAN = re.compile(
 )
 _OLD = re.compile(r"\b(?:aged?|old|lived|lifespan|at the age of)\b|岁|享年|终年", re.I)
 _AGED = re.compile(r"\bage[ds]?(?: of)?(?: about| around| nearly)? $", re.I)
-_RATE = re.compile(r"\s?[A-Za-z() ]*/(?P<per>1,?000|100,?000)\b")
+_RATE = re.compile(r"\s?[A-Za-z() ]{0,300}/(?P<per>1,?000|100,?000)\b")
 _BRACKET = re.compile(r"[(（][^()（）]*[)）]")
 _PRONOUN = re.compile(
-    r"\W*(?:(?:in|by|on|at) [^,]{1,30},? )?(?:he|she|it|they|his|her|its|their)\b|\W*(?:他|她|它|该|其)", re.I
+    r"\W{0,9}(?:(?:in|by|on|at) [^,]{1,30},? )?(?:he|she|it|they|his|her|its|their)\b|\W{0,9}(?:他|她|它|该|其)", re.I
 )
 
 

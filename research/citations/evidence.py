@@ -54,7 +54,7 @@ _DEFINITE = re.compile(
 """Matches a noun that refers to what the title names; `the bishop` refers to somebody else."""
 _EMPTY = WEAK | frozenset("people person persons inhabitants residents 人 名 we our us you your i my".split())
 """Words that a claim may add: nouns for what a bare figure counts (`84 million people`), and pronouns of the speaker."""
-_NAMES = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+")
+_NAMES = re.compile(r"[A-Z][\w’'-]{1,40}(?: [A-Z][\w’'-]{1,40})+")
 _CUT = re.compile(
     r"[;；。—]|\s[-–]\s|[,，](?!\d)|\b(?:and|but|while|whereas|although|though|because|after|before|when|who|whose|which|that|"
     r"where|against|by|for|like|unlike)\b|而(?!且)|但|由|被"
@@ -63,17 +63,17 @@ _CLAUSE = re.compile(
     r"[;；。—]|\s[-–]\s|[,，](?! ?\d)|\band\b(?! \d)|"
     r"\b(?:but|while|whereas|although|though|because|when|who|whose|which|that|where)\b|而(?!且)|但"
 )
-_BRACKETS = re.compile(r"[(（][^()（）]*[)）]|-LRB-.*?-RRB-")
+_BRACKETS = re.compile(r"[(（][^()（）]{0,300}[)）]|-LRB-.{0,300}?-RRB-")
 _PASSIVE = re.compile(
     r"(?P<when>(?:in|on|at|by) [^,;]{1,30}, )?"
-    r"(?P<what>[^,;:]+?),? (?:is|are|was|were|has been|have been|had been) (?:\w+ly )?"
-    rf"(?P<verb>[a-z]+ed|{'|'.join(sorted(IRREGULAR))})(?P<particle> (?:for|on|at|upon|of|up|down|out|over|off))?"
+    r"(?P<what>[^,;:]{1,200}?),? (?:is|are|was|were|has been|have been|had been) (?:\w{1,30}ly )?"
+    rf"(?P<verb>[a-z]{{1,30}}ed|{'|'.join(sorted(IRREGULAR))})(?P<particle> (?:for|on|at|upon|of|up|down|out|over|off))?"
     r"(?P<then> (?:in|on) [^,;]{1,20}?)? by "
-    r"(?P<by>[^,;]+?)(?P<rest>(?: (?:in|on|at|for|to|after|before|because|from|until|during|with|and|but|while|who|"
-    r"which)\b [^;]*|[,;.].*)?)$",
+    r"(?P<by>[^,;]{1,200}?)(?P<rest>(?: (?:in|on|at|for|to|after|before|because|from|until|during|with|and|but|while|who|"
+    r"which)\b [^;]{0,300}|[,;.].{0,300})?)$",
     re.I,
 )
-_PASSIVE_ZH = re.compile(r"(?P<what>[^，,。；]*?)(?:被|由)(?!于|此)(?P<rest>[^，,。；]{3,})")
+_PASSIVE_ZH = re.compile(r"(?P<what>[^，,。；]{0,300}?)(?:被|由)(?!于|此)(?P<rest>[^，,。；]{3,})")
 _NEXT = re.compile(r"[;；。]|[,，](?! ?\d)")
 _START = re.compile(r"[,;:] |\b(?:and|but|while|whereas) ")
 

@@ -9,35 +9,39 @@ from msgspec import Struct
 
 from research.text import has_cjk
 
-MARK = re.compile(r"\[(\d{1,9}(?:\s*[,，、]\s*\d{1,9})*)\]")
+MARK = re.compile(r"\[(\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200})\]")
 """A citation mark: `[3]` or `[1, 4]`."""
 
 LARGEST = 999
 """Larger numbers are years or line numbers, never sources."""
 
 _WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
-_LIST = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～至]|and|&)\s*(?:\^|" + _WORD + r"[\s:#：]*)?\d{1,3})*"
+_LIST = r"\d{1,3}(?:\s{0,9}(?:[,，、;；]|[-–—~～至]|and|&)\s{0,9}(?:\^|" + _WORD + r"[\s:#：]{0,9})?\d{1,3}){0,200}"
 _FOREIGN = re.compile(
-    rf"(?<!!)(?:\[\s*\^?\s*(?:{_WORD}[\s:#：]*)?(?P<a>{_LIST})\s*(?:[†‡|:,].{{0,30}}?)?\]|"
-    rf"[【［〔]\s*(?:{_WORD}[\s:#：]*)?(?P<b>{_LIST})\s*(?:†[^】］〕\n]{{0,40}})?[】］〕]|"
-    rf"\((?:{_WORD})[\s:#：]*(?P<c>{_LIST})\)|（(?:{_WORD})[\s:#：]*(?P<d>{_LIST})）|"
-    rf"<sup>\s*\[?\^?(?P<e>{_LIST})\]?\s*</sup>|(?<=[.,;:!?。，；：！？”’\"»）)])(?P<f>[¹²³⁰⁴-⁹]+))(?!\()",
+    rf"(?<!!)(?:\[\s{{0,9}}\^?\s{{0,9}}(?:{_WORD}[\s:#：]{{0,9}})?(?P<a>{_LIST})\s{{0,9}}(?:[†‡|:,].{{0,30}}?)?\]|"
+    rf"[【［〔]\s{{0,9}}(?:{_WORD}[\s:#：]{{0,9}})?(?P<b>{_LIST})\s{{0,9}}(?:†[^】］〕\n]{{0,40}})?[】］〕]|"
+    rf"\((?:{_WORD})[\s:#：]{{0,9}}(?P<c>{_LIST})\)|（(?:{_WORD})[\s:#：]{{0,9}}(?P<d>{_LIST})）|"
+    rf"<sup>\s{{0,9}}\[?\^?(?P<e>{_LIST})\]?\s{{0,9}}</sup>|(?<=[.,;:!?。，；：！？”’\"»）)])(?P<f>[¹²³⁰⁴-⁹]+))(?!\()",
     re.I,
 )
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
     "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
 )
-_STOP = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s*\[\d)")
-_TAIL = re.compile(r"\s*(?:\[\d{1,9}(?:\s*[,，、]\s*\d{1,9})*\]\s*)+(?:[.。]\s*)?")
+_STOP = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
+)
+_TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]\s*+)+(?:[.。]\s*)?")
 _BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•·]|\(?\d{1,3}[.)、]|[（(]?[一二三四五六七八九十]{1,3}[）)、.])\s+|^\s*>\s*")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*\s*:?\s*$")
-_RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*+\*\*[^*]+\*\*\s*+:?\s*$")
+_RULE = re.compile(r"^[\s:|-]+$")
 
+_LONGEST = 2_000
+"""Characters of a sentence in which figures and names are looked for."""
 _LAST, _NEXT = 30, 1_000
 """Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 
@@ -67,7 +71,7 @@ def _canonical(match: re.Match[str]) -> str:
     written = next(group for group in match.groups() if group).translate(_SUPERSCRIPT)
     found: list[int] = []
     for piece in re.split(
-        r"\s*(?:[,，、;；&]|and)\s*", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
+        r"[,，、;；&]|and", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
     ):
         ends = [int(n) for n in re.findall(r"\d{1,9}", piece)]
         if len(ends) == 2 and ends[0] < ends[1] <= ends[0] + 20:
@@ -114,7 +118,7 @@ def cited(text: str) -> list[int]:
 def without_marks(text: str) -> str:
     """Return the text without citation marks and the spaces before them."""
     bare = re.sub(r"(?<=\S) {2,}(?=\S)", " ", MARK.sub("", text))
-    return re.sub(r"\s+([.,;:。，；])", r"\1", bare).strip()
+    return re.sub(r"(?<!\s)\s+([.,;:。，；])", r"\1", bare).strip()
 
 
 def statements(text: str) -> list[Statement]:
@@ -176,7 +180,7 @@ def sentences_of(line: str) -> list[str]:
         before = line[start : match.start()]
         after = line[end : end + _NEXT]
         if match.group()[0] == ".":
-            word = re.search(r"[\w.]*$", before[-_LAST:])
+            word = re.search(r"[\w.]{0,30}$", before[-_LAST:])
             last = word.group().lower() if word else ""
             following = after.lstrip(" \"'“‘([*_")
             if last in _ABBREVIATIONS and not _TAIL.match(after):
@@ -238,7 +242,13 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
         if statement.heading or _REFERENCES.match(plain):
             listing = bool(_REFERENCES.match(plain))
             continue
-        if listing or statement.numbers or plain.endswith(("?", "？", ":", "：")) or _META.search(plain):
+        if (
+            len(plain) > _LONGEST
+            or listing
+            or statement.numbers
+            or plain.endswith(("?", "？", ":", "："))
+            or _META.search(plain)
+        ):
             continue
         if plain and question and plain.casefold() in question.casefold():
             continue

@@ -53,7 +53,12 @@ def countries() -> dict[str, str]:
     for language in ("en", "zh"):
         for code, name in Locale(language).territories.items():
             if len(code) == 2 and code.isalpha() and code not in ("EU", "UN", "EZ", "XA", "XB", "ZZ", "QO"):
-                plain = re.sub(r"\s*\(.*?\)| - .*", "", name).replace("&", "and").replace("’", "'").casefold()
+                plain = (
+                    re.sub(r"\s{0,9}\(.{0,300}?\)| - .{0,300}", "", name)
+                    .replace("&", "and")
+                    .replace("’", "'")
+                    .casefold()
+                )
                 found.setdefault(plain, code)
                 found.setdefault(plain.removesuffix("特别行政区"), code)
     for english, chinese in terms("place").items():  # `US Virgin Islands`, which CLDR calls U.S. Virgin Islands

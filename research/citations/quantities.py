@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from math import isfinite
 
 from research.citations.measures import Quantity
 from research.citations.units import SCALES, SYMBOLS, unit_at
@@ -72,9 +73,9 @@ _SHARE = re.compile(
     r"fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?)\b"
     r"(?:(?<=s)|(?= (?:of|less|more|fewer|lower|higher|smaller|larger|cheaper|as|in|and|with|after|from|during|"
     r"at|by|to)\b|[.,;]|$))|"
-    r"(?P<percent>百分之(?P<p>[一二三四五六七八九十点\d.]+))|"
+    r"(?P<percent>百分之(?P<p>[一二三四五六七八九十点\d.]{1,40}))|"
     r"(?<![\d一二两三四五六七八九十])(?P<tenths>[一二三四五六七八九])成(?![为立员功本果年])|"
-    r"(?P<a>[一二三四五六七八九十]+)分之(?P<b>[一二三四五六七八九十]+)|(?P<zhhalf>一半)",
+    r"(?P<a>[一二三四五六七八九十]{1,40})分之(?P<b>[一二三四五六七八九十]{1,40})|(?P<zhhalf>一半)",
     re.I,
 )
 _ODDS = re.compile(
@@ -85,7 +86,7 @@ _ODDS = re.compile(
 _DEN = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10}
 _ZH_DIGIT = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _ZH_NUMBER = re.compile(
-    r"[一二两三四五六七八九十百千零〇]+(?:万亿|亿|万)?(?=[个名座只台条项次年天人种家位倍成余多块岁元美公平吨小米])"
+    r"[一二两三四五六七八九十百千零〇]{1,40}(?:万亿|亿|万)?(?=[个名座只台条项次年天人种家位倍成余多块岁元美公平吨小米])"
 )
 _DIGIT = re.compile(r"\d")
 _HEDGE = tuple(
@@ -104,8 +105,8 @@ _HEDGE = tuple(
         ),
     )
 )
-_MORE_BEHIND = re.compile(r"\s*(?:or more|[多余](?=[个名座只台条项次人家种米公吨元美英\u4e07\u4ebf]))")
-_APPROXIMATE = re.compile(r"\s*(?:or so|左右|上下)", re.I)
+_MORE_BEHIND = re.compile(r"\s{0,9}(?:or more|[多余](?=[个名座只台条项次人家种米公吨元美英\u4e07\u4ebf]))")
+_APPROXIMATE = re.compile(r"\s{0,9}(?:or so|左右|上下)", re.I)
 
 
 @lru_cache(maxsize=16_384)
@@ -230,6 +231,8 @@ def _numbers(text: str) -> Iterator[Quantity]:
             unit = {"rmb": "cny", "a$": "usd"}.get(unit, unit)
         scale = SCALES.get(scale_word, 1.0)
         value = float(digits) * scale
+        if not isfinite(value):
+            continue
         decade = re.match(r"s\b|年代", tail) is not None and len(digits) == 4
         plain = (
             len(digits) == 4 and "," not in match["digits"] and not scale_word and not currency and not match["sign"]

@@ -13,13 +13,13 @@ from research.citations.marks import sentences_of
 from research.citations.measures import Quantity
 from research.citations.names import Names, place_spans
 from research.citations.quantities import quantities
-from research.text import content_tokens, has_cjk
+from research.text import content_tokens, has_cjk, wrap
 from research.types import Source
 
 _HARD = re.compile(
-    r"[;；。)）|]|[(（](?!\s*[$€£¥]?\d[^()（）]{0,12}[)）])|[，,、](?!\d)|[:：](?!\d)|\s[-–—]+\s|——|/(?=[a-z])|"
+    r"[;；。)）|]|[(（](?!\s{0,9}[$€£¥]?\d[^()（）]{0,12}[)）])|[，,、](?!\d)|[:：](?!\d)|\s[-–—]{1,300}\s|——|/(?=[a-z])|"
     r"\b(?:while|whereas|but|compared (?:with|to)|although|though|versus|vs|because|owing to|due to)\b|"
-    r"而(?!且)|但|由于|因为|比(?=\S*\d)"
+    r"而(?!且)|但|由于|因为|比(?=\S{0,300}\d)"
 )
 _SOFT = re.compile(
     r"\b(?:against|than)\b|(?:\band\b|\bor\b|和|与|及|以及)(?!.*(?:\band\b|\bor\b|和|与|及))|"
@@ -28,8 +28,8 @@ _SOFT = re.compile(
 )
 """Separates two figures: the last `and` between them, or `from`, `to` and the like right before the second."""
 _YEAR_ONLY = re.compile(
-    r"[\s(（]*(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d+)?)?年?\s*(?:est\.?|estimate|data|"
-    r"估计)?[)）\s,，;；.]*$",
+    r"[\s(（]{0,9}(?:in |by |as of |fy ?)?(?:[12]\d{3}(?:[-–/]\d{1,4})?)?年?\s{0,9}(?:est\.?|estimate|data|"
+    r"估计)?[)）\s,，;；.]{0,9}$",
     re.I,
 )
 
@@ -160,7 +160,7 @@ def lines_of(source: Source) -> list[Sentence]:
         ):
             heading = text
         before: list[str] = []
-        for sentence in sentences_of(text):
+        for sentence in (piece for whole in sentences_of(text) for piece in wrap(whole)):
             context = "\n".join(filter(None, (source.title, heading if heading != text else "", *before[-2:])))
             found.append(Sentence(sentence, context, source.title, source.n))
             before.append(sentence)

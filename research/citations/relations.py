@@ -51,15 +51,15 @@ _FORTH = (
 _AFTER, _BEFORE = r"after|following|since", r"before|prior to|ahead of"
 _SPLITS = (
     # kind, pattern with two groups, whether the first group is the first end
-    ("cause", re.compile(rf"^(?:{_BACK})(?![a-z])\s*(.+?)[,，]\s*(.+)$", re.I), True),
+    ("cause", re.compile(rf"^(?:{_BACK})(?![a-z])\s{{0,9}}(.+?)[,，]\s{{0,9}}(.+)$", re.I), True),
     ("cause", re.compile(rf"^(.+?)(?<![a-z])(?:{_BACK})(?![a-z])(.+)$", re.I), False),
     ("cause", re.compile(rf"^(.+?)(?<![a-z])(?:{_FORTH})(?![a-z])(.+)$", re.I), True),
-    ("cause", re.compile(r"^(.+?)[是]?由(.+?)(?:引起|造成|导致|所致)"), False),
-    ("time", re.compile(rf"^(?:{_AFTER})\s+(.+?),\s*(.+)$", re.I), True),
-    ("time", re.compile(rf"^(?:{_BEFORE})\s+(.+?),\s*(.+)$", re.I), False),
+    ("cause", re.compile(r"^(.+?)[是]?由(.{1,300}?)(?:引起|造成|导致|所致)"), False),
+    ("time", re.compile(rf"^(?:{_AFTER})\s{{1,9}}(.+?),\s{{0,9}}(.+)$", re.I), True),
+    ("time", re.compile(rf"^(?:{_BEFORE})\s{{1,9}}(.+?),\s{{0,9}}(.+)$", re.I), False),
     ("time", re.compile(rf"^(.+?)\b(?:{_AFTER}|preceded by)\b(.+)$", re.I), False),
     ("time", re.compile(rf"^(.+?)\b(?:{_BEFORE}|followed by|(?:and|,) then)\b(.+)$", re.I), True),
-    ("time", re.compile(r"^(.*?先.+?)[，,]?(?:然后|随后|之后|再|后)(.+)$"), True),
+    ("time", re.compile(r"^(.*?先.{1,300}?)[，,]?(?:然后|随后|之后|再|后)(.+)$"), True),
     (
         "time",
         re.compile(r"^([^，,。]*?在?[^，,。先]{2,16}?)(?:之后|以后|后)(?![来续者果期台方面退代卫])[，,]?(.+)$"),
@@ -75,19 +75,19 @@ _SPLITS = (
     ),
 )
 _FROM_TO = re.compile(
-    r"\bfrom\b((?:[^,;]|,(?=\d))+?)\b(?:to|into)\b((?:[^,;]|,(?=\d))+)|从([^，；]+?)(?:到|至|向|转)([^，；]+)"
+    r"\bfrom\b((?:[^,;]|,(?=\d)){1,300}?)\b(?:to|into)\b((?:[^,;]|,(?=\d))+)|从([^，；]{1,100}?)(?:到|至|向|转)([^，；]+)"
 )
 _LESS = re.compile(r"少|低|短|小|慢|轻|便宜|差|弱|浅|窄|晚")
 _COMPARATIVE = re.compile(r"\b(?:(more|less|fewer)\s+([a-z]+)|([a-z]{3,}er|more|less|worse|better|fewer))\b", re.I)
 _ZH_THAN = re.compile(
-    r"^(.+?)(?<!\d)(?:比|较)(?!例|分|赛|较|\d)(.{2,}?)(更|还|要|高|低|多|少|大|小|长|短|快|慢|贵|便宜|重|轻|深|"
+    r"^(.+?)(?<!\d)(?:比|较)(?!例|分|赛|较|\d)(.{2,300}?)(更|还|要|高|低|多|少|大|小|长|短|快|慢|贵|便宜|重|轻|深|"
     r"浅|早|晚)(.*)$"
 )
 _CUT = re.compile(r"[,;:，；：。]|\b(?:and|but|while|whereas|although|though)\b|而(?!且)|但")
 _BE = re.compile(r"\b(?:is|are|was|were|be|been|being|got|get|gets)\b(?:\s+\w+){0,2}\s*$", re.I)
 _HELP = re.compile(r"\b(?:to|will|would|may|might|can|could|should|must|did|does|do|not|n't)\s*$", re.I)
 _PREPOSITION = re.compile(
-    r"\s*(?:in|on|at|by|from|for|since|during|of|with|under|near|after|before|as|between|along|across)\b"
+    r"\s{0,9}(?:in|on|at|by|from|for|since|during|of|with|under|near|after|before|as|between|along|across)\b"
 )
 _MUTUAL = re.compile(
     r"^(?:border|met|meet|merg|sign|share|marri|marry|differ|join|play|talk|trade|draw|tied|cooperat|includ|use|"
@@ -243,9 +243,9 @@ def _verbs_zh(text: str) -> Iterator[Relation]:
             continue
         left = re.split(r"[，,。；]", text[:start])[-1] or text[:start]
         right = re.split(r"[，,。；]", text[place:])[0]
-        if match := re.search(r"(.*)(?:被|由|遭)(.+)", left):
+        if match := re.search(r"^(.*)(?:被|由|遭)(.+)", left):
             yield Relation(f"verb {word}", _words(match[2]), _words(match[1]) | _words(right))
-        elif match := re.search(r"(.*)(?:把|将(?=\S{2,}$))(.+)", left):
+        elif match := re.search(r"^(.*)(?:把|将(?=\S{2,60}$))(.+)", left):
             yield Relation(f"verb {word}", _words(match[1]), _words(match[2]) | _words(right))
         else:
             yield Relation(f"verb {word}", _words(left), _words(right))

@@ -19,21 +19,28 @@ _CHARS = r"[^\s<>\"“”‘’`|{}\\^，。；：！？、（）《》〈〉「
 _LATIN = r"[^\s<>\"“”‘’`|{}\\^\u2e80-\uffef]"
 _URL = re.compile(
     rf"(?<![A-Za-z0-9_@])(?:(?:[a-z][a-z0-9+.-]{{1,15}}{_COLON}{_SLASH}{_SLASH}|www\.(?=[\w-]+\.))"
-    rf"{_CHARS}+|(?:doi{_COLON}?\s?)?10\.\d{{4,9}}/{_LATIN}+|arxiv{_COLON}\s?(?:\d{{4}}\.\d{{4,5}}(?:v\d+)?|"
+    rf"{_CHARS}{{1,2000}}|(?:doi{_COLON}?\s?)?10\.\d{{4,9}}/{_LATIN}{{1,2000}}|arxiv{_COLON}\s?(?:\d{{4}}\.\d{{4,5}}(?:v\d+)?|"
     rf"[a-z-]+/\d{{7}})|"
-    rf"(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,30}}[a-z]{{2,24}}(?::\d{{1,5}})?/(?!\s){_LATIN}*)",
+    rf"(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,30}}[a-z]{{2,24}}(?::\d{{1,5}})?/(?!\s){_LATIN}{{0,2000}})",
     re.I,
 )
-_LABEL = r"\[((?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*\])*)\]"
-_TITLE = r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?"""
-_TARGET = r"\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*))" + _TITLE + r"\s*\)"
+_LABEL = r"\[((?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.|\[[^\[\]]{0,300}\]){0,300}\]){0,600})\]"
+_TITLE = r"""(?:\s{1,9}(?:"[^"]{0,300}"|'[^']{0,300}'|\([^()]{0,300}\)))?"""
+_ROUND = r"((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]{0,300}\)){0,300}\)){0,2000})"
+_TARGET = r"\(\s{0,9}(?:<([^<>\n]{0,2000})>|" + _ROUND + r")" + _TITLE + r"\s{0,9}\)"
 _INLINE = re.compile(rf"(!?){_LABEL}{_TARGET}", re.S)
-_DEFINITION = re.compile(rf"^ {{0,3}}\[([^\]\n]+)\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+)){_TITLE}[ \t]*$\n?", re.M)
-_REFERENCE = re.compile(r"(!?)\[((?:[^\[\]\\]|\\.)+)\](?:[ ]?\[([^\[\]\n]*)\])?")
-_ANCHOR = re.compile(r"<a\b([^>]*)>(.*?)</a\s*>", re.I | re.S)
+_DEFINITION = re.compile(
+    rf"^ {{0,3}}\[([^\]\n]{{1,600}})\]:[ \t]{{0,9}}\n?[ \t]{{0,9}}"
+    rf"(?:<([^<>\n]{{0,2000}})>|(\S{{1,2000}})){_TITLE}[ \t]{{0,9}}$\n?",
+    re.M,
+)
+_REFERENCE = re.compile(r"(!?)\[((?:[^\[\]\\]|\\.){1,600})\](?:[ ]?\[([^\[\]\n]{0,600})\])?")
+_ANCHOR = re.compile(r"<a\b([^>]{0,2000})>(.{0,2000}?)</a\s{0,9}>", re.I | re.S)
 _ADDRESS = re.compile(
     r"""\b(?:href|src|data|srcset|action|cite|poster|background)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I
 )
+_OTHER = re.compile(r"\]\((?=\s{0,9}<?((?:[a-z][a-z0-9+.-]{0,30}(?=[:：&])|//|\\)[^\s<>()]{0,300}))", re.I)
+"""The target of a link with any scheme, whatever label is before it; `_INLINE` reads three levels of brackets."""
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _AUTO = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.I)
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
@@ -76,6 +83,10 @@ class Seen:
         """Urls in quotes and in the question; computed only on demand, because long quotes take a while."""
         return {plain(url) for part in self._texts for url in found(part)} - {""}
 
+    def says(self, text: str) -> bool:
+        """Return whether a text, such as the address of a mailbox, is in the question or in a source."""
+        return any(text in part for part in self._texts)
+
     def knows(self, url: str) -> int | None:
         """Return the number of the source with this url; 0 if it was only quoted, None if it was not seen."""
         form = plain(url)
@@ -97,6 +108,7 @@ class _Cleaner:
             text = _INLINE.sub(self._inline, text)
         if self.defined:
             text = _REFERENCE.sub(self._reference, text)
+        text = _OTHER.sub(self._other, text)
         text = _AUTO.sub(lambda match: self._bare(match[1], "<", ">"), text)
         return _replace(text, self.seen, self._bare)
 
@@ -135,6 +147,14 @@ class _Cleaner:
             self.removed.append(url)
             return label
         return self._labelled(label, url, match.group())
+
+    def _other(self, match: re.Match[str]) -> str:
+        """Break a link to an address without `://` that was not seen, however its label is written."""
+        url = html.unescape(match[1]).replace("\\", "")
+        if "://" in url or self.seen.says(url.partition(":")[2] or url):
+            return match.group()
+        self.removed.append(url)
+        return "] ("
 
     def _reference(self, match: re.Match[str]) -> str:
         url = self.defined.get((match[3] or match[2]).casefold())

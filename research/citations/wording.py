@@ -134,7 +134,7 @@ _MUTUAL = re.compile(
 
 def _halves(clause: str) -> list[str]:
     """Split `A and B` if each half is a statement of its own."""
-    parts = re.split(r"\s+and\s+(?=[a-z])", clause)
+    parts = re.split(r"\s{1,9}and\s{1,9}(?=[a-z])", clause)
     if len(parts) == 2 and all(len(stems(part)) >= 2 for part in parts):
         return parts
     return [clause]

@@ -100,14 +100,14 @@ def _country(name: str, lines: dict[str, tuple[str, str]]) -> Country | None:
     if domain is None or not needed <= facts.keys():
         return None
     borders = next((v for label, (v, _) in lines.items() if label.startswith("Land boundaries, border countr")), "")
-    near = [re.sub(r"\s+[\d.,]+ km.*$", "", each).strip() for each in borders.split(";")]
+    near = [re.sub(r"\s{1,9}[\d.,]{1,40} km.{0,300}$", "", each).strip() for each in borders.split(";")]
     code = domain[1].upper().replace("UK", "GB")
     return Country(name, code, facts, tuple(filter(None, near)))
 
 
 def _fact(value: str, url: str) -> Fact | None:
     """Parse a single value; None for a value with alternatives or an explanation."""
-    text = re.sub(r"\s*\([^()]*\)$", "", value).strip()
+    text = re.sub(r"\s{0,9}\([^()]{0,300}\)$", "", value).strip()
     if not text or len(text) > 60 or ";" in text or "(" in text:
         return None
     match = _VALUE.fullmatch(text)

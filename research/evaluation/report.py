@@ -15,6 +15,7 @@ from research.evaluation.records import Row
 from research.evaluation.scorers import OWN, measures
 from research.evaluation.statistics import COSTS, Figure, differences, summary, value
 from research.exports.markdown import plain
+from research.text import cell
 
 _TITLES: Final = {
     "race": "RACE",
@@ -54,8 +55,6 @@ _COLUMNS: Final = (
 )
 """Columns of the Markdown table, if any recipe has a value for them."""
 _WHOLE: Final = ("prompt_tokens", "completion_tokens")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet read a cell as a formula."""
 
 
 def as_dict(plan: Plan, found: Evaluation) -> dict[str, Any]:
@@ -251,7 +250,7 @@ def _score(score: float | None) -> str:
 
 
 def _cell(content: object) -> object:
-    return f"'{content}" if isinstance(content, str) and content.startswith(_FORMULA) else content
+    return cell(content) if isinstance(content, str) else content
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

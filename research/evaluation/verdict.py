@@ -24,7 +24,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
-_TITLES = re.compile(r"(?:\s*^#{1,6} .*$)+", re.MULTILINE)
+_TITLES = re.compile(r"(?:\s{0,9}^#{1,6} .{0,300}$)+", re.MULTILINE)
 
 
 def refused(view: RunView) -> bool:

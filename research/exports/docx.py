@@ -29,6 +29,7 @@ from research.exports.blocks import (
 )
 from research.exports.document import Document, Reference, compose
 from research.exports.words import SYMBOLS
+from research.text import clip
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph as Lines
@@ -49,6 +50,8 @@ _COLOURS = {
     "dead": "C02A2A",
 }
 _LINK, _QUIET = "1F5FA8", "5B636D"
+_PROPERTY = 255
+"""Characters of a property of the file."""
 _INDENT = 0.3
 """Inches per level of nesting."""
 
@@ -304,7 +307,7 @@ def _file(document: Document) -> Any:
     normal = styles["Normal"].element.get_or_add_rPr()
     normal.append(languages)
     about = file.core_properties
-    about.title, about.author, about.comments = document.title, "Research Workbench", ""
+    about.title, about.author, about.comments = clip(document.title, _PROPERTY), "Research Workbench", ""
     about.language = "zh-CN" if chinese else "en"
     about.created = about.modified = document.started.replace(tzinfo=None)
     return file

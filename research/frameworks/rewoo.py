@@ -110,7 +110,9 @@ def _call(run: Run, step: PlanStep, evidence: Mapping[str, str]) -> ToolCall:
         arguments = given if isinstance(given, dict) else arguments
     except json.JSONDecodeError:
         pass  # plain text, as in the paper
-    if "url" in names and (found := re.search(r"<(\S+://\S+?)>|(\S+://\S+)", str(arguments.get("url", "")))):
+    if "url" in names and (
+        found := re.search(r"<(\S{1,40}://\S{1,2000}?)>|(\S{1,40}://\S{1,2000})", str(arguments.get("url", "")))
+    ):
         arguments["url"] = found.group(1) or found.group(2)
     if "query" in names:
         arguments["query"] = clip(str(arguments.get("query", "")), 300)

@@ -19,7 +19,7 @@ MIN_COSINE = 0.9
 _MAX_SENTENCES = 4
 """Longer texts are duplicates only when their words are equal."""
 _WORD = re.compile(r"\w+")
-_FINAL_MARKS = re.compile(r"[\s.!?。！？；;]+$")
+_FINAL_MARKS = re.compile(r"[\s.!?。！？；;]{1,60}$")
 
 
 def is_duplicate(one: Entry, other: Entry) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 from research.text import has_cjk
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_ISO = re.compile(r"\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?=$|[\sT])")
-_MONTH_FIRST = re.compile(r"\s*([A-Za-z]{3})[a-z]*\.? (\d{1,2}), (\d{4})\b")
-_DAY_FIRST = re.compile(r"\s*(?:[A-Za-z]{3}, )?(\d{1,2}) ([A-Za-z]{3})[a-z]* (\d{4})\b")
+_ISO = re.compile(r"\s{0,9}(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?=$|[\sT])")
+_MONTH_FIRST = re.compile(r"\s{0,9}([A-Za-z]{3})[a-z]{0,300}\.? (\d{1,2}), (\d{4})\b")
+_DAY_FIRST = re.compile(r"\s{0,9}(?:[A-Za-z]{3}, )?(\d{1,2}) ([A-Za-z]{3})[a-z]{0,300} (\d{4})\b")
 _PARTICLES = frozenset("af al da das de del della den der di dos du el la le ten ter van von zu zur".split())
 _SUFFIX = re.compile(r"(?i)(?:jr|sr)\.?|i{2,3}|iv")
 _ARXIV = re.compile(r"(?i)(?:arxiv[:./]|/abs/|/pdf/)\s*((?:\d{4}\.\d{4,5})|(?:[a-z-]+(?:\.[a-z]{2})?/\d{7}))(?:v\d+)?")

@@ -226,7 +226,7 @@ class Remote:
 
     def _message(self, body: bytes) -> str:
         text = _error_text(body)
-        plain = " ".join(html.unescape(re.sub(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>", " ", text)).split())
+        plain = " ".join(html.unescape(re.sub(r"(?s)<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", " ", text)).split())
         return clip(self.mask(plain), _MESSAGE_CHARS)  # redact before clipping: half a key is a leak too
 
 

@@ -31,7 +31,7 @@ _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
 """Longest title, quote and url of a result, in characters."""
 _SITE = 100
 """Longest site filter that is added to a query, in characters."""
-_HOST = re.compile(r"[^\W_](?:[\w-]*\.)+[\w-]+")
+_HOST = re.compile(r"[^\W_](?:[\w-]{0,63}\.)+[\w-]{1,63}")
 
 
 class SearchRequest(Struct, frozen=True):

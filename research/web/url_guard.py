@@ -43,7 +43,7 @@ SEARCH_TOOLS = frozenset({"search", "scholar"})
 """Tools whose results mix several sources: the user's files may appear among public pages."""
 
 _URL = re.compile(r"https?://[^\s<>\"]+", re.I)
-_URL_LIKE = re.compile(r"(?:https?:|[a-z][a-z\d+.-]*:[/\\]{2})\S+", re.I)
+_URL_LIKE = re.compile(r"(?:https?:|[a-z][a-z\d+.-]{0,40}:[/\\]{2})\S+", re.I)
 """Text that a tool may treat as a url: many accept `http:/host` and backslashes."""
 _WHOLE_ADDRESS = re.compile(
     r"(?:https?:|[a-z][a-z\d+.-]*://|//|(?:[^\s/@]*@)?(?:(?:[\w-]+\.)+[a-z]{2,}|\d+(?:\.\d+){3})(?::\d+|[/?#])).*",
@@ -59,6 +59,9 @@ _PARTS = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.I | re.S)
 _END = re.compile(r"[^\x21-\x7e]|[)\]|'`]")
 """Characters at which a url in a text may end when no white space follows it."""
 _TRAILING = ".,;:!?'*_~)]}|`…"
+_MOST_TRAILING = 20
+_LONGEST = 8_000
+"""Characters of a url; no server accepts a longer one."""
 _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 
 
@@ -317,12 +320,14 @@ def urls_in(text: str) -> set[str]:
     """
     found = set()
     for url in _URL.findall(text):
+        if len(url) > _LONGEST:
+            continue
         ends = [url, *(url[: match.start()] for match in islice(_END.finditer(url), 20))]
         for end in ends:
             found |= {end, normalized(end)}
-            while end and end[-1] in _TRAILING:
-                end = end[:-1]
-                found |= {end, normalized(end)}
+            shortest = max(len(end.rstrip(_TRAILING)), len(end) - _MOST_TRAILING)
+            for size in range(shortest, len(end)):
+                found |= {end[:size], normalized(end[:size])}
     return found
 
 

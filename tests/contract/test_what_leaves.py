@@ -298,7 +298,7 @@ def test_the_choice_of_links_tells_a_site_no_more_than_its_budget_and_then_the_u
     assert "evil.test" in asked.prompt and f"http://{world.evil_host}/{secret[told]}" in asked.prompt
 
 
-@pytest.mark.parametrize(("reply", "times"), [("yes", 2), ("是的", 2), ("no", 1), ("不可以", 1), ("maybe later", 1)])
+@pytest.mark.parametrize(("reply", "times"), [("yes", 2), ("是的", 2), ("no", 1), ("不可以", 1), ("you must not", 1)])
 def test_the_users_reply_decides_and_is_remembered_in_a_resumed_run(reply: str, times: int, world: World) -> None:
     secret = SECRETS[0]
     events = world.run(secret, spelled(world, secret))

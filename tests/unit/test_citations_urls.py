@@ -114,3 +114,18 @@ def test_an_invented_url_is_removed_whatever_surrounds_it(noise: str, form: str)
 def test_cleaning_is_idempotent(text: str) -> None:
     once, _ = clean(text, SOURCES)
     assert clean(once, SOURCES)[0] == once
+
+
+@pytest.mark.parametrize(
+    "target", ["mailto:x@evil.example", "//evil.example/x", "javascript:alert(1)", "https://evil.example/x"]
+)
+@pytest.mark.parametrize("label", ["a", "[[[[a]]]]", "[a [b [c [d]]]]", "a " * 400])
+def test_no_label_hides_a_link_that_was_not_seen(label: str, target: str) -> None:
+    cleaned, removed = clean(f"See [{label}]({target}).", [])
+    assert f"]({target}" not in cleaned
+    assert removed
+
+
+def test_a_mailbox_that_a_source_names_stays_a_link() -> None:
+    text = "Write to [them](mailto:info@a.example)."
+    assert clean(text, [Source(1, "https://a.example", "A", "Write to info@a.example.")])[0] == text

@@ -420,3 +420,9 @@ def test_exports_do_not_contain_folder_paths() -> None:
     view.recipe = replace(view.recipe, folders=("/home/anna/secret-folder",))
     for read in READERS.values():
         assert "secret-folder" not in read(view)
+
+
+def test_a_question_longer_than_a_property_of_a_file_may_be_is_exported() -> None:
+    view = run_of(report="Yes.")
+    view.question = "How many people live in Japan? " * 20
+    assert word.Document(io.BytesIO(docx(view))).core_properties.title.startswith("How many")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.text import clip, content_tokens, estimate_tokens, language_of, numbers, sentences, tokens
+from research.text import cell, clip, content_tokens, estimate_tokens, language_of, numbers, sentences, tokens
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,9 @@ def test_the_language_of_a_question_is_recognised(text: str, language: str) -> N
 def test_model_tokens_are_estimated_from_the_length() -> None:
     assert estimate_tokens("word" * 100) == 100
     assert estimate_tokens("汉" * 150) == 100
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", " =1", "\n=1", "＝1", "+1", "@SUM(1)", "\u200b=1", "\t=1"])
+def test_a_formula_becomes_a_text_in_a_spreadsheet(text: str) -> None:
+    assert cell(text) == f"'{text}"
+    assert cell("How large is it?") == "How large is it?"

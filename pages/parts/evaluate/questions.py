@@ -16,7 +16,7 @@ from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count, lasted, short, unique_labels
 from research.evaluation import Evaluation, Plan, Question, Row
 from research.evaluation.overview import by_question, disagree
-from research.text import clip
+from research.text import cell, clip
 from research.workbench.workbench import Workbench
 
 Told = tuple[Question, dict[str, Row]]
@@ -78,13 +78,13 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     """Draw one column per recipe; clicking a cell opens the question."""
     ids = [question.id for question, _ in kept]
     key = "evaluate-rows-" + hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:12]
-    columns: dict[str, list[Any]] = {"question": [" ".join(question.question.split()) for question, _ in kept]}
+    columns: dict[str, list[Any]] = {"question": [cell(" ".join(question.question.split())) for question, _ in kept]}
     titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="large")}
     if any(question.kind for question, _ in kept):
         columns["kind"] = [kind_name(question.kind) for question, _ in kept]
         titles["kind"] = t("Kind")
     for place, each in enumerate(plan.candidates):
-        columns[f"recipe-{place}"] = [became(rows[each.name]) if each.name in rows else "" for _, rows in kept]
+        columns[f"recipe-{place}"] = [cell(became(rows[each.name])) if each.name in rows else "" for _, rows in kept]
         titles[f"recipe-{place}"] = st.column_config.TextColumn(names[each.name], width="small")
     st.dataframe(
         pd.DataFrame(columns),

@@ -17,6 +17,7 @@ from research.errors import ConfigError
 from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
 from research.search.library.overview import CollectionInfo, Spot
+from research.text import cell
 from research.workbench.workbench import Workbench
 
 PAGE = 200
@@ -82,7 +83,9 @@ def _list(library: Library, info: CollectionInfo) -> None:
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
     st.dataframe(
-        pd.DataFrame({"Document": [each.title for each in shown], "Characters": [each.characters for each in shown]}),
+        pd.DataFrame(
+            {"Document": [cell(each.title) for each in shown], "Characters": [each.characters for each in shown]}
+        ),
         column_config={
             "Document": st.column_config.TextColumn(t("Document"), width="large"),
             "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),

@@ -15,7 +15,7 @@ from research.events.events import ChildFinished, ChildStarted, Event
 from research.events.view import RunView
 from research.exports.progress import OUTCOMES
 from research.store import RunRow
-from research.text import clip
+from research.text import cell, clip
 from research.types import Outcome
 from research.workbench.workbench import Workbench
 
@@ -182,8 +182,8 @@ def _tree(view: RunView, grown: dict[str, Child]) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                t("Agent"): [f"{'   ' * path.count('/')}{_name(path)}" for path in paths],
-                t("Task"): [clip(" ".join(task[path].split()), 300) for path in paths],
+                t("Agent"): [cell(f"{'   ' * path.count('/')}{_name(path)}") for path in paths],
+                t("Task"): [cell(clip(" ".join(task[path].split()), 300)) for path in paths],
                 t("Outcome"): [_ended(view, grown, path) for path in paths],
                 t("Rounds"): [view.round_count(path) for path in paths],
                 t("Calls"): [sum(len(r.calls) for r in view.rounds if r.agent == path) for path in paths],

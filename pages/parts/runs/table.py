@@ -15,7 +15,7 @@ from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, when
 from research.store import RunRow
-from research.text import clip
+from research.text import cell, clip
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
@@ -56,14 +56,14 @@ def _table(rows: Sequence[RunRow], opened: bool) -> None:
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
-        "Question": [("↳ " if row.origin else "") + " ".join(row.question.split()) for row in rows],
+        "Question": [cell(("↳ " if row.origin else "") + " ".join(row.question.split())) for row in rows],
         "Outcome": [ending(row) for row in rows],
         "Framework": [titles.framework(row.recipe.framework) for row in rows],
         "Context": [titles.context(row.recipe.context) for row in rows],
-        "Model": [row.recipe.model for row in rows],
+        "Model": [cell(row.recipe.model) for row in rows],
     }
     if any(row.tags for row in rows):
-        columns["Tags"] = [", ".join(row.tags) for row in rows]
+        columns["Tags"] = [cell(", ".join(row.tags)) for row in rows]
     if any(row.origin for row in rows):
         columns["From"] = [t(FROM[row.origin.how]) if row.origin else "" for row in rows]
     columns["When"] = [when(row.created) for row in rows]

@@ -14,7 +14,7 @@ _WEB = r"<?(?:https?://|mailto:|#|\Z)"  # the end, where an address or code was 
 _LINK = re.compile(rf"\](?=[(:]\s*(?!\s|{_WEB}))|<(?=[a-z][a-z\d+.-]+:(?<!http:)(?<!https:)(?<!mailto:))", re.I)
 """The start of a link to anything but the web, or of a link definition."""
 _FENCE = re.compile(r"^([ \t>*+\-\d.)]*```+)[^`\n]*$", re.M)
-_DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:+\w)")
+_DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:{1,9}\w)")
 _AS_IS = re.compile(
     r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)|(?<![`\\])(`+)(?!`)[^\n]+?(?<!`)\1(?!`)|https?://[^\s<>()\[\]]+",
     re.M | re.S,

@@ -15,13 +15,13 @@ from research.agent.parsing.calls import Tools
 from research.agent.parsing.reading import CUT, PlanStep, Reading, format_error, plain
 
 _LINE = re.compile(
-    r"^[ \t*_`>+\-•]*(?:\d{1,3}[.)][ \t*_`]*)?"
-    r"(?P<why>(?:Plan|Step|计划|步骤)[ \t]*\d*[ \t*_]*[:：][ \t*_]*)?(?P<step>(?=[#＃]E\d+[ \t`*_]*[=＝:：]))?",
+    r"^[ \t*_`>+\-•]*+(?:\d{1,3}[.)][ \t*_`]*+)?"
+    r"(?P<why>(?:Plan|Step|计划|步骤)[ \t]*+\d*+[ \t*_]*+[:：][ \t*_]*+)?(?P<step>(?=[#＃]E\d{1,9}[ \t`*_]*+[=＝:：]))?",
     re.M,
 )
-_STEP = re.compile(r"[#＃]E(\d+)[ \t`*_]*[=＝](?!=)[ \t`*_]*([^\s\[\]［］]*)[ \t]*([\[［])")
-_REFERENCE = re.compile(r"[#＃]E(\d+)")
-_TAIL = re.compile(r"[ \t`*_.;,。；，]*(?:</\w+>)?[ \t`*_]*(?=\n|\Z)")
+_STEP = re.compile(r"[#＃]E(\d{1,9})[ \t`*_]*+[=＝](?!=)[ \t`*_]*+([^\s\[\]［］]*+)[ \t]*+([\[［])")
+_REFERENCE = re.compile(r"[#＃]E(\d{1,9})(?!\d)")
+_TAIL = re.compile(r"[ \t`*_.;,。；，]*+(?:</\w+>)?[ \t`*_]*+(?=\n|\Z)")
 _BRACKETS = {"[": re.compile(r"[\[\]]"), "［": re.compile(r"[［］]")}
 _THINK = re.compile(r"</?think(?:ing)?>", re.I)
 
@@ -125,7 +125,7 @@ def _close(text: str, start: int, end: int, bracket: str, step: str) -> int:
     if balanced is not None and (tail := _TAIL.match(text, balanced + 1, end)):
         rest = text[tail.end() : end]
         # Without a blank line, text up to a later bracket still belongs to the input: `python[# [a]\nprint(1)]`.
-        if not rest.strip(" \t\n\r`~") or re.match(r"\s*\n\s*\n|\n```", rest) or not ends_with:
+        if not rest.strip(" \t\n\r`~") or re.match(r"[^\S\n]*\n[^\S\n]*\n|\n```", rest) or not ends_with:
             return balanced
     if ends_with:
         return start + len(segment) - 1

@@ -14,7 +14,7 @@ from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Finding, Hindrance
 
-_MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]*?)\s+(?P<figure>\d[\d,.]*)\s*(?:km|%)")
+_MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 

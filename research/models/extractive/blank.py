@@ -29,7 +29,7 @@ _PLACES = frozenset(
 _DATES = frozenset("date day birthday birthdate".split())
 _NUMBERS = frozenset("number population percentage height length".split())
 _NAME_OF = re.compile(
-    r"(?:the|a|an|his|her|its|their)?\s*(?:full |real |birth )?(?:name|title) of (?:the|a|an|this|that)\s", re.I
+    r"(?:the|a|an|his|her|its|their)?\s{0,9}(?:full |real |birth )?(?:name|title) of (?:the|a|an|this|that)\s", re.I
 )
 _LIKE = tuple(
     frozenset(line.split())

@@ -20,7 +20,7 @@ _BORDER = re.compile(
 _LENGTH = re.compile(
     r"\bhow (?:long|many k\w+)\b|\blengths?\b|\bkm\b|\bkilomet\w+|\btotal\b|多长|长度|多少公里|几公里|总长"
 )
-_ITEM = re.compile(r"(?P<km>\d[\d,]*(?:\.\d+)?) km")
+_ITEM = re.compile(r"(?P<km>\d[\d,]{0,40}(?:\.\d{1,30})?) km")
 _OTHER = re.compile(r"\b(?:sea|maritime|coast\w*|cross\w*|populat\w+|trad\w+|dispute\w*)\b|海")
 """Words of questions about something else at a border."""
 
@@ -99,7 +99,7 @@ def length(fact: Fact, name: str) -> str:
     Several stretches with one country are added up: `China (southeast) 4,133 km and China (south) 46 km`.
     """
     for item in fact.value.split(";"):
-        head = re.split(r"\s*[(\d]", item.strip(), maxsplit=1)[0]
+        head = re.split(r"\s{0,9}[(\d]", item.strip(), maxsplit=1)[0]
         found = _ITEM.findall(item)
         if found and _same(head, name):
             figures = [each.replace(",", "") for each in found]

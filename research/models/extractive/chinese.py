@@ -25,8 +25,8 @@ _AMOUNT = re.compile(
 _REMARK = re.compile(r" \(([^()]*)\)")
 _YEAR = re.compile(r"(?P<year>(?:FY ?)?\d{4}(?:[-/]\d{2,4})?)(?P<est> est\.?)?")
 _SEXES = re.compile(r"male ([\d,]+)/female ([\d,]+)")
-_DIVIDED = re.compile(r"(?P<amount>.+?) per (?P<count>[\d,]+ )?(?P<unit>sq km|person)")
-_MONEY = re.compile(r"[^()]+ \((?P<code>[A-Z]{3})\) per US dollar")
+_DIVIDED = re.compile(r"(?P<amount>.{1,300}?) per (?P<count>[\d,]{1,40} )?(?P<unit>sq km|person)")
+_MONEY = re.compile(r"[^()]{1,300} \((?P<code>[A-Z]{3})\) per US dollar")
 _KEPT = re.compile(r"(“[^”]*”|`[^`]*`)")
 _ROUND = Decimal(10) ** 6
 """Whole numbers from which a rounded one is given beside them."""
@@ -201,7 +201,7 @@ def term(text: str) -> str:
         return title(text)
     if match := re.fullmatch(r"(.+?)[:：] (.+)", text):
         return f"{subject(match[1])}：{term(match[2])}"
-    match = re.fullmatch(r"(.+) \((.+)\)", text)
+    match = re.fullmatch(r"(.{1,300}) \((.{1,300})\)", text)
     if match and match[2] in terms("place") and not glossary.chinese_label(text):
         return f"{subject(match[2])}：{term(match[1])}"
     words = text.split(" ")

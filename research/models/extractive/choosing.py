@@ -20,15 +20,34 @@ from research.text import has_cjk
 
 _CUE = r"which|who|whose|whom|what|is|are|was|were|did|does|do|has|have|had"
 _PAIR = (
-    (re.compile(r"[,:：]\s*(?:either\s+)?(?P<a>[^,:?]+?),?\s+or\s+(?P<b>[^,?]+?)\W*$", re.I), False),
-    (re.compile(r"^\W*(?:of|between)\s+(?P<a>[^,?]+?)\s+(?:and|or)\s+(?P<b>[^,?]+?),", re.I), False),
     (
         re.compile(
-            r"^\W*(?:which|who)(?: one)? (?:of|between)\s+(?P<a>[^,?]+?)\s+(?:and|or)\s+(?P<b>[^,?]+?)\W*$", re.I
+            r"[,:：]\s{0,9}(?:either\s{1,9})?(?P<a>[^,:?]{1,300}?),?\s{1,9}or\s{1,9}(?P<b>[^,?]{1,300}?)"
+            r"\W{0,9}$",
+            re.I,
+        ),
+        False,
+    ),
+    (
+        re.compile(
+            r"^\W{0,9}(?:of|between)\s{1,9}(?P<a>[^,?]{1,300}?)\s{1,9}(?:and|or)\s{1,9}(?P<b>[^,?]{1,300}?),", re.I
+        ),
+        False,
+    ),
+    (
+        re.compile(
+            r"^\W{0,9}(?:which|who)(?: one)? (?:of|between)\s{1,9}(?P<a>[^,?]{1,300}?)"
+            r"\s{1,9}(?:and|or)\s{1,9}(?P<b>[^,?]{1,300}?)\W{0,9}$",
+            re.I,
         ),
         True,
     ),
-    (re.compile(rf"^\W*(?:{_CUE})\b(?P<a>[^?]+?),?\s+or\s+(?P<b>[^?]+?)\W*$", re.I), True),
+    (
+        re.compile(
+            rf"^\W{{0,9}}(?:{_CUE})\b(?P<a>[^?]{{1,300}}?),?\s{{1,9}}or\s{{1,9}}(?P<b>[^?]{{1,300}}?)\W{{0,9}}$", re.I
+        ),
+        True,
+    ),
     (
         re.compile(r"(?P<a>[^，。？是]{2,20}?)[和与跟](?P<b>[^，。？]{2,20}?)(?:相比)?，?(?:谁|哪一?[个座家所位])"),
         False,

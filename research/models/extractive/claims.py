@@ -42,7 +42,9 @@ _OPENS = (
     r"didn['’]?t|"
     r"hasn['’]?t|haven['’]?t|can['’]?t)"
 )
-_CLAUSE = re.compile(rf"(?:^|[.:;,!–—]\s+|\s-\s+)\W*(?P<said>{_OPENS}\s(?!you\b|i\b).+)$", re.I)
+_CLAUSE = re.compile(
+    rf"(?:^|[.:;,!–—]\s{{1,9}}|\s-\s{{1,9}})\W{{0,9}}(?P<said>{_OPENS}\s(?!you\b|i\b).{{1,300}})$", re.I
+)
 _STATED = re.compile(
     r"^\W*(?:is it (?:true|correct|right|the case) that|true or false\W+|am i right (?:that|in (?:thinking|"
     r"saying|assuming) that)|"
@@ -79,9 +81,9 @@ _LIMIT = re.compile(
     r"(?P<zh_above>超过|高于|多于|大于)|(?P<zh_below>低于|少于|不到|小于)"
 )
 _FIGURE = re.compile(
-    rf"\s*(?:about |roughly |even |the )?(?P<number>(?:us ?)?[$€£]?\s?\d[\d,]*(?:\.\d+)?|an?(?= (?:million|"
+    rf"\s{{0,9}}(?:about |roughly |even |the )?(?P<number>(?:us ?)?[$€£]?\s?\d[\d,]{{0,40}}(?:\.\d{{1,30}})?|an?(?= (?:million|"
     rf"billion|trillion|hundred))|one(?= million| billion| trillion))"
-    rf"\s*(?P<scale>thousand|million|billion|trillion|bn|万亿|千万|百万|万|亿)?\s*(?P<unit>(?:{_UNIT})(?![a-z])|%|年|岁|"
+    rf"\s{{0,9}}(?P<scale>thousand|million|billion|trillion|bn|万亿|千万|百万|万|亿)?\s{{0,9}}(?P<unit>(?:{_UNIT})(?![a-z])|%|年|岁|"
     rf"公里|平方公里|美元)?",
     re.I,
 )
@@ -176,7 +178,7 @@ def clause(text: str) -> str:
     if len(parts) != 1 or parts[0].options:
         return ""
     text = re.sub(
-        r"[.!] (?:please |just )?(?:give|tell|state|quote|show|i need|yes or no)\b.*$|\W+(?:yes or no|y/n)\W*$",
+        r"[.!] (?:please |just )?(?:give|tell|state|quote|show|i need|yes or no)\b.{0,300}$|\W{1,9}(?:yes or no|y/n)\W{0,9}$",
         "?",
         text,
         flags=re.I,
@@ -228,7 +230,7 @@ def _told(subject: str, lower: str, own: str) -> Claim | None:
             subject,
             Target(rule.label, exact=True),
             rule.test,
-            re.sub(r"^(?:the|a|an) | \W*$|[?？]+$", "", said.strip(" ?？.'\"")),
+            re.sub(r"^(?:the|a|an) | \W{0,9}$|[?？]{1,300}$", "", said.strip(" ?？.'\"")),
             None,
             re.compile(yes, re.I) if yes else None,
             re.compile(rule.no, re.I) if rule.no else None,

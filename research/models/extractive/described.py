@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -31,40 +32,42 @@ RELATED = (
 )
 """Words for a country by its relation to another."""
 _END = (
-    r"(?=[,;:?!]|\.(?:\s|$)| [-–—] | ?->| ?→|\s+(?:and|but) (?:then |also )?(?:how|what|which|who|whose|when|where|is|are|its|"
-    r"their|report|tell|give|name|state|list)\b|$)"
+    r"(?=[,;:?!]|\.(?:\s|$)| [-–—] | ?->| ?→|\s{1,9}(?:and|but) (?:then |also )?(?:how|what|which|who|whose|when|where|is|are|"
+    r"its|their|report|tell|give|name|state|list)\b|$)"
 )
 """Matches where a description ends."""
 _STARTS = (
     r"(?:whose|that|which|who|where|with|(?:in|from|to|of|on|by|for|under|behind|at|over|into|next) (?:which|whose|whom|to)|"
     r"behind|formerly|once|previously|known|run|\w{3,}(?:ed|ing))\b"
 )
-_WORD = r"(?:(?!(?:the|an?|in|of|for|is|are|does|do|did|has|by|which|what|how|and|to|from|at|per|that)\b)[\w'’()-]+ )"
+_WORD = (
+    r"(?:(?!(?:the|an?|in|of|for|is|are|does|do|did|has|by|which|what|how|and|to|from|at|per|that)\b)[\w'’()-]{1,300} )"
+)
 _REGION = (
     r"(?:world|africa|asia|europe|oceania|(?:north|south|central) america|south asia|central asia|middle east)['’]s"
 )
-_LARGEST = rf"(?:second|third|\d+(?:nd|rd|th))?[- ]?(?:{MOST}|{LEAST})"
+_LARGEST = rf"(?:second|third|\d{{1,30}}(?:nd|rd|th))?[- ]?(?:{MOST}|{LEAST})"
 _BY = r"(?: \(?(?:by|in) (?:land |total |surface )?(?:area|population|size|territory)\)?)?"
 _PHRASES = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        rf"\b(?:the|that|an?|some) {_WORD}{{0,4}}?(?:{_PLACE}|{RELATED}) (?:{_STARTS}|Ξ).+?{_END}",
-        rf"(?<![\w-])(?:country|nation|kingdom|republic) {_STARTS}.+?{_END}",
-        rf"\b(?:whichever|whatever) {_WORD}{{0,3}}?(?:{_PLACE}|{RELATED}) .+?{_END}",
-        rf"\b(?:the |that )?(?:[\w']+ )?[\w'’]+-(?:using|speaking|based) (?:{_PLACE})(?= |[,;:?!.]|$)",
-        rf"\b(?:the (?:{_REGION} )?|{_REGION} )(?:[\w-]+ ){{0,2}}?(?:{_LARGEST})(?: [\w-]+){{0,2}}? {_PLACE}"
-        rf"(?: (?:in|of|on|by) .+?)?{_END}",
-        rf"\bthe (?:[\w-]+ )?(?:{MOST}|{LEAST}|{MORE}|{LESS})\b[^,;?]{{0,30}}? (?:of|among) (?:the |all )?"
-        rf"(?:Ξ+['’]s? )?(?:\w+ )?(?:countries|nations|states|neighbou?rs)\b.*?{_END}",
-        rf"(?:\bthe )?Ξ+['’]s? {_WORD}{{0,5}}?{RELATED}(?![\w-])(?:{_BY}| {_STARTS}.+?{_END})",
-        rf"\b(?:the |that )?{_WORD}{{0,4}}?{RELATED} (?:of|for|to|in) (?:the )?(?:[\w-]+ ){{0,3}}?Ξ+"
-        rf"(?:['’]s? \w+| (?:goods|exports|imports|products|trade))?{_BY}",
-        rf"\b(?:the ){_WORD}{{0,3}}?Ξ+ {_WORD}{{0,3}}?{RELATED}(?![\w-])",
+        rf"\b(?:the|that|an?|some) {_WORD}{{0,4}}?(?:{_PLACE}|{RELATED}) (?:{_STARTS}|Ξ).{{1,300}}?{_END}",
+        rf"(?<![\w-])(?:country|nation|kingdom|republic) {_STARTS}.{{1,300}}?{_END}",
+        rf"\b(?:whichever|whatever) {_WORD}{{0,3}}?(?:{_PLACE}|{RELATED}) .{{1,300}}?{_END}",
+        rf"\b(?:the |that )?(?:[\w']{{1,300}} )?[\w'’]{{1,300}}-(?:using|speaking|based) (?:{_PLACE})(?= |[,;:?!.]|$)",
+        rf"\b(?:the (?:{_REGION} )?|{_REGION} )(?:[\w-]{{1,300}} ){{0,2}}?(?:{_LARGEST})(?: [\w-]{{1,300}}){{0,2}}? {_PLACE}"
+        rf"(?: (?:in|of|on|by) .{{1,300}}?)?{_END}",
+        rf"\bthe (?:[\w-]{{1,300}} )?(?:{MOST}|{LEAST}|{MORE}|{LESS})\b[^,;?]{{0,30}}? (?:of|among) (?:the |all )?"
+        rf"(?:Ξ{{1,120}}['’]s? )?(?:\w{{1,300}} )?(?:countries|nations|states|neighbou?rs)\b.{{0,300}}?{_END}",
+        rf"(?:\bthe )?Ξ{{1,120}}['’]s? {_WORD}{{0,5}}?{RELATED}(?![\w-])(?:{_BY}| {_STARTS}.{{1,300}}?{_END})",
+        rf"\b(?:the |that )?{_WORD}{{0,4}}?{RELATED} (?:of|for|to|in) (?:the )?(?:[\w-]{{1,300}} ){{0,3}}?Ξ{{1,120}}"
+        rf"(?:['’]s? \w{{1,300}}| (?:goods|exports|imports|products|trade))?{_BY}",
+        rf"\b(?:the ){_WORD}{{0,3}}?Ξ{{1,120}} {_WORD}{{0,3}}?{RELATED}(?![\w-])",
     )
 )
 """Matches a description; the names of countries are masked with Ξ."""
 _CHINESE = re.compile(
-    r"(?:Ξ+的?(?:最大|最小|主要|第[一二三四]大|人口最[多少]|面积最[大小]|唯一)?的?(?:贸易|出口|进口)?"
+    r"(?:Ξ{1,120}的?(?:最大|最小|主要|第[一二三四]大|人口最[多少]|面积最[大小]|唯一)?的?(?:贸易|出口|进口)?"
     r"(?:对象国?|目的[地国]|来源[国地]|伙伴国?|市场|供应国|邻国)|"
     r"(?<![^，。？?：、在])(?:那个)?[^，。？?的]{0,4}(?:首都|货币|最高峰|最高点|国歌|域名|议会)(?:是|为|叫|在)[^，。？?的]{1,16}的(?:那个)?国家|"
     r"以[^，。？?的]{1,16}(?:为|作为?)(?:首都|货币|国歌|最高峰)的(?:那个)?国家)(?=的|，|有|在|使?用|说|讲|是多)"
@@ -86,7 +89,7 @@ _SOME = re.compile(
 """Matches a country that is mentioned without its name."""
 _BREAK = re.compile(
     r"[.;!?](?=\s)|\s[-–—]\s|:(?=\s)|,(?=\s)|"
-    r",?\s+and (?=(?:then |also )?(?:report|tell|give|name|how|what|which|who|when|where|state)\b)"
+    r",?\s{1,9}and (?=(?:then |also )?(?:report|tell|give|name|how|what|which|who|when|where|state)\b)"
 )
 _ASKED = re.compile(
     r"\b(?:which|what)(?: \w+){0,2}\s*$|\bamong(?: the)?\s*$|"
@@ -123,7 +126,7 @@ class Described(Struct, frozen=True):
         """Return the question with a name in place of the description."""
         if not self.referred:
             text = f"{self.before}{name}{self.after}"
-            return re.sub(rf"({re.escape(name)}\W{{1,4}}.*?)\bits\b", rf"\g<1>{name}'s", text, count=1)
+            return re.sub(rf"({re.escape(name)}\W{{1,4}}.{{0,300}}?)\bits\b", rf"\g<1>{name}'s", text, count=1)
         if _SAME.search(self.after):
             return _SAME.sub(lambda match: f"{name}{match['of'] or ''}", self.after)
 
@@ -189,10 +192,10 @@ def _verb(text: str, covered: str, start: int, end: int) -> int:
 
 def _referred(text: str, covered: str) -> Iterator[Described]:
     """Yield the descriptions in a sentence before the one that asks."""
-    for match in _BREAK.finditer(covered):
+    for match in islice(_BREAK.finditer(covered), 60):
         head, rest = text[: match.start()], text[match.end() :].strip()
         bare = covered[: match.start()]
-        if mentions(rest) or not re.search(r"\w{2}", head):
+        if not re.search(r"\w{2}", head) or not (_SAME.search(rest) or _IT.search(rest)) or mentions(rest):
             continue
         some = _SOME.search(bare) or re.search(rf"\b{RELATED}\b", bare, re.I)
         if match.group().startswith(",") and re.match(r"(?:that|which|whose|who)\b", rest, re.I):

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from research.agent.protocols.tagged import read_calls
 from research.models.extractive.lexicon import aliases
-from research.text import sentences, tokens
+from research.text import readable, sentences, tokens
 from research.types import Message
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
@@ -129,7 +129,7 @@ class Evidence:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._system = next((m.content for m in messages if m.role == "system"), "")
-        self.question = _question(messages)
+        self.question = readable(_question(messages))
         said = "\n".join(m.content for m in messages if m.role == "user")
         block = next(iter(_EARLIER.findall(said)), "")
         self.earlier = tuple((question, report) for question, report in _EXCHANGE.findall(block))

@@ -71,8 +71,8 @@ _SHARED = re.compile(
 )
 _NATURAL = re.compile(
     r"\bnatural (?:increase|population (?:increase|growth))\b|\bbirths? (?:rate )?minus (?:the )?deaths?\b|"
-    r"\b(?:difference|gap)\b.*\bbirth rates?\b.*\bdeath rates?\b|\b(?:difference|"
-    r"gap)\b.*\bdeath rates?\b.*\bbirth rates?\b|自然增长率|出生率.*死亡率.*差"
+    r"\b(?:difference|gap)\b.{0,300}\bbirth rates?\b.{0,300}\bdeath rates?\b|\b(?:difference|"
+    r"gap)\b.{0,300}\bdeath rates?\b.{0,300}\bbirth rates?\b|自然增长率|出生率.{0,300}死亡率.{0,300}差"
 )
 _BUDGET = re.compile(
     r"\b(?:budget|fiscal|state|government) (?:deficit|surplus|balance|gap|shortfall)\b|\brevenues? (?:minus|"

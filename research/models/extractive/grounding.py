@@ -69,9 +69,9 @@ _CALENDAR = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday thursday "
     "friday saturday sunday christmas easter utc gmt".split()
 )
-_CURRENCY = re.compile(r"\s*(?:dollars?|\$|美?元)")
+_CURRENCY = re.compile(r"\s{0,9}(?:dollars?|\$|美?元)")
 """Matches after a country in the name of a currency."""
-_MISSION = re.compile(r"\s*(?:embassy|ambassador|passport|consulate|citizens?\b)")
+_MISSION = re.compile(r"\s{0,9}(?:embassy|ambassador|passport|consulate|citizens?\b)")
 """Matches after a country in the name of an embassy and the like, in a question about another country."""
 _ASIDE = re.compile(
     r"\([^()]*\)|（[^（）]*）|^[^:：?？]{3,40}[:：](?=[^:：]*\b(?:how|what|which|who|when|where)\b)", re.I
@@ -80,12 +80,12 @@ _ASIDE = re.compile(
 _MAJORITY = re.compile(r"\bmost of\b|\bfor the most part\b")
 """Matches a `most` that is not a superlative."""
 _ORDERED = re.compile(
-    r"[^.!?。！？]*\b(?:ignore|disregard|forget)\b[^.!?。！？]*\b(?:instructions?|rules?|above|sources?|prompts?)\b"
-    r"[^.!?。！？]*[.!?。！？]?|"
-    r"(?<=[.!?。！？])[^.!?。！？]*\b(?:say|answer|claim|write|reply|respond|state|pretend|insist)\b (?:that|with)\b"
-    r"[^.!?。！？]*[.!?。！？]?|"
-    r"[^。！？]*(?:忽略|无视)[^。！？]*(?:指令|规则|来源)[^。！？]*[。！？]?|"
-    r"(?<=[。！？])[^。！？]*(?:请?(?:说|回答|声称|写))[^。！？]*[。！？]?",
+    r"(?<![^.!?。！？])(?>[^.!?。！？]*?\b(?:ignore|disregard|forget)\b)"
+    r"[^.!?。！？]*?\b(?:instructions?|rules?|above|sources?|prompts?)\b[^.!?。！？]*+[.!?。！？]?|"
+    r"(?<=[.!?。！？])[^.!?。！？]*?\b(?:say|answer|claim|write|reply|respond|state|pretend|insist)\b (?:that|with)\b"
+    r"[^.!?。！？]*+[.!?。！？]?|"
+    r"(?<![^。！？])(?>[^。！？]*?(?:忽略|无视))[^。！？]*?(?:指令|规则|来源)[^。！？]*+[。！？]?|"
+    r"(?<=[。！？])[^。！？]*?(?:请?(?:说|回答|声称|写))[^。！？]*+[。！？]?",
     re.I,
 )
 """Sentences that tell what to answer."""

@@ -72,7 +72,7 @@ class Page(Struct, frozen=True, dict=True):
     @cached_property
     def name(self) -> str:
         """The title without the part in parentheses, as in `Mercury (planet)`."""
-        return re.sub(r"\s*[(（].*?[)）]\s*$", "", self.title).strip() or self.title
+        return re.sub(r"\s{0,9}[(（].{0,300}?[)）]\s{0,9}$", "", self.title).strip() or self.title
 
     @cached_property
     def aliases(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from research.models.extractive import patterns
 from research.models.extractive.lexicon import aliases, concepts, filler, openers
 from research.models.extractive.shares import Found, part_of, whole_of, without_whole
-from research.text import STOP_WORDS, has_cjk, tokens
+from research.text import STOP_WORDS, has_cjk, readable, tokens
 
 Operation = Literal["lookup", "growth", "compare", "sum", "count"]
 
@@ -131,7 +131,7 @@ def parse(text: str, known: tuple[str, ...] = ()) -> Question:
     Words that are not understood stay in `Target.words`, so that a source must contain them.  `known` are subjects of
     documents, which are recognised as names without capitals.
     """
-    return _parse(" ".join(text.split()), known)
+    return _parse(" ".join(readable(text).split()), known)
 
 
 @lru_cache(maxsize=256)

@@ -103,8 +103,10 @@ _SUM = re.compile(
 )
 _MEAN = re.compile(r"\b(?:average|mean)\b|平均")
 _MEDIAN = re.compile(r"\bmedian\b(?! age)|中位数")
-_LINE = re.compile(r"(?P<name>.+) \((?:rank (?P<rank>\d+)(?:, (?:highest|lowest))?|(?P<territory>territory))\)")
-_SHARE = re.compile(r"(?P<have>\d+) of (?P<all>\d+) countries have a figure")
+_LINE = re.compile(
+    r"(?P<name>.{1,300}) \((?:rank (?P<rank>\d{1,30})(?:, (?:highest|lowest))?|(?P<territory>territory))\)"
+)
+_SHARE = re.compile(r"(?P<have>\d{1,30}) of (?P<all>\d{1,30}) countries have a figure")
 _IGNORED = frozenset(
     "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
     "land continent region latest newest number going proven known estimated often gets burn produce use has "
@@ -255,7 +257,7 @@ def threshold(text: str) -> tuple[Amount | None, Amount | None]:
     if match is None:
         return None, None
     rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个|的.*", "", text[match.end() :])
-    found = read_amount(re.sub(r"\s*per ?cent\b|\s*个?百分点", "%", rest.rstrip("?？. ")))
+    found = read_amount(re.sub(r"\s{0,9}per ?cent\b|\s{0,9}个?百分点", "%", rest.rstrip("?？. ")))
     above = bool(match["above"] or match["zh_above"])
     return (found, None) if above else (None, found)
 

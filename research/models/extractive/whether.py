@@ -129,7 +129,7 @@ def _items(value: str) -> list[tuple[str, float | None]]:
     """Return the items of a list with their percentages."""
     found = []
     for match in re.finditer(r"[^,;()%]+(?:\([^()]*\))?[^,;()%]*%?(?:\s*\([^()]*\))?", value.replace("<", "")):
-        share = re.search(r"(\d+(?:\.\d+)?)\s*%", re.sub(r"\([^()]*\)", "", match.group()))
+        share = re.search(r"(\d{1,30}(?:\.\d{1,30})?)\s{0,9}%", re.sub(r"\([^()]{0,300}\)", "", match.group()))
         found.append((match.group(), float(share[1]) if share else None))
     return [each for each in found if each[0].strip(" .")]
 
@@ -168,7 +168,7 @@ def _listed(asked: Claim, fact: Fact) -> bool | None:
 def _member(asked: Claim, fact: Fact) -> bool | None:
     """Return whether the organization is in the list, not as an observer or candidate."""
     wanted = words("bodies").get(asked.said, asked.said)
-    for item in re.split(r"[,;]\s*(?![^()]*\))", re.sub(r"\s*\(\d{4}\)$", "", fact.value)):
+    for item in re.split(r"[,;]\s{0,9}(?![^()]{0,300}\))", re.sub(r"\s{0,9}\(\d{4}\)$", "", fact.value)):
         name, _, remark = item.strip().lower().partition(" (")
         if name == wanted:
             return not re.search(r"observer|candidate|partner|associate|applicant|suspended|withdr", remark)

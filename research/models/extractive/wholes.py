@@ -18,7 +18,7 @@ from research.models.extractive.formulas import AREA, negated
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
 
-_RATE = re.compile(r"(?P<noun>[a-z][a-z ]*?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
+_RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
 
 
 class Portion(Struct, frozen=True):

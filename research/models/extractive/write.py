@@ -481,7 +481,9 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
 
 def _plain(fact: Fact) -> str:
     """Return the value without its year in parentheses: `$3.732 trillion` for `$3.732 trillion (2024 est.)`."""
-    return re.sub(r"\s*\([^()]*\d{4}[^()]*\)|（[^（）]*\d{4}[^（）]*）", "", fact.value).strip()
+    return re.sub(
+        r"\s{0,9}\([^()]{0,300}\d{4}[^()]{0,300}\)|（[^（）]{0,300}\d{4}[^（）]{0,300}）", "", fact.value
+    ).strip()
 
 
 def _bold(value: str) -> str:

@@ -21,7 +21,7 @@ _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
 _WORD = re.compile(r"\w+")
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
 
 Ranking = Sequence[tuple[Document, str]]

@@ -22,7 +22,7 @@ _URL = 1500
 """Longest address, in characters."""
 _PASSAGE = 700
 """Longest passage, in characters."""
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 
 

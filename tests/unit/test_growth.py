@@ -1,0 +1,264 @@
+"""No pattern and no reader of foreign text takes more than linear time, whatever is repeated in its input.
+
+Times are compared with each other within this process: four times the input may take nine times as long, not sixteen.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import importlib
+import pkgutil
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import pages.parts
+import research
+from pages.parts.shared import safe
+from research import text as texts
+from research.agent.parsing import parse
+from research.agent.parsing.relaxed import Malformed, decode_all
+from research.answers import assess, kind_of, parts_of
+from research.citations import check, marks, urls
+from research.citations.checking import check_claim
+from research.compare import diff
+from research.errors import ToolError
+from research.exports import bibtex, blocks, markdown
+from research.models.extractive import ExtractiveModel
+from research.models.extractive.question import parse as read_question
+from research.types import Message, Observation, Request, Source, ToolCall, ToolSpec
+from research.web.url_guard import UrlGuard, urls_in
+
+ROOT = Path(__file__).parents[2]
+FACTOR = 9.0
+"""Most times as long that four times the input may take."""
+REPEATED = tuple(" _[](1:\"|,中的a\n*`#<{\\/.-&'～") + ("1,", "a ", "Ab ", "[1]", "[a](", " \n", "、a")
+HOSTILE = (*' _[(1:"|,中a`\\~', "[1]", "[a](", "a ", "Ab ", "- a\n", "<tool_call>", "http://")
+TOOLS = [ToolSpec("search", "", {"type": "object", "properties": {"query": {"type": "string"}}})]
+SOURCES = [Source(1, "https://a.example/x", "T", "The river is 12 km long. It has 5 towns.")]
+
+
+def grows(timed: Callable[[str], float], text: Callable[[int], str], size: int, least: float) -> bool:
+    """Return whether the time grows faster than the input, at this size and at four times it (past any bound)."""
+    for n in (size, 4 * size):
+        if timed(text(4 * n)) < least:
+            return False
+        small, large = (min(timed(text(m)) for _ in range(3)) for m in (n, 4 * n))
+        if large < least or large < FACTOR * small:
+            return False
+    return True
+
+
+def patterns() -> dict[tuple[str, int], set[str]]:
+    """Return every pattern of the source with where it is: compiled in a module, or written in a call of `re`."""
+    found: dict[tuple[str, int], set[str]] = defaultdict(set)
+
+    def collect(value: Any, where: str, deep: int = 0) -> None:
+        if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+            found[value.pattern, value.flags].add(where)
+        elif deep < 5 and isinstance(value, list | tuple | set | frozenset):
+            for each in value:
+                collect(each, where, deep + 1)
+        elif deep < 5 and isinstance(value, dict):
+            collect([*value, *value.values()], where, deep + 1)
+        elif deep < 5 and dataclasses.is_dataclass(value) and not isinstance(value, type):
+            collect([getattr(value, field.name, None) for field in dataclasses.fields(value)], where, deep + 1)
+
+    for module in modules():
+        for name, value in list(vars(module).items()):
+            collect(value, f"{module.__name__}.{name}")
+    for path in [*ROOT.glob("research/**/*.py"), *ROOT.glob("pages/**/*.py")]:
+        for pattern, flags, method, line in written(ast.parse(path.read_text("utf-8"))):
+            found[pattern, flags].add(f"{path.relative_to(ROOT)}:{line}.{method}")
+    return found
+
+
+def modules() -> Iterator[ModuleType]:
+    for package in (research, pages.parts):
+        for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not each.name.endswith("__main__"):
+                try:
+                    yield importlib.import_module(each.name)
+                except ImportError:
+                    continue  # an extra that is not installed
+
+
+def written(tree: ast.AST) -> Iterator[tuple[str, int, str, int]]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+            continue
+        if not isinstance(node.func.value, ast.Name) or node.func.value.id != "re":
+            continue
+        match node.args[0]:
+            case ast.Constant(value=str(pattern)):
+                pass
+            case ast.JoinedStr(values=values):
+                pattern = "".join(str(each.value) if isinstance(each, ast.Constant) else "x" for each in values)
+            case _:
+                continue
+        flags = 0
+        for each in [*node.args[1:], *(keyword.value for keyword in node.keywords)]:
+            for inner in ast.walk(each):
+                if isinstance(inner, ast.Attribute) and isinstance(flag := getattr(re, inner.attr, None), re.RegexFlag):
+                    flags |= flag
+        try:
+            yield pattern, re.compile(pattern, flags).flags, node.func.attr, node.lineno
+        except re.error:
+            continue  # a variable in it is not a word
+
+
+def only_from_the_start(where: Iterable[str]) -> bool:
+    """Return whether all uses of a pattern match at one place, instead of searching."""
+    used: set[str] = set()
+    for place, _, name in (each.rpartition(".") for each in where):
+        path = ROOT / (place.replace(".", "/") + ".py")
+        if path.is_file():
+            used |= set(re.findall(rf"\b{re.escape(name)}\b\.(\w+)\(", path.read_text("utf-8"))) or {"search"}
+        elif name != "compile":
+            used.add(name)
+    return bool(used) and used <= {"match", "fullmatch"}
+
+
+class Attack:
+    """Texts made from a pattern: for each repetition in it, what comes before it, and what it repeats."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pairs: set[tuple[str, str]] = set()
+        self.whole = self._walk(_parser.parse(pattern, flags), "")
+
+    def _walk(self, parts: Iterable[tuple[Any, Any]], text: str) -> str:
+        for op, value in parts:
+            if op is sre.LITERAL:
+                text += chr(value)
+            elif op in (sre.ANY, sre.NOT_LITERAL):
+                text += "a"
+            elif op is sre.IN:
+                text += _member(value)
+            elif op is sre.BRANCH:
+                text = [self._walk(branch, text) for branch in value[1]][0]
+            elif op is sre.SUBPATTERN:
+                text = self._walk(value[3], text)
+            elif op is sre.ATOMIC_GROUP:
+                text = self._walk(value, text)
+            elif op in (sre.ASSERT, sre.ASSERT_NOT):
+                self._walk(value[1], text)
+            elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+                least, most, inner = value
+                piece = self._walk(inner, text)[len(text) :] or "a"
+                if most is sre.MAXREPEAT or most > 20:
+                    self.pairs.add((text[-60:], piece))
+                text += piece * least
+        return text
+
+    def texts(self) -> Iterator[Callable[[int], str]]:
+        pairs = {(before, piece) for before, piece in self.pairs} | {
+            ("", before + piece) for before, piece in self.pairs
+        }
+        for before, piece in sorted({*pairs, *(("", each) for each in REPEATED), ("", self.whole or "a")}):
+            yield lambda n, before=before, piece=piece: before + piece * (n // len(piece)) + "\0"  # type: ignore[misc]
+
+
+def _member(items: list[tuple[Any, Any]]) -> str:
+    """Return a character of a class."""
+    kinds = {sre.CATEGORY_DIGIT: "1", sre.CATEGORY_SPACE: " ", sre.CATEGORY_NOT_WORD: "-"}
+    op, value = items[0]
+    if op is sre.LITERAL:
+        return chr(value)
+    if op is sre.RANGE:
+        return chr(value[0])
+    return kinds.get(value, "a") if op is sre.CATEGORY else "a"
+
+
+def test_every_pattern_takes_linear_time() -> None:
+    slow = []
+    for (pattern, flags), where in patterns().items():
+        compiled = re.compile(pattern, flags)
+        start_only = only_from_the_start(where)
+
+        def timed(text: str, compiled: re.Pattern[str] = compiled, start_only: bool = start_only) -> float:
+            begun = time.process_time()
+            if start_only:
+                compiled.match(text), compiled.fullmatch(text)
+            else:
+                sum(1 for _ in compiled.finditer(text))
+            return time.process_time() - begun
+
+        if any(
+            timed(text(600)) > 0.0008 and grows(timed, text, 1_000, 0.01) for text in Attack(pattern, flags).texts()
+        ):
+            slow.append((sorted(where)[0], pattern))
+    assert slow == []
+
+
+def tolerant(text: str) -> None:
+    with contextlib.suppress(Malformed):
+        decode_all(text)
+
+
+def guarded(text: str) -> None:
+    with contextlib.suppress(ToolError):
+        UrlGuard([Observation("1", "files", "", private=True)]).check(ToolCall("2", "other", {"text": text}))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    **{form: lambda text, form=form: parse(form, text, TOOLS) for form in ("react", "iter", "rewoo")},  # type: ignore[misc]
+    "call": lambda text: parse("react", f'<tool_call>{{"name":"search","arguments":{{"query":"{text}', TOOLS),
+    "step": lambda text: parse("rewoo", f"Plan: a\n#E1 = search[{text}", TOOLS),
+    "json": tolerant,
+    "statements": marks.statements,
+    "uncited": marks.uncited,
+    "clean": lambda text: urls.clean(f"http://a.example/{text}", SOURCES),
+    "check": lambda text: check(f"{text} [1].", SOURCES),
+    "check source": lambda text: check("The river is 12 km long [1].", [Source(1, "u", "t", text)]),
+    "check claim": lambda text: check_claim(text, SOURCES),
+    "parts of a question": parts_of,
+    "kind of a question": kind_of,
+    "question": read_question,
+    "offline model": lambda text: list(
+        ExtractiveModel().stream(Request((Message("system", "- search: x"), Message("user", text)), ()))
+    ),
+    "answer gate": lambda text: assess(text, f"{text} [1]", "", check("The river is 12 km [1].", SOURCES), SOURCES),
+    "export": blocks.parse,
+    "markdown": markdown.prose,
+    "bibtex": bibtex.escaped,
+    "difference": lambda text: list(diff.words(text, text[1:] + "b")),
+    "page": safe.prose,
+    "label": safe.plain,
+    "urls": lambda text: urls_in(f"http://a.example/{text}"),
+    "guard": guarded,
+    "tokens": lambda text: (texts.tokens(text), texts.sentences(text), texts.numbers(text)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_takes_linear_time(name: str) -> None:
+    reader = READERS[name]
+
+    def timed(text: str) -> float:
+        begun = time.process_time()
+        reader(text)
+        return time.process_time() - begun
+
+    timed("warm")
+    slow = [each for each in HOSTILE if grows(timed, lambda n, each=each: (each * n)[:n], 2_000, 0.05)]  # type: ignore[misc]
+    assert slow == []
+
+
+def test_a_number_too_large_for_any_machine_is_no_figure() -> None:
+    assert check(f"It has 1{'0' * 400} towns [1].", SOURCES)
+    assert check(f"It has 5 towns [{'0' * 309}1].", SOURCES) == ()
+
+
+def test_a_statement_too_long_to_compare_is_left_unverified() -> None:
+    (found,) = check(f"The river is 12 km long {'and wide ' * 6_000} [1].", SOURCES)
+    assert (found.status, "2,000 characters" in found.reason) == ("unverified", True)
