@@ -136,6 +136,15 @@ BY = "rules"
 """The judge named in every verdict here."""
 
 
+def _limit(claim: str, n: int) -> Reason | None:
+    """Return why the nth claim of a report is left unchecked, so that no report occupies the checker for long."""
+    if len(claim) > _LONGEST_CLAIM:
+        return because("the statement has more than {number} characters", number=f"{_LONGEST_CLAIM:,}")
+    if n > _MOST_CLAIMS:
+        return because("the report cites in more than {number} statements", number=f"{_MOST_CLAIMS:,}")
+    return None
+
+
 class _Checker:
     def __init__(
         self,
@@ -164,7 +173,8 @@ class _Checker:
         dead = [n for n in statement.numbers if n not in known]
         why = {n: because("no source has the number {number}", number=n) for n in dead}
         found = [Citation(n, claim, "dead", reason=str(why[n]), by=BY, reasons=(why[n],)) for n in dead]
-        if known and (limit := self._limit(claim)) is not None:
+        self.checked += 1
+        if known and (limit := _limit(claim, self.checked)) is not None:
             found += [Citation(n, claim, "unverified", reason=str(limit), by=BY, reasons=(limit,)) for n in known]
         elif known:
             before, behind = (_EMPHASIS.sub("", text) for text in around)
@@ -179,15 +189,6 @@ class _Checker:
             for n in known:
                 found.append(self._citation(n, claim, sentence, status, reasons, finding, alone=len(known) == 1))
         return sorted(found, key=lambda citation: statement.numbers.index(citation.n))
-
-    def _limit(self, claim: str) -> Reason | None:
-        """Count a claim, and return why it is left unchecked, so that no report occupies the checker for long."""
-        self.checked += 1
-        if len(claim) > _LONGEST_CLAIM:
-            return because("the statement has more than {number} characters", number=f"{_LONGEST_CLAIM:,}")
-        if self.checked > _MOST_CLAIMS:
-            return because("the report cites in more than {number} statements", number=f"{_MOST_CLAIMS:,}")
-        return None
 
     def _citation(
         self,

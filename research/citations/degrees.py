@@ -30,7 +30,7 @@ QUANTIFIERS = {
     r"某些|少数|若干|其中|不少|许多|不全是|并非(?:所有|全部)",
     "only": r"\bonly\b(?! (?:about |around )?[\d$€£])|\bsolely\b|\bexclusively\b|\bno(?:thing|body|"
     r"ne)? (?:\w+ )?(?:but|except|other)\b|\bexcept\b|\bsole\b|"
-    r"只有|仅有|仅限|只(?=[在对为向限能由])|仅(?!\d)|唯一|除了?\S+外",
+    r"只有|仅有|仅限|只(?=[在对为向限能由])|仅(?!\d)|唯一|除了?\S{1,60}外",
 }
 """Patterns of quantifiers, by what they say."""
 _STRENGTH = {"some": 1, "most": 2, "all": 3}

@@ -89,6 +89,8 @@ class Seen:
 
     def knows(self, url: str) -> int | None:
         """Return the number of the source with this url; 0 if it was only quoted, None if it was not seen."""
+        if url[:7].casefold() == "mailto:":
+            return 0 if self.says(url[7:]) else None
         form = plain(url)
         if form in self.number:
             return self.number[form]

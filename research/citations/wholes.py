@@ -29,7 +29,9 @@ _WHOLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """Labels of percentages and rates, what their wholes are measured in, and the labels of these, which are multiplied."""
 _CHAMBER = re.compile(r"(?P<chamber>legislative branch.*), percentage of women in chamber", re.I)
-_OF = re.compile(r"\s*(?:of|占)\s*(?:(?:the|its|their|all|total|a)\s+)*(?P<noun>(?:[\w'-]+\s?){1,3})", re.I)
+_OF = re.compile(
+    r"\s{0,9}(?:of|占)\s*(?:(?:the|its|their|all|total|a)\s{1,9}){0,4}(?P<noun>(?:[\w'-]{1,40}\s?){1,3})", re.I
+)
 
 
 def wholes(label: str, measure: str | None = None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from research._util import decoding
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
 from research.ops import disk_usage
@@ -187,7 +188,7 @@ class Caps:
     def _spent(self) -> list[Spent]:
         """Return what was spent in the last day."""
         since = time.time() - DAY_S
-        found = [msgspec.json.decode(body, type=Spent) for body in self._open().values(KIND)]
+        found = [decoding.decode(body, Spent) for body in self._open().values(KIND)]
         for each in found:
             if each.hour <= since:
                 self._open().remove(KIND, each.key)

@@ -85,7 +85,7 @@ def value(text: str, of: str = "") -> str:
         currency = _currencies().get(match["code"])
         return f"{currency}（{match['code']}）" if currency else f"“{text}”"
     for mark in ";,":
-        found = [_piece(piece.strip(), of) for piece in re.split(rf"{mark} (?![^()]*\))", text)]
+        found = [_piece(piece.strip(), of) for piece in re.split(rf"{mark} (?![^()]{{0,200}}\))", text)]
         if all(found):  # joined by a mark that ends no statement
             return ("，" if re.match(r"[-\d]", found[0] or "") else "、").join(each for each in found if each)
     return text if has_cjk(text) else f"“{text.replace('“', chr(34)).replace('”', chr(34))}”"
@@ -388,7 +388,7 @@ def tidy(text: str) -> str:
     >>> tidy("**法国** 的总面积最大: 643,801 (2024) [1]. “A: b.” [2]")
     '**法国**的总面积最大：643,801（2024） [1]。“A: b.” [2]'
     """
-    text = re.sub(r"\*\*“([^”*]*)\*\*(?: (?=[;；]))?([^”]*)”", r"“\1\2”", text)  # a quotation is not bold
+    text = re.sub(r"\*\*“([^”*]*)\*\*(?: (?=[;；]))?([^”]{0,400})”", r"“\1\2”", text)  # a quotation is not bold
     text = re.sub(r"\*\*(“[^”]*”)\*\*", r"\1", text)
     return "".join(piece if n % 2 else _tidied(piece) for n, piece in enumerate(_KEPT.split(text)))
 

@@ -46,7 +46,7 @@ _LABEL = re.compile(f"{_OPEN}([^:\n{_OPEN}{_CLOSE}]{{1,80}})(?::\\s*{_CLOSE}|{_C
 _MARKED = re.compile(f"[<&{_OPEN}{_CLOSE}]")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _SPACE_BEFORE = re.compile(r" (?=[;,.])")
-_MARKUP = re.compile(f"<!--.*?-->|</?[a-z][^>]*>|[{_OPEN}{_CLOSE}]")
+_MARKUP = re.compile(f"<!--.{{0,2000}}?-->|</?[a-z][^<>]{{0,2000}}>|[{_OPEN}{_CLOSE}]")
 
 
 class Document(Struct, frozen=True):
