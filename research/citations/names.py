@@ -38,6 +38,20 @@ _DEMONYMS = {
     "holland": "NL", "emirati": "AE", "uae": "AE", "bahamian": "BS", "the gambia": "GM", "gambia": "GM",
     "bahamas": "BS", "the bahamas": "BS", "hong kong": "HK", "macau": "MO", "nigerien": "NE",
     "democratic republic of the congo": "CD", "drc": "CD", "republic of the congo": "CG", "palestinian": "PS",
+    "american samoan": "AS", "antiguan": "AG", "barbudan": "AG", "barbadian": "BB", "bajan": "BB", "bosnian": "BA",
+    "herzegovinian": "BA", "bosniak": "BA", "british virgin islander": "VG", "cabo verdean": "CV", "caymanian": "KY",
+    "central african": "CF", "comoran": "KM", "comorian": "KM", "cook islander": "CK", "ivoirian": "CI",
+    "salvadoran": "SV", "salvadorean": "SV", "equatoguinean": "GQ", "liswati": "SZ", "emaswati": "SZ",
+    "falkland islander": "FK", "faroese": "FO", "chuukese": "FM", "kosraean": "FM", "pohnpeian": "FM", "yapese": "FM",
+    "frenchman": "FR", "frenchwoman": "FR", "french polynesian": "PF", "greenlandic": "GL", "guamanian": "GU",
+    "bissau-guinean": "GW", "honduran": "HN", "hong konger": "HK", "irishman": "IE", "irishwoman": "IE",
+    "manxman": "IM", "manxwoman": "IM", "manx": "IM", "i-kiribati": "KI", "lao": "LA", "mosotho": "LS",
+    "maldivian": "MV", "marshallese": "MH", "mauritian": "MU", "montenegrin": "ME", "mozambican": "MZ",
+    "dutchwoman": "NL", "new caledonian": "NC", "norfolk islander": "NF", "macedonian": "MK", "panamanian": "PA",
+    "kittitian": "KN", "nevisian": "KN", "saint lucian": "LC", "st lucian": "LC", "vincentian": "VC",
+    "sammarinese": "SM", "sao tomean": "ST", "são toméan": "ST", "saudi arabian": "SA", "seychellois": "SC",
+    "slovene": "SI", "solomon islander": "SB", "timorese": "TL", "trinidadian": "TT", "tobagonian": "TT",
+    "ni-vanuatu": "VU", "wallisian": "WF", "futunan": "WF", "sahrawi": "EH",
 }  # fmt: skip
 _PARTICLES = "于在将说称和与对由被把向任指认"
 """Particles that the segmenter mistakes for the end of a name."""

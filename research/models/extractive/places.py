@@ -38,6 +38,11 @@ _SHARED = {
     "维尔京群岛": ("US Virgin Islands", "British Virgin Islands"),
     "samoas": ("Samoa", "American Samoa"),
     "sudans": ("Sudan", "South Sudan"),
+    "congolese": ("Democratic Republic of the Congo", "Republic of the Congo"),
+    "korean": ("South Korea", "North Korea"),
+    "dominican": ("Dominican Republic", "Dominica"),
+    "koreans": ("South Korea", "North Korea"),
+    "dominicans": ("Dominican Republic", "Dominica"),
 }
 """Names that two countries share."""
 _USUAL = {
