@@ -150,4 +150,5 @@ def _queue_name(settings: Settings) -> str:
 
 
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{line}\n")  # at once: threads and other workers write here, too
+    sys.stderr.flush()
