@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
 from research.agent.run import Run
+from research.engine.presence import Presence
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import Event
 from research.ops import logs
@@ -35,8 +36,9 @@ class Driver:
     Threads are daemons: runs survive the end of their process in the store, not in memory.
     """
 
-    def __init__(self, store: Store, *, user: str = "", observers: Sequence[Observer] = ()) -> None:
+    def __init__(self, store: Store, presence: Presence, *, user: str = "", observers: Sequence[Observer] = ()) -> None:
         self._store = store
+        self._presence = presence
         self._user = user
         self._observers = observers
         self._active: dict[str, RunContext] = {}
@@ -73,6 +75,10 @@ class Driver:
     def beats(self, row: RunRow) -> bool:
         """Return whether the run's last heartbeat is recent."""
         return row.status == "running" and time.time() - row.heartbeat <= DEAD_AFTER_S
+
+    def alive(self, row: RunRow) -> bool:
+        """Return whether a process on this machine drives the run, even if it sends no heartbeats now."""
+        return self._presence.driven(row.id)
 
     def at_work(self, row: RunRow) -> bool:
         """Return whether this or another process drives the run; waits for another process's next heartbeat."""
@@ -112,12 +118,13 @@ class Driver:
             past = self._store.events(run_id) if self._observers else []
             receivers = [observe(past) for observe in self._observers]
             steps = execute(run, run_id, lambda: self._store.events(run_id))
-            for event in logs.with_fields(steps, run=run_id, user=self._user):
-                self._save(event)
-                self.log([event])
-                for receive in receivers:
-                    receive(event)
-                yield event
+            with self._presence.driving(run_id):
+                for event in logs.with_fields(steps, run=run_id, user=self._user):
+                    self._save(event)
+                    self.log([event])
+                    for receive in receivers:
+                        receive(event)
+                    yield event
         finally:
             with self._beating, self._lock:
                 del self._active[run_id]

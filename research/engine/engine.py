@@ -19,6 +19,7 @@ from research.agent.journal import Journal
 from research.agent.run import Run
 from research.engine.caps import Caps
 from research.engine.driver import WATCH_EVERY_S, Driver, Observer
+from research.engine.presence import Presence
 from research.engine.reclaim import Queue, Reclaimer
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import (
@@ -64,8 +65,7 @@ class RunHandle:
 class ThreadEngine:
     """Drives runs in threads of this process or, with a queue, hands them to workers.
 
-    `start`, `follow_up`, `rerun`, `fork` and `resume` return as soon as the run exists and is on its way.  With `here=True`
-    they hand the run to no thread and no queue: the caller drives it by iterating over `RunHandle.events`.
+    What returns a `RunHandle` does so at once; with `here=True` the caller drives the run by iterating over its events.
     """
 
     def __init__(
@@ -77,10 +77,11 @@ class ThreadEngine:
         user: str = "",
         observers: Sequence[Observer] = (),
         caps: Caps | None = None,
+        home: Path,
     ) -> None:
         self._store, self._context_for, self._queue = store, context_for, queue
         self._caps = caps or Caps({}, lambda: store, Path())
-        self._driver = Driver(store, user=user, observers=observers)
+        self._driver = Driver(store, Presence(home / "driving"), user=user, observers=observers)
         self._reclaimer = Reclaimer(store, self._driver, queue, self.drive)
 
     # -- new runs ---------------------------------------------------------------------------------------------------

@@ -62,9 +62,12 @@ class Reclaimer:
         self._closed.set()
 
     def interrupted(self, row: RunRow) -> bool:
-        """Return whether no process drives a run marked as running, and none will reclaim it."""
+        """Return whether a run marked as running goes on only if a user resumes it.
+
+        That is so if its process has died and none reclaims it, or if its process has stood still for a while.
+        """
         silent = row.status == "running" and time.time() - row.heartbeat > SILENT_S and not self._driver.active(row.id)
-        return silent and (not self._watching or row.id in self._given_up)
+        return silent and (not self._watching or row.id in self._given_up or self._driver.alive(row))
 
     def reclaim_lost(self) -> list[str]:
         """Continue each lost run and return their ids; runs that made no progress for `MAX_RECLAIMS` are left.
@@ -76,7 +79,7 @@ class Reclaimer:
         if time.monotonic() < self._store.available_since + SETTLE_S:
             return reclaimed
         for row in waiting:
-            if self._driver.has(row.id) or self._given_up.get(row.id) == row.heartbeat:
+            if self._driver.has(row.id) or self._given_up.get(row.id) == row.heartbeat or self._driver.alive(row):
                 continue
             if row.status == "running" and _stuck(self._store.events(row.id)):
                 self._given_up[row.id] = row.heartbeat

@@ -69,6 +69,7 @@ class Workbench:
             user=self.settings.user,
             observers=observers,
             caps=self.caps,
+            home=self.settings.home,
         )
 
     def _queue(self) -> Queue | None:
