@@ -126,7 +126,9 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
         r"\bdifference (?:in|between)\b|"
         r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bshortfall\b|"
-        r"\bhow many (?:percentage )?points\b|\bnet (?:\w+ ){1,3}against\b|相差|差多少|差距|差额|[顺逆]差",
+        r"\bhow many (?:percentage )?points\b|\bnet (?:\w+ ){1,3}against\b|"
+        r"\bby (?:how (?:much|many)|what (?:amount|margin))\b|"
+        r"相差|差多少|差距|差额|[顺逆]差|比(?!.{0,2}(?:19|20)\d\d).{1,14}[多少高低大小短](?:了|出|出来)?(?:多少|几|多大|多久)",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
         r"\b(?:rose|fell) by\b|\bexceed\w*|"
         r"\bsurplus\b|\bdeficit\b|"

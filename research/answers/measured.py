@@ -8,7 +8,7 @@ from typing import Literal
 from research.citations.measures import Quantity
 from research.citations.quantities import quantities
 
-Measure = Literal["share", "count", "total", "usd", "area", "length", "mass", "volume", "power", "energy"]
+Measure = Literal["share", "points", "count", "total", "usd", "area", "length", "mass", "volume", "power", "energy"]
 
 _UNITS: dict[Measure, str] = {
     "usd": r"(?:us )?dollars?|(?:money|cash|dollar) (?:terms|amounts?|value)|usd|us ?\$|美元",
@@ -30,7 +30,8 @@ _IN: dict[Measure, re.Pattern[str]] = {
 _PORTION = "percentage|per ?cent|pct|share|portion|proportion|fraction|slice|chunk"
 _OF_A_WHOLE = re.compile(
     r"\bas an? (?:%|share|slice|part|proportion|percentage|fraction)(?: of\b|$)|\bthe (?:proportion|percentage)\b|"
-    r"(?<!\bnot )(?<!\bthan )(?<!\bin )\b(?:percentage|proportion)s?\b",
+    r"(?<!\bnot )(?<!\bthan )(?<!\bin )\b(?:percentage|proportion)s?\b|\b(?:proportion(?:al|ate)ly|in proportion)\b|"
+    r"\brelative to (?:its|their|the) (?:size|area|population|whole|total)\b",
     re.I,
 )
 """Matches a question for a share that also has words of its whole, as in `exports as a % of GDP`."""
@@ -42,6 +43,8 @@ _SHARE = re.compile(
     r"\bhow many (?:\w+ )?in (?:a|every) hundred\b|百分之|占.{0,12}(?:多少|比例)|几成",
     re.I,
 )
+_POINTS = re.compile(r"\bpercentage points?\b|\bpp(?:ts?)?\b|百分点", re.I)
+"""Matches the measure of a difference of percentages, which no single percentage is."""
 _CHANGED = re.compile(
     r"\b(?:rise|rose|fall|fell|grow|grew|growth|change[ds]?|more|less|higher|lower|larger|smaller)\b", re.I
 )
@@ -83,6 +86,8 @@ def measured_in(question: str) -> Measure | None:
     'share'
     """
     question = without_asides(question)
+    if _POINTS.search(question):
+        return "points"
     if _SHARE.search(question):
         return "share"
     unit = next((measure for measure, words in _IN.items() if words.search(question)), None)
@@ -102,6 +107,8 @@ def lacks(question: str, statement: str, quote: str) -> str:
     """Return what the figures of a statement lack to be measured as the question asks; empty if they lack nothing."""
     measure = measured_in(question)
     figures = _figures(statement)
+    if measure == "points":
+        return "" if _POINTS.search(statement) else "a difference in percentage points"
     if measure == "share":
         return "" if _SHARE_SAID.search(f"{statement}\n{quote}") else "a share"
     if measure is None or not figures:

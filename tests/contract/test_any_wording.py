@@ -195,6 +195,10 @@ def test_an_amount_follows_from_a_percentage_or_rate(
         "Out of all the harbours in Greece, what's the percentage where a tanker can discharge at an oil terminal?",
         "If I set aside farming and industry, how much of the Solomon Islands' GDP remains for everything else?",
         "Azerbaijani fields fed by canals and sprinklers add up to how many square kilometres?",
+        "Lakes and other inland water take up how much of Turkey, proportionally?",
+        "How many girls are there to every boy among newborn Indians?",
+        "I need the distance, in percentage points, between male and female reading ability in Burkina Faso.",
+        "日本的电话线路比手机少多少？",
     ],
 )
 def test_a_listed_figure_does_not_answer_what_must_be_calculated(bench: Workbench, question: str) -> None:

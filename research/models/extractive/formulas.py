@@ -38,10 +38,13 @@ _PER_HEAD = re.compile(
 )
 _BALANCE = re.compile(
     r"\btrade (?:balance|surplus|deficit|gap)\b|\bbalance of trade\b|\bexports minus (?:its )?imports\b|"
+    r"\bexports?\b.{0,40}\b(?:exceed|outweigh|outstrip|surpass)\w*\b.{0,20}\bimports?\b|"
+    r"\bimports?\b.{0,40}\b(?:exceed|outweigh|outstrip|surpass)\w*\b.{0,20}\bexports?\b|"
+    r"出口.{0,6}比.{0,6}进口|进口.{0,6}比.{0,6}出口|"
     r"贸易(?:顺差|逆差|差额|平衡)"
 )
 _APART = re.compile(
-    r"\bby how much\b|\bhow much (?:more|less)\b|\bdifference\b|\bgap\b|\bminus\b|\bnet of\b|\boutweigh|\bexceed|差|减"
+    r"\bby how much\b|\bhow much (?:more|less)\b|\bdifference\b|\bgap\b|\bminus\b|\bnet of\b|\boutweigh|\bexceed|差|减|比.{0,8}[多少高低]"
 )
 _WITHOUT = re.compile(
     r"\b(?:people|persons|inhabitants|residents|how many)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?"
