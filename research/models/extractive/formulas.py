@@ -44,7 +44,8 @@ _BALANCE = re.compile(
     r"贸易(?:顺差|逆差|差额|平衡)"
 )
 _APART = re.compile(
-    r"\bby how much\b|\bhow much (?:more|less)\b|\bdifference\b|\bgap\b|\bminus\b|\bnet of\b|\boutweigh|\bexceed|差|减|比.{0,8}[多少高低]"
+    r"\bby how much\b|\bhow much (?:more|less)\b|\bdifference\b|\bgap\b|\bminus\b|\bnet of\b|\boutweigh|\bexceed|差|减|"
+    r"比.{0,8}[多少高低]"
 )
 _WITHOUT = re.compile(
     r"\b(?:people|persons|inhabitants|residents|how many)\b.*\b(?:no|without|lack(?:s|ing)?) (?:any )?(?:access to )?"
