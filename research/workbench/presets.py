@@ -72,16 +72,17 @@ BUILT_IN = (
         "Deep", "Many rounds that keep rewriting one report: for a question with many parts.",
         Choices(
             framework="iter_research", context="evolving",
-            options={"framework.rounds": 60, "framework.report_tokens": 3_000},
+            options={"framework.rounds": 60, "framework.report_tokens": 3_000}, tools=(*defaults.TOOLS, "scholar"),
             budget=Budget(tokens=1_500_000, usd=3.0, seconds=3_600.0),
         ),
         web=True,
     ),
     BuiltIn(
-        "Academic", "Papers first, with the library beside them: for what has been studied and published.",
+        "Academic", "Papers first, with the library and what earlier runs found: for what has been studied and published.",
         Choices(
             framework="iter_research", context="evolving", options={"framework.rounds": 40},
-            tools=(*defaults.TOOLS, "scholar"), budget=Budget(tokens=1_000_000, usd=2.0, seconds=3_600.0),
+            tools=(*defaults.TOOLS, "scholar"), recall=5, remember="findings",
+            budget=Budget(tokens=1_000_000, usd=2.0, seconds=3_600.0),
         ),
         web=True,
     ),
@@ -106,7 +107,7 @@ class Advice(Struct, frozen=True):
     context: str
 
 
-SHAPE = ("framework", "context", "options", "tools", "search", "budget")
+SHAPE = ("framework", "context", "options", "tools", "search", "recall", "remember", "budget")
 """The fields that a built-in preset sets; model, folders and the others stay as the user chose them."""
 
 ADVICE = (

@@ -57,6 +57,18 @@ def test_missing_services_are_reported_and_configured_ones_are_used(bench: Open)
     assert opened.recipe(**{**found.choices.arguments(), "model": "extractive"}).search == ("library", "searxng")
 
 
+def test_the_presets_are_the_configurations_that_the_architecture_document_recommends(bench: Open) -> None:
+    """Seed 002, 实践建议: research has scholar and the external memory, reliability has parallel samples."""
+    opened = bench()
+    academic, deep, reliable = (
+        opened.recipe(**presets.find(opened, name).choices.arguments())
+        for name in ("Academic", "Deep", "High reliability")
+    )
+    assert {"scholar"} < set(academic.tools) & set(deep.tools)
+    assert (academic.framework, academic.recall > 0, academic.remember) == ("iter_research", True, "findings")
+    assert (reliable.framework, reliable.framework_options["branch"]) == ("parallel", "iter_research")
+
+
 def test_a_user_preset_is_loaded_as_it_was_saved(bench: Open) -> None:
     opened = bench()
     choices = Choices(
