@@ -290,6 +290,7 @@ def _pdf(data: bytes, name: str) -> FileText:
 
 def _docx(data: bytes, name: str) -> tuple[str, str]:
     import docx
+    from docx.enum.style import WD_STYLE_TYPE
     from docx.opc.exceptions import OpcError
     from docx.table import Table
 
@@ -316,13 +317,14 @@ def _docx(data: bytes, name: str) -> tuple[str, str]:
         if unpacked > MAX_UNPACKED:
             raise UnreadableFile(name, f"unpacks to {unpacked / 1e6:.0f} MB, the limit is {MAX_UNPACKED / 1e6:.0f} MB")
         document = docx.Document(io.BytesIO(data))
+        # `block.style` searches all styles of the document for each paragraph.
+        styles = {each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH}
         blocks = []
         for block in document.iter_inner_content():
             if isinstance(block, Table):
                 blocks.append("\n".join(_rows(block)))
-            elif block.text.strip():
-                style = (block.style and block.style.name) or ""
-                blocks.append(_heading(style) + block.text.strip())
+            elif text := block.text.strip():
+                blocks.append(_heading(styles.get(block._p.style or "", "")) + text)
         return document.core_properties.title.strip(), "\n\n".join(blocks)
     except broken as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
