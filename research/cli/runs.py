@@ -1,4 +1,4 @@
-"""`runs`: list saved runs, or measure them."""
+"""`runs`: list saved runs, measure them, or write them as training data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from research.cli.common import open_home
+from research.cli.common import open_home, writable
 from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from research.events.events import Event
+    from research.store import RunRow
+    from research.workbench.workbench import Workbench
 
 
 def add(commands: Commands) -> None:
@@ -25,14 +29,26 @@ def add(commands: Commands) -> None:
         "--metrics", action="store_true", help="print rounds, tool failures and latency of these runs instead"
     )
     command.add_argument("--json", action="store_true", help="print one JSON array")
+    command.add_argument(
+        "--format",
+        choices=("sft", "dpo"),
+        help="write these runs as training data instead: conversations (sft), or a better and a worse report (dpo)",
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="with --format; default: standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each run."""
-    store = open_home(arguments).store
+    bench = open_home(arguments)
+    store = bench.store
+    if arguments.output and not arguments.format:
+        raise ConfigError("-o writes training data: add --format sft or --format dpo")
+    target = writable(arguments.output) if arguments.output else None
     rows = store.runs(arguments.query, arguments.limit)
     if arguments.metrics:
         return _print_metrics([store.events(row.id) for row in rows], arguments.json)
+    if arguments.format:
+        return _write_training(bench, rows, arguments.format, target)
     if arguments.json:
         fields = ("id", "question", "status", "outcome", "created")
         print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], ensure_ascii=False))
@@ -41,6 +57,26 @@ def run(arguments: argparse.Namespace) -> int:
         print("No runs yet." if not arguments.query else f"No run contains {arguments.query!r}.", file=sys.stderr)
     for row in rows:
         print(f"{row.id}  {row.outcome or row.status:<12} {row.recipe.label:<28} {' '.join(row.question.split())[:70]}")
+    return 0
+
+
+def _write_training(bench: Workbench, rows: Sequence[RunRow], kind: str, target: Path | None) -> int:
+    """Write runs that have ended; say how many rows they make."""
+    from research.exports import training
+
+    runs = {row.id: training.saved(row, bench.store.events(row.id)) for row in rows if row.outcome}
+    if kind == "sft":
+        found = [each for run in runs.values() for each in training.conversations(run)]
+    else:
+        votes = [(each, bench.saved.opinions(each.id)) for each in bench.saved.comparisons()]
+        found = list(training.pairs(runs, votes))
+    content = training.lines(found)
+    if target is not None:
+        target.write_bytes(content)
+    else:
+        sys.stdout.write(content.decode())
+    what = "conversations" if kind == "sft" else "pairs from forks, votes and repeated attempts"
+    print(f"{len(found):,} {what} of {len(runs):,} runs that have ended", file=sys.stderr)
     return 0
 
 
