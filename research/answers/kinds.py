@@ -130,7 +130,8 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bby (?:how (?:much|many)|what (?:amount|margin))\b|"
         r"相差|差多少|差距|差额|[顺逆]差|比(?!.{0,2}(?:19|20)\d\d).{1,14}[多少高低大小短](?:了|出|出来)?(?:多少|几|多大|多久)",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
-        r"\b(?:rose|fell) by\b|\bexceed\w*|"
+        r"\b(?:r[io]s|f[ae]ll|gr[eo]w|shr[aiu]nk|increas|decreas|declin|drop|gain|chang)\w*|\b(?:up|down) (?:by|\d)|"
+        r"\bexceed\w*|[增涨升降跌]|"
         r"\bsurplus\b|\bdeficit\b|"
         r"\bbalance\b|[−-]\s*\d.*=|差|(?<![最更])[多少低]|倍|高出",
         "a difference",
