@@ -112,14 +112,12 @@ def test_an_assignment_is_judged_by_its_names_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["It grew by 3 %", "It was 3 % higher", "It shrank 3 %", "It is up 3 %", "A gain of 3 %"]
+    "said", ["grew by 3 %", "was 3 % higher than before", "shrank 3 %", "is up 3 %", "made a gain of 3 %"]
 )
 def test_a_change_may_be_told_in_any_words(said: str) -> None:
-    source = Source(1, "https://example.org/japan", "Japan", f"{said} in 2024.")
-    assert (
-        judged("By how much did the output of Japan change in 2024?", f"{said} in 2024 [1].", source).outcome
-        == "answered"
-    )
+    told = f"The output of Japan {said} in 2024"
+    source = Source(1, "https://example.org/japan", "Japan", f"{told}.")
+    assert judged("By how much did the output of Japan change in 2024?", f"{told} [1].", source).outcome == "answered"
 
 
 def test_a_figure_alone_is_no_change() -> None:
