@@ -17,10 +17,13 @@ from pydantic import SecretStr, TypeAdapter, ValidationError
 from research._util.http import base_url, check_key
 from research.config.settings import ADDRESSES, OUTSIDE, SAVED_FILE, Settings, host_of, read_saved, reloaded, variable
 from research.errors import ConfigError
+from research.text import within
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
+LONGEST: Final = 2_000
+"""Characters of a setting that is a text."""
 _HEAD: Final = "Written by the settings page; the environment, .env and secrets.toml take precedence. It contains keys."
 
 
@@ -97,6 +100,7 @@ def _checked(field: str, value: str | float | bool) -> Any:
         value = value.strip()
         if not value:
             raise ConfigError(f"{name} is empty; enter a value, or remove the saved one")
+        within(LONGEST, name, value)
     try:
         # The metadata of the field contains its bounds.
         kind: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation

@@ -35,9 +35,13 @@ from research.events.events import (
 from research.events.recipe import Recipe
 from research.events.view import fold
 from research.store import Origin, RunRow, Store
+from research.text import within
 
 ENDED = ("completed", "stopped", "failed")
 """Statuses of runs that can never get another event."""
+
+LONGEST = 20_000
+"""Characters of a question, and of a reply to one."""
 
 ContextFor = Callable[[Recipe, Journal, threading.Event], RunContext]
 """Builds the models and tools of a recipe; raises `ConfigError` for what is missing."""
@@ -197,7 +201,7 @@ class ThreadEngine:
         if queue is not None and row.status == "queued":
             queue.put(row.id)
             return RunHandle(row.id, self._saved(row.id))
-        waits, text = row.status == "waiting_input", (reply or "").strip()
+        waits, text = row.status == "waiting_input", within(LONGEST, "the reply", (reply or "").strip())
         if waits and not text:
             raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
         if text and not waits:
@@ -360,6 +364,4 @@ def checked_question(question: str) -> str:
     question = question.strip()
     if not question:
         raise ConfigError('the question is empty; ask something, e.g. "What is the population of Japan?"')
-    if len(question) > 20_000:
-        raise ConfigError(f"the question has {len(question):,} characters; at most 20,000 are accepted")
-    return question
+    return within(LONGEST, "the question", question)

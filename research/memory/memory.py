@@ -23,6 +23,7 @@ from research.memory.store import MemoryStore
 from research.memory.vectors import Vectors
 from research.search.library.ranking import query_words
 from research.search.library.storage import storable
+from research.text import checked_tags, within
 from research.types import Embedder
 
 if TYPE_CHECKING:
@@ -310,13 +311,10 @@ def _checked(entry: Entry) -> Entry:
     if "\0" in texts["id"]:
         raise ConfigError(f"an entry's id {texts['id'][:100]!r} contains the character NUL; remove it")
     for name, text in texts.items():
-        if len(text) > MAX_CHARACTERS:
-            raise ConfigError(
-                f"an entry's {name} has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted"
-            )
+        within(MAX_CHARACTERS, f"an entry's {name}", text)
     if not 0 <= entry.time <= _MAX_TIME_S:
         raise ConfigError(f"an entry's time {entry.time:.6g} is not a valid date in seconds since the epoch")
     if not 0 <= entry.round <= _MAX_ROUND:
         raise ConfigError(f"an entry's round {entry.round:.6g} is out of range; give 0 to {_MAX_ROUND:,}")
-    tags = dict.fromkeys(" ".join(storable(tag).replace("\0", " ").split()) for tag in entry.tags)
-    return msgspec.structs.replace(entry, **texts, tags=tuple(tag for tag in tags if tag))
+    tags = checked_tags(storable(tag).replace("\0", " ") for tag in entry.tags)
+    return msgspec.structs.replace(entry, **texts, tags=tuple(tags))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from research.text import has_cjk
+from research.text import has_cjk, short
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _ISO = re.compile(r"\s{0,9}(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?=$|[\sT])")
@@ -98,8 +98,12 @@ def citations(csl: dict[str, Any]) -> int | None:
 
 
 def record(**fields: Any) -> dict[str, Any]:
-    """Return a CSL record of the non-empty fields; underscores become hyphens, as in `container_title`."""
-    return {field.replace("_", "-"): value for field, value in fields.items() if value}
+    """Return a CSL record of the non-empty fields, each cut to its limit; underscores become hyphens.
+
+    The URL is not cut.
+    """
+    kept = {field.replace("_", "-"): value for field, value in fields.items() if value}
+    return {field: value if field == "URL" else short(value) for field, value in kept.items()}
 
 
 def _month(word: str) -> int:

@@ -16,7 +16,8 @@ from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.database import apply_migrations, availability, connected, pool
 from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, normalized_tags, only_match, run_row
+from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row
+from research.text import checked_tags
 
 _ADD: Final = (
     "INSERT INTO {schema}.runs (id, question, recipe, recipe_hash, framework, context, model, status, answer, "
@@ -153,7 +154,7 @@ class PostgresRunLog(PostgresSchema):
         insert: LiteralString = "INSERT INTO {schema}.tags SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING"
         with self._writing() as execute:
             execute("DELETE FROM {schema}.tags WHERE run = %s", (run_id,))
-            execute(insert, (run_id, normalized_tags(tags)))
+            execute(insert, (run_id, checked_tags(tags)))
 
     def tags(self) -> list[str]:
         query: LiteralString = (

@@ -69,8 +69,3 @@ def containing(text: str) -> str:
     for special in "\\%_":
         text = text.replace(special, f"\\{special}")
     return f"%{text}%"
-
-
-def normalized_tags(tags: Sequence[str]) -> list[str]:
-    """Return the tags without duplicates and surplus white space."""
-    return list(dict.fromkeys(tag for each in tags if (tag := " ".join(each.split()))))

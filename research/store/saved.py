@@ -10,6 +10,7 @@ from msgspec import Struct
 from research._util import decoding
 from research.errors import ConfigError
 from research.store import KeyValue, Kind
+from research.text import within
 
 
 class Preset(Struct, frozen=True):
@@ -56,7 +57,9 @@ class SavedValues:
         name = " ".join(preset.name.split())
         if not 0 < len(name) <= 40:
             raise ConfigError(f"preset name {name[:60]!r} is not allowed; use 1 to 40 characters")
-        self._store.put("preset", name, msgspec.json.encode(Preset(name, preset.chosen)))
+        encoded = msgspec.json.encode(Preset(name, preset.chosen))
+        within(100_000, f"preset {name!r}", encoded.decode())
+        self._store.put("preset", name, encoded)
 
     def delete_preset(self, name: str) -> None:
         self._store.remove("preset", name)
@@ -83,6 +86,7 @@ class SavedValues:
         return {each.run: each for each in self._all("opinion", Opinion, f"{comparison}/")}
 
     def save_opinion(self, opinion: Opinion) -> None:
+        within(5_000, "the note", opinion.note)
         self._store.put("opinion", f"{opinion.comparison}/{opinion.run}", msgspec.json.encode(opinion))
 
     def _all(self, kind: Kind, type_: type[T], prefix: str = "") -> list[T]:

@@ -15,8 +15,9 @@ from research.events.events import Event, decode
 from research.events.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, normalized_tags, only_match, run_row
+from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row
 from research.store.sqlite_file import SqliteFile, placeholders
+from research.text import checked_tags
 
 _CONTROLS = "SELECT control, time FROM controls WHERE run = ? ORDER BY rowid"
 _SET_QUEUED = "UPDATE runs SET status = 'queued' WHERE id = ? AND status = 'running'"
@@ -135,7 +136,7 @@ class SqliteRunLog(SqliteFile):
         return self._rows(where, (*parameters, limit, offset))
 
     def tag(self, run_id: str, tags: Sequence[str]) -> None:
-        rows = [(run_id, tag) for tag in normalized_tags(tags)]
+        rows = [(run_id, tag) for tag in checked_tags(tags)]
         with self._writing() as connection:
             connection.execute("DELETE FROM tags WHERE run = ?", (run_id,))
             connection.executemany("INSERT INTO tags (run, tag) VALUES (?, ?)", rows)

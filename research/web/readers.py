@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.errors import ConfigError
-from research.text import clip
+from research.text import FIELD, ITEMS, clip, short
 from research.web import charsets
 
 if TYPE_CHECKING:
@@ -44,11 +44,10 @@ MAX_TEXT = MAX_BYTES
 MAX_LINKS = 300
 """Maximum number of links kept from one page."""
 
-LINE = 300
+LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
 _LINK_LINE, _URL = 120, 2000
-_CSL_ITEMS = 50
 
 
 class Link(Struct, frozen=True):
@@ -121,24 +120,8 @@ def bounded(read: FileText, name: str) -> FileText:
         _storable(read.text),
         tuple(Link(_storable(each.text), _storable(each.url)) for each in islice(links, MAX_LINKS)),
         _storable(read.base) if len(read.base) <= _URL else "",
-        _bounded_csl(read.csl),
+        short(read.csl),
     )
-
-
-def _bounded_csl(value: Any, depth: int = 4) -> Any:
-    """Return a value of CSL JSON with short texts and lists; what CSL does not have becomes an empty text."""
-    match value:
-        case str():
-            return clip(_storable(value), LINE)
-        case int() if abs(value) < 10**9:
-            return value
-        case list() if depth:
-            return [_bounded_csl(each, depth - 1) for each in value[:_CSL_ITEMS]]
-        case dict() if depth:
-            pairs = islice(value.items(), _CSL_ITEMS)
-            return {clip(str(key), 60): _bounded_csl(each, depth - 1) for key, each in pairs}
-        case _:
-            return ""
 
 
 def _storable(text: str) -> str:
@@ -229,7 +212,7 @@ def _metadata(tree: HtmlElement, title: str) -> dict[str, Any]:
     csl: dict[str, Any] = {
         "type": "article-journal" if "citation_journal_title" in tags else "webpage",
         "title": tags.get("citation_title", [title or _one_line(found.title or "")])[0],
-        "author": [_csl_name(each) for each in authors[:_CSL_ITEMS] if each],
+        "author": [_csl_name(each) for each in authors[:ITEMS] if each],
         "issued": _csl_date(tags.get("citation_publication_date", tags.get("citation_date", [found.date or ""]))[0]),
         "container-title": _one_line(found.sitename or ""),
     }

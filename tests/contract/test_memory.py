@@ -385,7 +385,7 @@ def test_the_longest_entry_is_stored_whole_and_found(memory: Open) -> None:
     odd = "x" * 5_000 + " " + "y" * 9_000
     entries = [
         Entry(words, "report", words[::-1], "model", words, 1, words[1:], words, words[2:], 5.0, ("okapi",)),
-        Entry(hard, "report", "b", url="u", title=harder, quote=hardest, time=4.0, tags=("quagga", odd)),
+        Entry(hard, "report", "b", url=odd, title=harder, quote=hardest, time=4.0, tags=("quagga",)),
     ]
     kept.add(entries)
     assert memory().entries() == entries

@@ -1,0 +1,135 @@
+"""Every text from outside that is stored and shown again has a bound: the inventory.
+
+Each field gets a million characters.  It is refused with its limit, or what is kept of it is short.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research.config import saved_settings
+from research.config.settings import load
+from research.engine.engine import LONGEST
+from research.errors import ConfigError
+from research.events.events import RunStarted, WaitingForUser
+from research.memory import Entry
+from research.search.library import uploads
+from research.store.saved import Opinion, Preset
+from research.text import FIELD, ITEMS, TAG, TAGS
+from research.types import Passage
+from research.web.readers import MAX_LINKS, FileText, Link, bounded
+from research.workbench.workbench import Workbench
+from tests import fake_search as fake
+from tests.fake_search import FakeSearch, Hit, Paper
+from tests.long_run import LongRun, stamp
+
+LONG = "word " * 200_000
+QUESTION = "What is the population of Japan?"
+OpenService = Callable[..., Any]
+
+
+def waiting(bench: Workbench) -> str:
+    """Return the id of a run that waits for a reply."""
+    recipe = bench.recipe()
+    bench.store.create("a-run", QUESTION, recipe)
+    events = [RunStarted(question=QUESTION, recipe=recipe), WaitingForUser(prompt="Which?")]
+    bench.store.append([stamp(each, "a-run", seq, 1.0) for seq, each in enumerate(events)])
+    return "a-run"
+
+
+def finished(bench: Workbench) -> str:
+    """Return the id of a run with one round."""
+    run = LongRun(bench.store, "a-run")
+    run.rounds(1)
+    run.finish()
+    return "a-run"
+
+
+REFUSED: dict[str, Callable[[Workbench], object]] = {
+    "question": lambda bench: bench.engine.start(LONG, bench.recipe()),
+    "question of a fork": lambda bench: bench.engine.fork(finished(bench), 1, question=LONG),
+    "edited text of a fork": lambda bench: bench.engine.fork(finished(bench), 1, edits={"main-1-1": LONG}),
+    "reply to a run": lambda bench: bench.engine.resume(waiting(bench), LONG),
+    "tag of a run": lambda bench: bench.store.tag(waiting(bench), [LONG]),
+    "number of tags": lambda bench: bench.store.tag(waiting(bench), [str(n) for n in range(TAGS + 1)]),
+    **{
+        f"{field} of an entry": lambda bench, field=field: bench.memory.add([Entry(**{"text": "a", field: LONG})])  # type: ignore[misc]
+        for field in ("text", "quote", "url", "title", "run", "id")
+    },
+    "tag of an entry": lambda bench: bench.memory.add([Entry("a", tags=(LONG,))]),
+    "number of an entry's tags": lambda bench: bench.memory.add([Entry("a", tags=tuple(map(str, range(TAGS + 1))))]),
+    "name of a preset": lambda bench: bench.saved.save_preset(Preset(LONG, {})),
+    "options of a preset": lambda bench: bench.saved.save_preset(Preset("a", {"model": LONG})),
+    "note on a comparison": lambda bench: bench.saved.save_opinion(Opinion("a", "b", note=LONG)),
+    "model in the settings": lambda bench: saved_settings.save(bench.settings, model=f"openai:{LONG}"),
+    "address in the settings": lambda bench: saved_settings.save(bench.settings, searxng_url=f"https://a/{LONG}"),
+    "key in the settings": lambda bench: saved_settings.save(bench.settings, brave_api_key="a" * 10**6),
+}
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_a_long_text_of_a_user_is_refused_with_its_limit(field: str, bench: Workbench) -> None:
+    with pytest.raises(ConfigError) as refused:
+        REFUSED[field](bench)
+    assert len(str(refused.value)) < 500 and re.search("at most|1 to 40|is not a|too long", str(refused.value)), (
+        refused.value
+    )
+
+
+def test_texts_at_their_limits_are_accepted(bench: Workbench) -> None:
+    run = waiting(bench)
+    bench.store.tag(run, [f"{n:0{TAG}}" for n in range(TAGS)])
+    assert len(bench.store.run(run).tags) == TAGS
+    (added,) = bench.memory.add([Entry("a" * 100_000, tags=("t" * TAG,))])
+    assert bench.memory.get(added.id).tags == ("t" * TAG,)
+    assert bench.engine.start("q" * LONGEST, bench.recipe(), here=True).run_id
+
+
+def longest(value: Any) -> int:
+    """Return the length of the longest text, or the most items, in a value."""
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return max([len(value), *map(longest, value), *map(longest, value.values())])
+        case list() | tuple():
+            return max([len(value), *map(longest, value)])
+    return 0
+
+
+HIT = Hit("https://a.example/x", LONG, LONG)
+PAPER = Paper(LONG[:99_999], ["Name" * 999] * 99, abstract=LONG[:99_999], venue=LONG[:99_999])
+HITS: dict[str, Any] = {"searxng": fake.searxng, "tavily": fake.tavily, "brave": fake.brave, "serper": fake.serper}
+PAPERS: dict[str, Any] = {
+    "semantic_scholar": fake.semantic_scholar,
+    "openalex": fake.openalex,
+    "arxiv": fake.arxiv,
+}
+
+
+@pytest.mark.parametrize("name", [*HITS, *PAPERS])
+def test_a_result_of_a_search_service_is_short(name: str, open_service: OpenService) -> None:
+    reply = HITS[name]([HIT]) if name in HITS else PAPERS[name]([PAPER])
+    with FakeSearch([reply]) as server:
+        found: list[Passage] = open_service(name, server.url).search("cats", 5)
+    assert found
+    for each in found:
+        assert len(each.title) <= FIELD and len(each.url) <= 2_000 and len(each.quote) <= 20_000
+        assert longest({key: value for key, value in each.csl.items() if key != "URL"}) <= max(FIELD, ITEMS)
+
+
+def test_what_a_document_says_about_itself_is_short() -> None:
+    csl = {"author": [{"literal": LONG}] * 999, "container-title": LONG, LONG: LONG}
+    read = bounded(FileText(LONG, "text", tuple(Link(LONG, "/a") for _ in range(999)), "", csl), "a.html")
+    assert len(read.title) <= FIELD and longest(read.csl) <= FIELD
+    assert len(read.links) == MAX_LINKS and longest([each.text for each in read.links]) <= FIELD
+
+
+def test_the_name_of_a_file_and_of_a_collection_are_short(tmp_path: Path) -> None:
+    assert len(uploads.safe_name(LONG + ".md")) <= 200
+    assert len(uploads.folder(load(home=tmp_path).home, LONG).name) <= 200
