@@ -21,6 +21,7 @@ ROWS = 60
 """Rows drawn before the user asks for all."""
 PURPOSES = {
     "plan": later("Plan"),
+    "replan": later("Plan"),
     "outline": later("Write the outline"),
     "summarise": later("Summarize"),
     "scribe": later("Update the report"),

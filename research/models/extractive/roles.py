@@ -91,13 +91,15 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     evidence = Evidence.of_task(messages)
     question, q = evidence.question, understand(evidence)
     reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use offered tools
-    if not (q.relation or any(target.label for target in q.targets)):
+    if not q.names and (query := _first_query(messages, question)) != question:
+        searches = [(query, question)]
+    elif not (q.relation or any(target.label for target in q.targets)):
         searches = [(action.arguments["query"], question) for action in Prose(evidence, q.text).opening()]
     else:
         target = q.relation or q.targets[0]
         goal = " ".join([target.label or target.text, *map(str, q.years)])
-        subjects = tuple(map(usual_name, q.names)) or (" ".join(q.text.split()[:12]),)
-        searches = [(f"{subject} {goal}", goal) for subject in subjects[:5]]
+        searches = [(f"{usual_name(subject)} {goal}", goal) for subject in q.names[:5]]
+        searches = searches or [(_first_query(messages, question), goal)]
     number = 0
     for query, goal in searches:
         yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number + 1} = search[{query}]\n"
@@ -107,6 +109,22 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
             why = _said("Read the best page found for that.", question)
             yield f"Plan: {why}\n#E{number + 1} = visit[{task}]\n"
             number += 1
+
+
+def _replan(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield a search in place of a failed step: the first that this model would make without a plan."""
+    evidence = Evidence.of_task(messages)
+    question = evidence.question
+    step = re.search(r"#E\d+(?= = .*\n\n(?:Its error|错误信息))", messages[-1].content)
+    query = _first_query(messages, question)
+    why = _said(f"Look for {query}.", question)
+    yield f"Plan: {why}\n{step.group() if step else '#E1'} = search[{query}]\n"
+
+
+def _first_query(messages: Sequence[Message], question: str) -> str:
+    """Return what this model would search for first if it had no plan."""
+    actions = solved(Evidence([messages[0], Message("user", question)])).actions
+    return next((str(action.arguments["query"]) for action in actions if "query" in action.arguments), question)
 
 
 def _worker(messages: Sequence[Message]) -> Iterator[str]:
@@ -304,6 +322,7 @@ _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
     "conclude": _conclude,
     "solve": _conclude,
     "plan": _plan,
+    "replan": _replan,
     "worker": _worker,
     "evaluate": _evaluate,
     "reflect": _reflect,
