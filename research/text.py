@@ -156,6 +156,26 @@ def short(value: Any, depth: int = 4) -> Any:
             return ""
 
 
+def cut_at_section(text: str, limit: int) -> str:
+    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if more than half is lost.
+
+    >>> cut_at_section("### One\\nfact fact\\n### Two\\n" + "fact " * 40, 8)
+    '### One\\nfact fact'
+    """
+    kept: list[str] = []
+    size, sections, before = 0.0, 0, 0.0
+    for line in text.splitlines():
+        if line.startswith("#"):
+            sections, before = len(kept), size
+        size += (len(line) + 1) / 4 + len(_CJK.findall(line)) * (1 / 1.5 - 1 / 4)
+        if size > limit:
+            break
+        kept.append(line)
+    whole = kept[:sections] if before > limit / 2 else kept
+    # A single line is cut so that it fits even if all of it is Chinese.
+    return "\n".join(whole).rstrip() or clip(text, limit * 3 // 2)
+
+
 def cell(text: str) -> str:
     """Return a text for a cell of a table: one that a spreadsheet would read as a formula gets an apostrophe.
 

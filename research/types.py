@@ -178,6 +178,8 @@ class Request(Struct, frozen=True):
     """The reply must call one of the tools."""
     schema: dict[str, Any] | None = None
     """JSON Schema (an object) that the text of the reply must match."""
+    report: bool = False
+    """The reply must contain the evolving report in `<report>` tags."""
 
 
 class Delta(Struct, frozen=True):

@@ -64,7 +64,7 @@ class Player:
             case "plan":
                 steps = (f"Plan: look.\n#E{n} = search[{query(n)}]" for n in range(1, self.laps + 1))
                 return FakeReply("\n".join(steps), reasoning="planned")
-            case "summarise" | "scribe" | "reflect":
+            case "summarise" | "scribe" | "condense" | "reflect":
                 return FakeReply(f"Notes up to lap {lap}. {ANSWER}", reasoning="noted")
             case "evaluate":
                 return FakeReply("PASS", reasoning="judged")
@@ -106,7 +106,7 @@ def purpose_of(body: Body) -> str:
     system = body["messages"][0]["content"]
     users = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
     asked = next((text for text in reversed(users) if not text.startswith(_CORRECTIONS)), "")
-    for purpose in ("scribe", "summarise", "reflect", "evaluate", "synthesise", "worker"):
+    for purpose in ("scribe", "condense", "summarise", "reflect", "evaluate", "synthesise", "worker"):
         if system.startswith(_head(purpose)):
             return purpose
     if system.startswith(_head("rewoo_plan")):

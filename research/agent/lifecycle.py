@@ -11,12 +11,13 @@ import msgspec
 
 from research.agent import prompts
 from research.agent.context import Steps
+from research.agent.evolving_report import with_answer, without_plans
 from research.agent.judging import judge
 from research.agent.reading import with_reader
 from research.agent.recall import keep, recall
 from research.agent.run import Run
 from research.answers import Assessment, assess
-from research.citations import check, cited, clean, uncited
+from research.citations import check, cited, clean, statements, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
 from research.events.view import fold
@@ -98,7 +99,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     text, removed = clean(answer.text, sources, user_text)
     report, more = clean(answer.report, sources, user_text)
     removed = tuple(dict.fromkeys([*removed, *more]))
-    if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(report or text)):
+    if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(f"{text}\n{report}")):
         if not sources:
             tried = run.context.tool_calls
             outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
@@ -106,14 +107,18 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         else:
             outcome = "no_evidence" if outcome == "answered" else outcome
             text = prompts.text("uncited", run.language) + "\n\n" + text
+    report = with_answer(text, report, run.language)
     # Neither the checker nor the gate makes a stop wait until the encoder is loaded, which takes a second.
     load = run.context.embedder if sources and outcome != "stopped" else None
     embedder = load() if load else None
     citations = check(report or text, sources, run.context.computed, embedder)
+    if report:  # which often repeats a statement of the answer
+        citations = tuple({(each.n, each.claim): each for each in citations}.values())
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations)
-    unsourced = uncited(report or text, run.question, run.context.computed) if sources else ()
-    gate = None if outcome == "stopped" else _assess(run, report or text, text, citations, unsourced)
+    unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if sources else ()
+    graded = text if cited(text) else report or text  # the report may have the sources of a bare answer
+    gate = None if outcome == "stopped" else _assess(run, graded, text, citations, unsourced)
     if gate is not None and outcome == "answered":
         outcome = gate.outcome
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
@@ -139,7 +144,10 @@ def _assess(
         asked = "\n".join(
             dict.fromkeys([run.question, *run.context.user_texts])
         )  # with replies to the agent's questions
-        return assess(asked, report, text, citations, run.context.ledger.sources, unsourced, asks_for)
+        said = {without_marks(statement.text) for statement in statements(report)}
+        own = tuple(citation for citation in citations if citation.claim in said)
+        stated = tuple(each for each in unsourced if each in report)
+        return assess(asked, report, text, own, run.context.ledger.sources, stated, asks_for)
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None

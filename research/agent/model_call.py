@@ -84,6 +84,7 @@ class ModelCalls:
         *,
         must_call: bool,
         schema: dict[str, Any] | None,
+        report: bool,
     ) -> Request:
         """Return a request with the recipe's temperature, and the tools as the protocol offers them."""
         return Request(
@@ -95,6 +96,7 @@ class ModelCalls:
             self.recipe.temperature,
             must_call=must_call and self.protocol.name == "native",
             schema=schema,
+            report=report,
         )
 
     def converse(

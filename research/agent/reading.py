@@ -25,8 +25,7 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
     """
     if not reads(run.recipe):
         return answer
-    report = answer.report or answer.text
-    seen = reader.passages(report, run.context.ledger.sources)
+    seen = reader.passages(answer.text, run.context.ledger.sources)
     if not seen:
         return answer
     try:
@@ -41,10 +40,7 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
     found = reader.read(reply.answer, run.question, seen)
     if found is None:
         return answer
-    text = reader.taken_up(report, found, _READ[run.language])
-    if not answer.report:
-        return msgspec.structs.replace(answer, text=text)
-    return msgspec.structs.replace(answer, text=f"**{found.answer}** [{found.n}]\n\n{answer.text}", report=text)
+    return msgspec.structs.replace(answer, text=reader.taken_up(answer.text, found, _READ[run.language]))
 
 
 def reads(recipe: Recipe) -> bool:

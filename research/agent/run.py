@@ -16,7 +16,7 @@ from research.agent import branches, prompts
 from research.agent.context import MAIN, RunContext, Steps, T
 from research.agent.conversation import Conversation
 from research.agent.model_call import ModelCalls, Prompt, Reads
-from research.agent.tool_calls import ToolCalls
+from research.agent.tool_calls import MOST_CALLS, ToolCalls
 from research.agent.toolbox import Local
 from research.errors import LimitReached, NeedsInput, ProviderError
 from research.events.events import ChildFinished, ChildStarted, Concluding, ReportUpdated, WaitingForUser, Warned
@@ -66,12 +66,13 @@ class Run(Conversation):
         limits: bool = True,
         must_call: bool = False,
         schema: dict[str, Any] | None = None,
+        report: bool = False,
     ) -> Steps[Reply]:
         """Ask the model to continue the conversation that the context strategy composes, or `messages`.
 
         `extra` is a last user message.  `tools` are offered (None: all of the run's; empty: none).  `reads` raises
-        `FormatError` for an unusable reply; the model is shown the message and asked again.  `must_call` and `schema`
-        constrain the reply if the provider can (see `Request`).  `limits` False: asks even when the budget is spent.
+        `FormatError` for an unusable reply; the model is shown the message and asked again.  `must_call`, `schema`
+        and `report` constrain the reply if the provider can (see `Request`).  `limits` False: asks even without budget.
         Raises `LimitReached`, `ProviderError`, `RunPaused`, `Stopped`.
         """
         last = (Message("user", extra),) if extra else ()
@@ -83,7 +84,9 @@ class Run(Conversation):
         if limits:
             self.context.meter.admit()
         offered = self.tools if tools is None else tuple(tools)
-        request = self._model_calls.request(messages, purpose, offered, must_call=must_call, schema=schema)
+        request = self._model_calls.request(
+            messages, purpose, offered, must_call=must_call, schema=schema, report=report
+        )
 
         def shorten() -> Steps[Prompt]:
             dropped = self._drop_older_half()
@@ -94,6 +97,11 @@ class Run(Conversation):
         prompt = self._prompt_of(messages, purpose, composed=composed)
         return (yield from self._model_calls.converse(prompt, request, offered, reads, shorten if composed else None))
 
+    def recorded_purpose(self) -> str:
+        """Return the purpose of the next request whose reply the journal contains; empty if there is none."""
+        recorded = self.context.journal.reply(self.agent, self._model_calls.asks + 1)
+        return recorded.purpose if recorded else ""
+
     def recorded_verdicts(self) -> Steps[dict[tuple[Message, ...], Reply]]:
         """Take the requests to the judge that come next in the journal; return their messages and replies."""
         found: dict[tuple[Message, ...], Reply] = {}
@@ -101,14 +109,16 @@ class Run(Conversation):
             found[messages] = yield from self.ask("verify", messages=messages, tools=())
         return found
 
-    def use(self, reply: Reply, local: Mapping[str, Local] | None = None) -> Steps[tuple[Observation, ...]]:
+    def use(
+        self, reply: Reply, local: Mapping[str, Local] | None = None, *, most: int = MOST_CALLS
+    ) -> Steps[tuple[Observation, ...]]:
         """Run the calls of a reply in parallel and add the round to the transcript.
 
         Each call gets exactly one observation, in order; one failure does not affect the others.  `local` are the
-        framework's own tools, by name.  When a limit is reached no call runs, and `LimitReached` is raised after the
-        round was added.
+        framework's own tools, by name; calls after the first `most` are refused.  When a limit is reached no call runs,
+        and `LimitReached` is raised after the round was added.
         """
-        observations, hint, limit = yield from self._tool_calls.use(reply, local or {})
+        observations, hint, limit = yield from self._tool_calls.use(reply, local or {}, most)
         self.add_round(reply, observations, hint)
         if limit:
             raise limit
@@ -155,8 +165,11 @@ class Run(Conversation):
 
     def report(self, text: str) -> Steps[None]:
         """Replace the evolving report."""
-        if text and text != self.transcript.report:
-            self._transcript = msgspec.structs.replace(self.transcript, report=text)
+        if not text:
+            return
+        changed = text != self.transcript.report
+        self._transcript = msgspec.structs.replace(self.transcript, report=text, report_covers=self.transcript.length)
+        if changed:
             yield from self.context.mark(ReportUpdated(agent=self.agent, report=text))
 
     def child(
@@ -185,6 +198,8 @@ class Run(Conversation):
             answer: Answer = yield from entry.function(self, **entry.parse(self.recipe.framework_options))
         except LimitReached as limit:
             answer = yield from self.conclude(limit.limit)
+        if entry.writes_report and not answer.report:
+            answer = msgspec.structs.replace(answer, report=self.transcript.report)
         return answer
 
     def delegate(self, child: Run, work: Steps[Answer] | None = None) -> Steps[Answer]:

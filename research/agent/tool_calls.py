@@ -20,6 +20,7 @@ _YES = re.compile(r"\s*(?:(?:y|yes|yep|yeah|ok|okay|sure|allow|allowed)\b|æ˜¯|å¥
 """How a reply begins that consents."""
 MOST_CALLS = 16
 """Calls of one reply that run."""
+ONE_A_ROUND = "(not run: each round takes one action; make this call in your next reply if you still need it)"
 TOO_MANY = f"(not run: one reply may make {MOST_CALLS} calls; make this call in your next reply if you still need it)"
 CYCLES = (1, 2, 3)
 """Lengths of the sequences of actions that count as a loop when repeated three times in a row."""
@@ -36,20 +37,24 @@ class ToolCalls:
         self._hinted = False
 
     def use(
-        self, reply: Reply, local: Mapping[str, Local]
+        self, reply: Reply, local: Mapping[str, Local], most: int
     ) -> Steps[tuple[tuple[Observation, ...], str, LimitReached | None]]:
         """Run the calls of a reply; return its observations, a hint for the model, and the limit that was reached.
 
-        A call that cannot run fails with the reason; when a limit is reached, all calls do.
+        A call that cannot run, or comes after the first `most`, fails with the reason; when a limit is reached, all calls do.
         """
         hint, reached = "", None
         observations: list[Observation] = []
         try:
             hint = yield from self.watch_for_loops(reply.calls)
-            left = self._left_out(reply.calls)
+            why = ONE_A_ROUND if most == 1 else TOO_MANY
+            left = self._left_out(reply.calls, most, why)
             observations += yield from self.observe([call for call in reply.calls if call not in left], local)
+            if left and most == 1:
+                text = f"One action a round: {', '.join(call.name for call in left)} was not run."
+                yield from self.context.mark(Warned(agent=self.agent, kind="tool", text=text))
             for call in left:
-                observations.append((yield from self.refuse(call.id, call.name, TOO_MANY)))
+                observations.append((yield from self.refuse(call.id, call.name, why)))
         except LimitReached as limit:
             reached = limit
             for call in reply.calls:
@@ -60,10 +65,10 @@ class ToolCalls:
             observations.insert(error.index, (yield from self.refuse(error.id, error.name, error.message)))
         return tuple(observations), hint, reached
 
-    def _left_out(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
-        """Return the calls over `MOST_CALLS`, without those that an earlier version of the workbench has run."""
-        seen = {call.id: self.context.journal.observation(call.id) for call in calls[MOST_CALLS:]}
-        return [call for call in calls[MOST_CALLS:] if (found := seen[call.id]) is None or found.text == TOO_MANY]
+    def _left_out(self, calls: Sequence[ToolCall], most: int, why: str) -> list[ToolCall]:
+        """Return the calls after the first `most`, without those that an earlier version of the workbench has run."""
+        seen = {call.id: self.context.journal.observation(call.id) for call in calls[most:]}
+        return [call for call in calls[most:] if (found := seen[call.id]) is None or found.text == why]
 
     def observe(self, calls: Sequence[ToolCall], local: Mapping[str, Local]) -> Steps[tuple[Observation, ...]]:
         """Run the calls in parallel; return one observation for each, in order.  Raises `LimitReached`."""

@@ -217,7 +217,7 @@ def test_a_run_that_gets_only_unreadable_replies_fails(
 ) -> None:
     events, end = play(place, framework, protocol, lambda *_: FakeReply(text))
     plain = text == "<answer></answer>" and protocol == "native"  # this protocol has no tags, so the text is an answer
-    answers = framework in ("react", "tool_rounds", "parallel", "reflexion")
+    answers = framework in ("react", "tool_rounds", "iter_research", "parallel", "reflexion")
     assert end.outcome == ("no_evidence" if plain and answers else NOTHING_FOUND.get(framework, "failed"))
     assert ANSWER not in end.answer
 

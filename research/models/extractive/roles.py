@@ -42,9 +42,11 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     thoughts = _thoughts(evidence, verdict)
     yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
     if evidence.wants_report:
-        yield f"<report>\n{_report(evidence, verdict)}\n</report>\n"
+        facts = () if verdict.actions else _quoted(verdict)  # the last report has no facts that the answer did not need
+        yield f"<report>\n{_report(evidence, verdict, facts)}\n</report>\n"
     if verdict.actions:
-        for action in verdict.actions:
+        # One action a round if there is a report: its next step lists the others.
+        for action in verdict.actions[:1] if evidence.wants_report else verdict.actions:
             yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
     else:
         yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
@@ -237,6 +239,12 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     )
 
 
+def _condense(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield each line of the report once; it has nothing that could be said in fewer words."""
+    report = messages[-1].content.partition("\n\n")[2]
+    yield "\n".join(dict.fromkeys(report.splitlines()[1:]))
+
+
 def _known(messages: Sequence[Message]) -> str:
     """Return the blocks after the question: earlier findings, a report or a summary."""
     text = messages[1].content
@@ -278,9 +286,9 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
     return answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
 
 
-def _report(evidence: Evidence, verdict: Verdict) -> str:
-    """Return an evolving report that `Evidence` can parse: facts, gaps, next step, calls made."""
-    facts = relevant(evidence) or list(verdict.quotes)
+def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) -> str:
+    """Return an evolving report that `Evidence` can parse: facts (by default all relevant), gaps, next step, calls made."""
+    facts = facts or relevant(evidence) or list(verdict.quotes)
     steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
     remembered = [fact for fact in facts if fact in evidence.remembered]
     heads = _HEADS[language_of(evidence.question)]
@@ -328,6 +336,7 @@ _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
     "reflect": _reflect,
     "summarise": _summarise,
     "scribe": _summarise,
+    "condense": _condense,
     "synthesise": _synthesise,
     "outline": _outline,
     "research": _research,

@@ -3,6 +3,8 @@
     {"thought": "...", "tool": "search", "arguments": {...}}    one for each tool, with the schema of its arguments
     {"thought": "...", "answer": "..."}
 
+Each also has a "report" if the request asks for the evolving report.
+
 llama.cpp's own tool calls are not used: chat templates without tool support drop them silently, and `tool_choice` is
 not enforced (tested with llama.cpp b11549).  A reply has one call only: a small model would fill a list of calls.
 """
@@ -27,6 +29,7 @@ _NUMBER = 10**12
 _FORM = (
     """Reply with one JSON object and nothing else. "thought" says in one sentence what is known and what is missing."""
 )
+_REPORT = """ "report" is the whole updated report: it comes after the thought in every reply."""
 _CALL = """To use a tool: {"thought": "...", "tool": "...", "arguments": {...}}"""
 _ANSWER = """To answer, when nothing is missing: {"thought": "...", "answer": "..."}"""
 
@@ -44,18 +47,21 @@ def applies(request: Request) -> bool:
 def schema_of(request: Request, answer: int) -> Json | None:
     """Return the JSON Schema of the reply; None if any text is allowed.
 
-    `answer` is the limit of an answer in characters; an argument gets a quarter of it, a thought an eighth.
+    `answer` is the limit of an answer in characters; a report gets half of it, an argument a quarter, a thought an eighth.
     """
     if not applies(request):
         return supported_schema(request.schema, answer) if request.schema is not None else None
     thought = {"type": "string", "maxLength": answer // 8}
+    head: Json = {"thought": thought}
+    if request.report:
+        head["report"] = {"type": "string", "minLength": 1, "maxLength": answer // 2}
     forms = [
-        _object(thought=thought, tool={"const": tool.name}, arguments=supported_schema(tool.parameters, answer // 4))
+        _object(**head, tool={"const": tool.name}, arguments=supported_schema(tool.parameters, answer // 4))
         for tool in request.tools
     ]
     if not (request.tools and request.must_call):
         text = {"type": "string", "minLength": 1, "maxLength": answer}
-        forms.append(_object(thought=thought, answer=text))
+        forms.append(_object(**head, answer=text))
     return {"anyOf": forms}
 
 
@@ -138,6 +144,7 @@ class FormReply:
         """Return the whole reply; if it is not in the form, return it as text for the parser."""
         value = self._value(partial=finish_reason == "length")
         thought, name, answer = value.get("thought"), value.get("tool"), value.get("answer")
+        report = f"<report>{value['report']}</report>" if isinstance(value.get("report"), str) else ""
         if not isinstance(thought, str):
             return Completion(self._raw, finish_reason=finish_reason, usage=usage)
         if isinstance(name, str):
@@ -145,11 +152,13 @@ class FormReply:
             # The arguments as far as they were generated; inside a string the quotes would have backslashes.
             raw = self._raw.partition('"arguments":')[2].strip()
             if finish_reason == "length":
-                return Completion("", (), thought, finish_reason, usage, (RawCall(call_id, name, raw),))
+                return Completion(report, (), thought, finish_reason, usage, (RawCall(call_id, name, raw),))
             if isinstance(arguments, dict):
                 written = RawCall(call_id, name, msgspec.json.encode(arguments).decode())
-                return Completion("", (ToolCall(call_id, name, arguments),), thought, "tool_calls", usage, (written,))
-        return Completion(answer if isinstance(answer, str) else "", (), thought, finish_reason, usage)
+                return Completion(
+                    report, (ToolCall(call_id, name, arguments),), thought, "tool_calls", usage, (written,)
+                )
+        return Completion(report + (answer if isinstance(answer, str) else ""), (), thought, finish_reason, usage)
 
     def _value(self, *, partial: bool) -> Json:
         try:
@@ -160,10 +169,11 @@ class FormReply:
 
 
 def _instructions(request: Request) -> str:
+    intro = _FORM + _REPORT if request.report else _FORM
     if not request.tools:
-        return f"{_FORM}\n{_ANSWER}"
+        return f"{intro}\n{_ANSWER}"
     forms = [_CALL] if request.must_call else [_CALL, _ANSWER]
-    return "\n".join([_FORM, *forms, "Tools:", *map(_describe, request.tools)])
+    return "\n".join([intro, *forms, "Tools:", *map(_describe, request.tools)])
 
 
 def _describe(tool: ToolSpec) -> str:
