@@ -13,7 +13,7 @@ from research.errors import ConfigError
 
 FIELD, ITEMS = 300, 50
 """Characters of a value of metadata, and values of a list of them."""
-TAG, TAGS = 100, 50
+TAG, TAGS = 300, 50
 """Characters of a tag, and tags of one thing."""
 
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
