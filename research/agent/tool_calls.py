@@ -153,7 +153,7 @@ class ToolCalls:
 
     def watch_for_loops(self, calls: Sequence[ToolCall]) -> Steps[str]:
         """Return a hint the first time actions repeat themselves; raise `LimitReached` the second time."""
-        self._actions.append(json.dumps([[c.name, c.arguments] for c in calls], sort_keys=True))
+        self._actions.append(json.dumps(sorted(map(_same, calls))))
         done = self._actions
         if not any(len(done) >= 3 * n and done[-n:] == done[-2 * n : -n] == done[-3 * n : -2 * n] for n in CYCLES):
             return ""
@@ -163,3 +163,11 @@ class ToolCalls:
         hint = prompts.text("loop", self.language)
         yield from self.context.mark(Warned(agent=self.agent, kind="loop", text=hint))
         return hint
+
+
+def _same(call: ToolCall) -> str:
+    """Return what equal calls have in common: a query counts without case, punctuation and order of words."""
+    arguments = dict(call.arguments)
+    if isinstance(query := arguments.get("query"), str):
+        arguments["query"] = sorted(re.findall(r"\w+", query.casefold())) or query
+    return json.dumps([call.name, arguments], sort_keys=True)

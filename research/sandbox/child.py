@@ -57,6 +57,9 @@ _CODE = "<code>"
 _RESERVE = 16 * 2**20
 """Bytes set aside while the code runs, so that a `MemoryError` can be reported."""
 
+SEED = 0
+"""Where random numbers begin."""
+
 MEMORY = 2**30
 """Bytes of address space that the code may use in addition to its libraries."""
 
@@ -164,11 +167,22 @@ def _expired(*_: object) -> None:
     raise _OutOfTime
 
 
+def _seed() -> None:
+    """Start all random numbers the same way, so that a calculation gives the same result every time."""
+    drawing: dict[str, Any] = {name: sys.modules[name] for name in ("random", "numpy.random") if name in sys.modules}
+    for module in drawing.values():
+        module.seed(SEED)
+    if numpy := drawing.get("numpy.random"):
+        unseeded = numpy.default_rng
+        numpy.default_rng = lambda seed=None: unseeded(SEED if seed is None else seed)
+
+
 def _executed(code: str) -> Any:
     """Run the code as a script; return the value of its last statement if that is an expression, else None."""
     tree = ast.parse(code, _CODE)
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main  # pickle and dataclasses look classes up there
+    _seed()
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
         exec(compile(tree, _CODE, "exec"), main.__dict__)

@@ -9,12 +9,17 @@ if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.memory.memory import Memory
     from research.search.library.library import Library
+    from research.types import Embedder
 
 
 class Host(Protocol):
     """The open workbench as a tool sees it; nothing heavy is loaded before its first use."""
 
     settings: Settings
+
+    @property
+    def embedder(self) -> Embedder:
+        """The sentence encoder of the settings; it is loaded when it first encodes."""
 
     @property
     def library(self) -> Library:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec.structs import replace
 from pydantic import Field
 
+from research.errors import ConfigError
 from research.events.recipe import Recipe
 from research.plugins import tool
 from research.search.relevance import reduce, scores
@@ -20,6 +21,7 @@ from research.web.url_guard import LIBRARY, is_users_own, normalized
 if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.search.library.library import Library
+    from research.types import Embedder
     from research.web.fetch import FetchedPage, FetchPolicy
     from research.web.readers import Link
 
@@ -44,11 +46,21 @@ class VisitTool:
     timeout_s = 60.0
     """Longer than fetching and parsing may take together, so that their own errors arrive."""
 
-    def __init__(self, library: Library, allowed_hosts: tuple[str, ...] = (), reader: Reader | None = None) -> None:
-        """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`."""
+    def __init__(
+        self,
+        library: Library,
+        allowed_hosts: tuple[str, ...] = (),
+        reader: Reader | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+    ) -> None:
+        """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
+
+        `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
+        """
         self._library = library
         self._allowed_hosts = allowed_hosts
         self._reader = reader
+        self._embedder = embedder
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -68,17 +80,31 @@ class VisitTool:
     ) -> ToolOutput:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
-            quote = reduce(document.text[:READ], goal, SHOWN)
+            quote, remark = self._reduced(document.text, goal, SHOWN)
             return ToolOutput(
-                passages=(Passage(document.url, document.title, quote),), private=is_users_own(document.url)
+                remark, (Passage(document.url, document.title, quote),), private=is_users_own(document.url)
             )
         key = normalized(url)
         page = self._pages.get(key) or self._read(url)
         if len(self._pages) < PAGES:
             self._pages[key] = replace(page, text=page.text[:READ])
         links = _best_links(page.links, goal)
-        quote = reduce(page.text[:READ], goal, SHOWN - len(links))
-        return ToolOutput(links, (Passage(page.url, page.title, quote, page.csl),), private=page.private)
+        quote, remark = self._reduced(page.text, goal, SHOWN - len(links))
+        return ToolOutput(
+            "\n".join(filter(None, (links, remark))),
+            (Passage(page.url, page.title, quote, page.csl),),
+            private=page.private,
+        )
+
+    def _reduced(self, text: str, goal: str, limit: int) -> tuple[str, str]:
+        """Return the passages that serve the goal, and a remark if the encoder could not help to choose them."""
+        text = text[:READ]
+        if len(text) <= limit or self._embedder is None:
+            return reduce(text, goal, limit), ""
+        try:
+            return reduce(text, goal, limit, self._embedder()), ""
+        except ConfigError as error:
+            return reduce(text, goal, limit), f"(passages were chosen by words only: {error})"
 
     def _read(self, url: str) -> FetchedPage:
         from research.web.fetch import FetchPolicy, fetch
@@ -103,7 +129,7 @@ def _best_links(links: Sequence[Link], goal: str) -> str:
 @tool("Visit")
 def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Read one document of the library or a web page, reduced to what serves the goal."""
-    return VisitTool(host.library, host.settings.allowed_hosts, _jina(host.settings))
+    return VisitTool(host.library, host.settings.allowed_hosts, _jina(host.settings), lambda: host.embedder)
 
 
 def _jina(settings: Settings) -> Reader | None:

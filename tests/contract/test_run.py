@@ -148,6 +148,14 @@ def test_a_repeated_action_gets_a_hint_and_then_ends_the_run(bench: Workbench, s
     assert sent[-1].content.rstrip().endswith("what is known.")
 
 
+def test_a_query_in_other_order_case_and_punctuation_is_the_same_action(bench: Workbench, script: Script) -> None:
+    queries = ["Japan population", "population, Japan", "JAPAN: population?"] * 2
+    lines = [SEARCH.replace("Japan population", query) for query in queries]
+    events = play(bench, script(*lines, {"text": ANSWER, "purpose": "conclude"}))
+    assert [event.kind for event in events if isinstance(event, e.Warned)] == ["loop"]
+    assert events[-1].outcome == "loop"  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("length", [2, 3])
 def test_a_cycle_of_actions_gets_a_hint_and_then_ends_the_run(bench: Workbench, script: Script, length: int) -> None:
     circle = [SEARCH.replace("Japan", place) for place in ("Japan", "Kenya", "Chile")[:length]]

@@ -304,3 +304,10 @@ def test_code_waits_for_a_place_and_can_be_stopped_meanwhile(backend: Backend, m
     stop.set()
     first.join(10)
     assert refused == [Stopped, Stopped]
+
+
+@pytest.mark.usefixtures("cpython")
+@pytest.mark.parametrize("draw", ["random.random()", "numpy.random.random()", "numpy.random.default_rng().random()"])
+def test_random_numbers_are_the_same_in_every_call(draw: str) -> None:
+    code = f"import numpy, random\n{draw}"
+    assert run_python(code).text == run_python(code).text
