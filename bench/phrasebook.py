@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from bench.printing import table
 from research.models.extractive import meaning
-from research.models.extractive.phrasebook import entries
+from research.models.extractive.phrasebook import WEIGHTS, entries
 from research.search.embedders import cached
-from research.text import has_cjk
+from research.text import has_cjk, tokens
 
 Array = NDArray[np.float32]
+Network = list[Array]
+"""First weights, bias, last weights."""
 FOLDS = 5
-STEPS, DECAY, PACE = 150, 2e-5, 0.3
+NETWORKS, HIDDEN, DROPOUT, EPOCHS, BATCH, DECAY, PACE = 4, 256, 0.5, 40, 1024, 2e-5, 3e-3
 
 
 def wordings() -> tuple[list[str], list[str], list[bool]]:
@@ -43,25 +45,63 @@ def plain(label: str) -> list[str]:
     head, _, part = label.partition(", ")
     words = f"{part} {head}".strip() if part and part not in ("total", "name") else head
     words = words.lower() if words[1:2].islower() else words
-    return [f"What is the {words} of {{c}}?", f"{words} {{c}}", f"{{c}}: {label}", f"Tell me {{c}}'s {words}."]
+    return [
+        f"What is the {words} of {{c}}?",
+        f"{words} {{c}}",
+        f"{{c}}: {label}",
+        f"Tell me {{c}}'s {words}.",
+        f"Which country in {{c}} has the highest {words}?",
+        f"Is the {words} higher in {{c}} than in {{c}}?",
+    ]
 
 
-def train(vectors: Array, targets: NDArray[np.int64], count: int, weight: Array) -> Array:
-    """Return the weights of a softmax regression."""
-    rows, columns = vectors.shape
-    weights = np.zeros((columns, count), np.float32)
-    mean, square = np.zeros_like(weights), np.zeros_like(weights)
-    wanted = np.eye(count, dtype=np.float32)[targets]
-    for step in range(1, STEPS + 1):
-        scores = vectors @ weights
-        scores -= scores.max(1, keepdims=True)
-        found = np.exp(scores)
-        found /= found.sum(1, keepdims=True)
-        slope = vectors.T @ ((found - wanted) * weight[:, None]) / rows + DECAY * weights
-        mean = 0.9 * mean + 0.1 * slope
-        square = 0.99 * square + 0.01 * slope * slope
-        weights -= PACE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
-    return weights
+def train(vectors: Array, targets: NDArray[np.int64], count: int, weight: Array) -> Network:
+    """Return the weights of a network with one hidden layer: several small ones whose scores are averaged.
+
+    They agree on wordings like those they were trained on, and disagree on others, where one alone would be sure.
+    """
+    parts = [trained(vectors, targets, count, weight, np.random.default_rng(seed)) for seed in range(NETWORKS)]
+    firsts, biases, lasts = zip(*parts, strict=True)
+    return [np.hstack(firsts), np.hstack(biases), np.vstack(lasts) / NETWORKS]
+
+
+def trained(
+    vectors: Array, targets: NDArray[np.int64], count: int, weight: Array, random: np.random.Generator
+) -> Network:
+    """Return the weights of one network, trained by Adam with dropout."""
+    first = random.normal(0, 3 / np.sqrt(vectors.shape[1]), (vectors.shape[1], HIDDEN)).astype(np.float32)
+    network = [first, np.zeros(HIDDEN, np.float32)]
+    network.append(random.normal(0, 0.5 / np.sqrt(HIDDEN), (HIDDEN, count)).astype(np.float32))
+    means, squares = ([np.zeros_like(each) for each in network] for _ in range(2))
+    step = 0
+    for epoch in range(EPOCHS):
+        order = random.permutation(len(vectors))
+        for start in range(0, len(order), BATCH):
+            rows, step = order[start : start + BATCH], step + 1
+            slopes = slope(network, vectors[rows], targets[rows], weight[rows], random)
+            for value, change, mean, square in zip(network, slopes, means, squares, strict=True):
+                mean += 0.1 * (change - mean)
+                square += 0.01 * (change * change - square)
+                down = np.sqrt(square / (1 - 0.99**step)) + 1e-8
+                value -= PACE * (1 - epoch / EPOCHS) * mean / (1 - 0.9**step) / down
+    return network
+
+
+def slope(
+    network: Network, vectors: Array, targets: NDArray[np.int64], weight: Array, random: np.random.Generator
+) -> Network:
+    """Return the gradient of the weighted cross-entropy of a batch."""
+    first, bias, last = network
+    hidden = vectors @ first + bias
+    kept = (random.random(hidden.shape) > DROPOUT).astype(np.float32) / (1 - DROPOUT)
+    active = np.maximum(hidden, 0) * kept
+    scores = active @ last
+    found = np.exp(scores - scores.max(1, keepdims=True))
+    found /= found.sum(1, keepdims=True)
+    found[np.arange(len(targets)), targets] -= 1
+    found *= weight[:, None] / len(targets)
+    back = found @ last.T * kept * (hidden > 0)
+    return [vectors.T @ back + DECAY * first, back.sum(0), active.T @ found + DECAY * last]
 
 
 def balance(targets: NDArray[np.int64]) -> Array:
@@ -90,7 +130,9 @@ def main() -> int:
     vectors = cached("universal").encode([meaning.bare(said) for said in says])
     if arguments.write:
         weights = train(vectors, targets, len(known), balance(targets))
-        np.savez_compressed(meaning.WEIGHTS, labels=np.array(known), weights=weights.astype(np.float16))
+        parts = {name: part.astype(np.float16) for name, part in zip(meaning.PARTS, weights, strict=True)}
+        words = sorted({token for said in says for token in tokens(said)})
+        np.savez_compressed(WEIGHTS, labels=np.array(known), words=np.array(words), **parts)
         meaning._model.cache_clear()
     place = folds(labels)
     rows: list[Row] = []
@@ -108,7 +150,7 @@ Row = tuple[str, str, str, float]
 
 
 def measured(
-    weights: Array,
+    weights: Network,
     vectors: Array,
     left: Sequence[int],
     says: Sequence[str],
@@ -118,7 +160,7 @@ def measured(
     """Return what is found for the wordings that were left out."""
     rows = []
     for i in left:
-        scores = vectors[i] @ weights
+        scores = meaning.network(vectors[i], weights)
         found = meaning.corrected(says[i], dict(zip(known, map(float, scores), strict=True)))
         best = max(found, key=found.__getitem__)
         rows.append((says[i], labels[i], best, found[best]))

@@ -1,6 +1,6 @@
 """Find the label of a reference work that a question asks for, from the meaning of its words.
 
-A linear classifier over sentence vectors gives each label a probability.  Words that tell similar labels apart, and the
+A small network over sentence vectors gives each label a probability.  Words that tell similar labels apart, and the
 lexicon, correct it.  `python -m bench.phrasebook --write` trains it on `phrasebook.jsonl`.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from research.models.extractive.lexicon import concepts
+from research.models.extractive.phrasebook import WEIGHTS
 from research.models.extractive.places import mentions
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
-WEIGHTS = HERE / "phrasebook.npz"
+PARTS = ("first", "bias", "last")
 ACCEPT = 0.7
 """Least probability of a label that answers; measured by `python -m bench.phrasebook`."""
 RANKED = 6
@@ -61,13 +63,13 @@ class Weights(Struct, frozen=True):
     """Bonus for the usual side of a contrast if the question names none."""
     lexicon: float = 0.3
     """Bonus for a label that the lexicon finds in the question."""
-    share: float = 0.96
+    share: float = 2.1
     """Weight of the share of the best label, as a logarithm, in the decision whether it is right."""
-    margin: float = 0.86
+    margin: float = 0.53
     """Weight of its ratio to the second label."""
-    none: float = 0.18
+    none: float = 0.09
     """Weight of its ratio to `none of them`."""
-    start: float = 0.61
+    start: float = 1.45
     """Constant of the decision."""
 
 
@@ -129,11 +131,20 @@ def sides() -> dict[str, tuple[tuple[int, int], ...]]:
 
 
 @cache
-def _model() -> tuple[tuple[str, ...], NDArray[np.float32]]:
+def _model() -> tuple[tuple[str, ...], list[NDArray[np.float32]]]:
     import numpy as np
 
     with np.load(WEIGHTS) as data:
-        return tuple(map(str, data["labels"])), data["weights"].astype(np.float32)
+        return tuple(map(str, data["labels"])), [data[name].astype(np.float32) for name in PARTS]
+
+
+def network(vector: NDArray[np.float32], weights: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the score of each label, shape (labels,), for the vector of a sentence, shape (dimensions,)."""
+    import numpy as np
+
+    first, bias, last = weights
+    scores: NDArray[np.float32] = np.maximum(vector @ first + bias, 0) @ last
+    return scores
 
 
 def labels() -> tuple[str, ...]:
@@ -177,7 +188,7 @@ def probabilities(text: str) -> dict[str, float]:
     from research.search.embedders import DEFAULT, cached
 
     known, weights = _model()
-    scores = (cached(DEFAULT).encode([bare(text)]) @ weights)[0]
+    scores = network(cached(DEFAULT).encode([bare(text)])[0], weights)
     return corrected(text, dict(zip(known, map(float, scores - np.max(scores)), strict=True)))
 
 

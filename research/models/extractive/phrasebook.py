@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from research.text import tokens
+WEIGHTS = Path(__file__).with_name("phrasebook.npz")
 
 
 class Wordings(Struct, frozen=True):
@@ -27,5 +27,8 @@ def entries() -> tuple[Wordings, ...]:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return all words of the phrasebook."""
-    return frozenset(token for entry in entries() for said in entry.says for token in tokens(said))
+    """Return all words of the phrasebook, as `bench.phrasebook` wrote them beside the weights."""
+    import numpy as np
+
+    with np.load(WEIGHTS) as data:
+        return frozenset(map(str, data["words"]))

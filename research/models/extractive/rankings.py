@@ -168,13 +168,13 @@ def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
     text = _OF_THEM.sub("of the ", q.text.lower())
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
-    bare = text
+    bare = masked = text
     place = ""
     for name, pattern in _REGIONS:
         edged = "|".join(rf"(?<![a-z])(?:{each})(?![a-z])" for each in [pattern])
         if re.search(edged, bare):
             place = place or name
-            bare = re.sub(edged, " ", bare)
+            bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
     if (
         q.relation
         or q.pick
@@ -197,7 +197,7 @@ def asked(q: Question) -> Ranking | None:
     known = set(tokens(" ".join(labels))) | _OF_REGIONS
     if any(not set(tokens(name)) <= known for name in q.names):
         return None  # a name that is no region: the question is about a thing, or about a given group
-    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(bare)
+    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(masked)
     if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
         label = "Population, total"
     above, below = threshold(text) if kind == "count" else (None, None)
@@ -208,12 +208,12 @@ def asked(q: Question) -> Ranking | None:
 
 
 def _meant(bare: str) -> str:
-    """Return the label that a question means, read without the words that only ask for a country; empty if unlikely."""
+    """Return the label that a question means, read with and without the words that only ask for a country, or nothing."""
     text = " ".join(_PLAIN.sub(" ", bare).split())
     words = {token for token in tokens(text) if _telling(token)}
     if len(words) == 1 and len({label.partition(", ")[0] for label in labels() if words <= set(tokens(label))}) > 1:
         return ""  # `the most electricity` may be consumed, exported or generated
-    found = read(text)
+    found = max((read(text), read(bare)), key=lambda each: each.sure)
     return found.label if found.sure >= ACCEPT else ""
 
 
