@@ -32,6 +32,7 @@ from research.memory.learning import supported_findings
 from research.memory.memory import Memory
 from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
+from research.text import TAG
 from research.tools.recall import RecallTool
 from research.tools.visit import VisitTool
 from research.types import Citation, Completion, Delta, Message, Observation, Reply, Request, Source, Tool, ToolCall
@@ -113,7 +114,7 @@ def test_every_field_of_a_hostile_entry_stays_quoted_data(memory: Open, field: s
     }
     for poison in POISON:
         kept.forget([entry.id for entry in kept.entries()])
-        wrong: Any = (poison,) if field == "tags" else poison
+        wrong: Any = (poison[:TAG],) if field == "tags" else poison
         kept.add([Entry(**{**good, field: wrong}, kind="finding", provenance="model")])
         model = Says(write_call("recall", query=QUESTION), "<answer>I do not know.</answer>")
         events = run(kept, model, recall=5, tools=("recall",))

@@ -70,7 +70,7 @@ class Solver:
             self._open()
             return self._more()
         found = None if self._only_prose() else settled(by_itself(self.finder) or self._by_lines())
-        if found and (found.actions or found.findings or found.quotes or found.closest or not self.prose.pages):
+        if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
             return found
         self.finder.actions = self.prose.next() if self.acting else []
         if self.finder.actions:
