@@ -27,6 +27,7 @@ else:
     st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
     pages = [
         st.Page("pages/ask.py", title=t("Ask"), icon=":material/search:", default=True),
+        st.Page("pages/check.py", title=t("Check a report"), icon=":material/gavel:"),
         st.Page("pages/compare.py", title=t("Compare"), icon=":material/view_column:"),
         st.Page("pages/evaluate.py", title=t("Evaluate"), icon=":material/grid_on:"),
         st.Page("pages/runs.py", title=t("Runs"), icon=":material/history:"),

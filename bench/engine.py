@@ -81,7 +81,12 @@ class Ours:
         framework, context = cell.split("/")
         options = {"framework.rounds": rounds + 2}
         return self.bench.recipe(
-            framework=framework, context=context, model=f"openai:rounds-{rounds}", options=options, judge="off"
+            framework=framework,
+            context=context,
+            model=f"openai:rounds-{rounds}",
+            options=options,
+            judge="off",
+            novelty=False,
         )
 
     def run(self, recipe: Recipe) -> tuple[str, float]:

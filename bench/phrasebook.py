@@ -8,16 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.printing import table
+from research.citations.lexicon import stem
 from research.models.extractive import meaning
-from research.models.extractive.phrasebook import WEIGHTS, entries
+from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, entries, measures
 from research.search.embedders import cached
-from research.text import has_cjk, tokens
+from research.text import content_tokens, has_cjk, tokens
 
 Array = NDArray[np.float32]
 Network = list[Array]
@@ -37,14 +38,18 @@ def wordings() -> tuple[list[str], list[str], list[bool]]:
             says.append(said)
             labels.append(entry.label)
             own.append(said not in made)
+    for name, measure in measures().items():
+        made = composed(measure)
+        for said in (*measure.says, *made):
+            says.append(said)
+            labels.append(name)
+            own.append(said not in made)
     return says, labels, own
 
 
 def plain(label: str) -> list[str]:
     """Return the plainest questions for a label."""
-    head, _, part = label.partition(", ")
-    words = f"{part} {head}".strip() if part and part not in ("total", "name") else head
-    words = words.lower() if words[1:2].islower() else words
+    words = _spoken(label)
     return [
         f"What is the {words} of {{c}}?",
         f"{words} {{c}}",
@@ -53,6 +58,60 @@ def plain(label: str) -> list[str]:
         f"Which country in {{c}} has the highest {words}?",
         f"Is the {words} higher in {{c}} than in {{c}}?",
     ]
+
+
+_COMPOSED = {
+    "share": (
+        "What percentage of {c}'s {b} is {a}?",
+        "{a} as a share of {b}, {c}",
+        "Divide {a} by {b} for {c}.",
+        "Of all {b} in {c}, how much is {a}, in per cent?",
+    ),
+    "ratio": (
+        "How many times {b} is {a} in {c}?",
+        "{a} divided by {b}, {c}",
+        "What is the ratio of {a} to {b} in {c}?",
+    ),
+    "per": ("How much {a} is there for each {b} in {c}?", "{a} per {b}, {c}", "Divide {a} by {b} for {c}."),
+    "minus": (
+        "What is {a} minus {b} in {c}?",
+        "By how much does {a} exceed {b} in {c}?",
+        "gap between {a} and {b}, {c}",
+        "How much of {a} is left in {c} after {b}?",
+    ),
+    "plus": ("Add up {a} and {b} of {c}.", "{a} and {b} together, {c}", "What is the sum of {a} and {b} in {c}?"),
+    "product": (
+        "{a} of {c} as an absolute number, not a rate",
+        "Turn the {a} of {c} into an amount, using {b}.",
+        "From {a} and {b}, work out how many there are in {c}.",
+    ),
+    "rest": ("What is left in {c} besides {a}, in per cent?", "100 minus {a}, {c}"),
+    "years": ("How many years will {a} last in {c} at present {b}?", "{a} divided by yearly {b}, {c}"),
+}
+_LIKE = {
+    "part": "share",
+    "sum_over": "share",
+    "per_million": "per",
+    "per_area": "per",
+    "rest_product": "product",
+    "gap_product": "product",
+    "months": "years",
+}
+
+
+def composed(measure: Measure) -> list[str]:
+    """Return the plainest questions for a measure that is calculated."""
+    one, *others = map(_spoken, measure.labels)
+    rest = others or [one]
+    two = rest[0] if measure.kind in ("part", "share") else " and ".join(rest)
+    return [said.format(a=one, b=two, c="{c}") for said in _COMPOSED.get(_LIKE.get(measure.kind, measure.kind), ())]
+
+
+def _spoken(label: str) -> str:
+    """Return a label as people say it: `coal exports`."""
+    head, _, part = label.partition(", ")
+    words = f"{part} {head}".strip() if part and part not in ("total", "name") else head
+    return words.lower() if words[1:2].islower() else words
 
 
 def train(vectors: Array, targets: NDArray[np.int64], count: int, weight: Array) -> Network:
@@ -104,6 +163,11 @@ def slope(
     return [vectors.T @ back + DECAY * first, back.sum(0), active.T @ found + DECAY * last]
 
 
+def stems(says: Iterable[str]) -> str:
+    """Return the stems of the telling words in some wordings."""
+    return " ".join(sorted({stem(word) for said in says for word in content_tokens(meaning.bare(said))}))
+
+
 def balance(targets: NDArray[np.int64]) -> Array:
     """Return the weight of each wording: labels with many count less per wording."""
     return np.clip(15.0 / np.bincount(targets)[targets], 0.3, 1.0).astype(np.float32)
@@ -132,7 +196,9 @@ def main() -> int:
         weights = train(vectors, targets, len(known), balance(targets))
         parts = {name: part.astype(np.float16) for name, part in zip(meaning.PARTS, weights, strict=True)}
         words = sorted({token for said in says for token in tokens(said)})
-        np.savez_compressed(WEIGHTS, labels=np.array(known), words=np.array(words), **parts)
+        heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in known]
+        plain = [each for each, label in zip(heard, known, strict=True) if not label.startswith(MADE)]
+        np.savez_compressed(WEIGHTS, labels=np.array(known), words=np.array(words), says=np.array(plain), **parts)
         meaning._model.cache_clear()
     place = folds(labels)
     rows: list[Row] = []

@@ -28,10 +28,10 @@ from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.events.events import RunFinished
 from research.events.recipe import Budget, Recipe
-from research.models.openai import OpenAIModel
 from research.text import estimate_tokens
 from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.served import openai_model
 
 QUESTION = "What do the hundred chapters of the chronicle say?"
 OBSERVATION = 4_000
@@ -129,7 +129,7 @@ def _notes(number: int) -> str:
 
 def _run(recipe: Recipe, script: Any) -> tuple[Outcome, list[Body]]:
     with FakeOpenAI(script) as server:
-        model = OpenAIModel("fake", base_url=server.base_url, api_key="", native=recipe.protocol == "native")
+        model = openai_model("fake", base_url=server.base_url, api_key="", native=recipe.protocol == "native")
         shared = RunContext(lambda name: model, Toolbox([Chronicle()]), meter=Meter(Budget()))
         *_, last = execute(Run(QUESTION, recipe, shared), "bench")
         if not isinstance(last, RunFinished) or last.status != "completed":

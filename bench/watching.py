@@ -70,7 +70,7 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
     for _ in range(3):
         begun = time.time()
         page.goto(f"{url}/?run={finished.run_id}")
-        seen(page, f"Answered in {rounds} rounds")
+        page.locator(".st-key-run-head").get_by_text("Answered").first.wait_for()
         opens.append(seen(page, f"Chronicle · Chapter {rounds}") - begun)
     page.close()
 

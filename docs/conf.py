@@ -51,6 +51,8 @@ def add_sidebar(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(pages) + "\n```\n"
     elif name == "decisions/README":
         source[0] += "\n```{toctree}\n:glob:\n:maxdepth: 1\n\n0*\n```\n"
+    elif name == "prompts/README":
+        source[0] += "\n```{toctree}\n:glob:\n:maxdepth: 1\n\n*.*\n```\n"
 
 
 def open_at_the_index(app: Sphinx, error: Exception | None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import choices, form, presets, share, view
+from pages.parts.run import choices, form, presets, share, view, welcome
 from pages.parts.run import question as question_box
-from pages.parts.shared import home
+from pages.parts.shared import component, home, offers
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
+from research import defaults
 from research.errors import REFUSED
 
 home.start_with_app()
@@ -23,56 +24,85 @@ if shown := st.query_params.get("run"):
     view.show(home.bench(), shown)
     st.stop()
 
-rerun_of = question_box.arrive()
-question_box.example("question")
-with st.container(horizontal=True, vertical_alignment="bottom", key="ask-box"):
-    question = st.text_area(
-        t("Question"),
-        key="question",
-        height="content",
-        persist_state="session",
-        label_visibility="collapsed",
-        placeholder=t("What do you want to know?"),
-    )
-    started = st.button(t("Start"), key="start", type="primary", icon=":material/play_arrow:", shortcut="Mod+Enter")
-below = st.container()  # errors appear right below the box
-with below:
-    error_shown = question_box.refused()
+sheet = st.container(key="ask-sheet", gap="small")
+with sheet:
+    st.title(t("What do you want to know?"), anchor=False)
+    rerun_of = question_box.arrive()
+    with st.container(key="composer", gap="small"):
+        question = st.text_area(
+            t("Question"),
+            key="question",
+            height="content",
+            persist_state="session",
+            label_visibility="collapsed",
+            placeholder=t("Ask about countries, or about your own documents"),
+        )
+        sources = st.container(gap="xsmall")
+        with st.container(horizontal=True, vertical_alignment="center", key="composer-foot", gap="small"):
+            depth = st.container(
+                width="stretch", horizontal=True, vertical_alignment="center", gap="small", key="depth"
+            )
+            started = st.button(
+                t("Start"), key="start", type="primary", icon=":material/play_arrow:", shortcut="Mod+Enter"
+            )
+    below = st.container(gap="xsmall")  # errors appear right below the box
+    with below:
+        error_shown = question_box.refused()
 bench = home.bench()  # opening takes longer than drawing the box and the button
-with st.container(gap="xsmall"):
-    presets.row(bench)
-    summary = st.container()
-with st.expander(
-    t("Options"), type="compact", icon=":material/tune:", expanded=st.session_state.setdefault("options-open", False)
-):
-    st.session_state["options-wrong"] = False
-    chosen = form.options(bench)
-presets.keep_current(chosen)
+with sheet:
+    with depth:
+        presets.row(bench)
+        plan = st.container(width="content")
+    with st.container(gap="xsmall"):
+        presets.about()
+        summary = st.container()
+    with st.container():  # always drawn, so that what is below keeps its place
+        offers.draw(bench)
+    welcome.examples(bench)
+    with st.expander(
+        t("Customize"),
+        type="compact",
+        icon=":material/tune:",
+        expanded=st.session_state.setdefault("options-open", False),
+    ):
+        st.session_state["options-wrong"] = False
+        recipe_line = st.container()
+        with st.container(horizontal=True):
+            presets.own(bench)
+        chosen = form.options(bench, sources, plan)
+    presets.keep_current(chosen)
+    arguments = {**chosen, "tools": defaults.unless_default(chosen["tools"])}
+    welcome.recent(bench)
 
 try:
     # Without MCP servers, because building the recipe would start them.
-    recipe = bench.recipe(**{**chosen, "mcp": ()})
+    recipe = bench.recipe(**{**arguments, "mcp": ()})
 except REFUSED as error:
     if not error_shown:
         summary.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
+    recipe_line.caption(choices.line(recipe))
     line, basis = choices.expected(bench, recipe, question or "")
-    summary.caption("  \n".join(filter(None, (choices.line(recipe), line))), help=basis or None)
+    if line:
+        summary.caption(line, help=basis or None)
 
 if started:
     with below:
-        try:
-            # Check before waiting for the library; the engine checks again.
-            recipe = bench.recipe(**chosen)
-            home.until_ready()
-            if rerun_of is not None and (question or "").strip() == rerun_of.question:
-                run_id = bench.engine.rerun(rerun_of.id, recipe).run_id
-            else:
-                run_id = bench.engine.start(question or "", recipe).run_id
-        except REFUSED as error:
-            question_box.refuse(str(error))
+        if not (question or "").strip():
+            st.caption(t(":material/edit: Type a question first."))
         else:
-            st.session_state["options-open"] = False
-            st.query_params.from_dict({"run": run_id})
-            st.rerun()
-question_box.at_work(bench)
+            try:
+                # Check before waiting for the library; the engine checks again.
+                recipe = bench.recipe(**arguments)
+                home.until_ready()
+                if rerun_of is not None and (question or "").strip() == rerun_of.question:
+                    run_id = bench.engine.rerun(rerun_of.id, recipe).run_id
+                else:
+                    run_id = bench.engine.start(question or "", recipe).run_id
+            except REFUSED as error:
+                question_box.refuse(str(error))
+            else:
+                st.session_state["options-open"] = False
+                st.query_params.from_dict({"run": run_id})
+                st.rerun()
+component.draw("composer-manners", {"kind": "composer", "turn": question_box.turn()})

@@ -44,7 +44,7 @@ if not total:
     )
     st.markdown(
         t(
-            "Runs can do both automatically. Under Options, **Keep in memory** saves a run's findings here "
+            "Runs can do both automatically. Under Customize, **Keep in memory** saves a run's findings here "
             "once it has its answer, and **Recall from memory** gives a run the matching entries before its "
             "first round."
         ),
@@ -75,7 +75,7 @@ except REFUSED as error:
 left, right = st.columns([7, 5], gap="large")
 with left:  # drawn first, because the map of a large memory takes longer
     if query:
-        entries.draw(bench, found, opened)
+        entries.matches(bench, found, opened)
         if not found:
             st.caption(t("Nothing found. Try different or fewer words, or clear the filters."))
     else:

@@ -18,6 +18,7 @@ with top:
 found = reading.figures(bench, wanted)
 if found:
     figures.headline(found, wanted)
+    figures.above_thresholds(found, bench.settings.alerts)
     left, right = st.columns(2, gap="large")
     with left:
         figures.endings(found)

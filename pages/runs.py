@@ -8,6 +8,7 @@ from pages.parts.run import view
 from pages.parts.runs import actions, figures, filters, imports, live, table, tree
 from pages.parts.shared import home, paging
 from pages.parts.shared.language import t
+from research.store import EVALUATED
 
 home.start_with_app()
 PAGE = 200
@@ -25,6 +26,7 @@ number = paging.number()
 found = bench.store.runs(filters.query(), PAGE + 1, number * PAGE, filters.filters())
 rows, more = found[:PAGE], len(found) > PAGE
 run_id = st.query_params.get("run", "")
+hidden = filters.hiding_evaluations() and any(tag.startswith(EVALUATED) for tag in bench.store.tags())
 if rows:
     live.draw(bench, rows)
     table.draw(rows, bool(run_id))
@@ -32,6 +34,16 @@ if rows:
         with st.container(width="stretch"):
             figures.draw(bench, rows, more)
         paging.buttons("runs", t("Newer"), t("Older"), more)
+    if hidden:
+        st.button(
+            t("Show the runs of evaluations"),
+            key="runs-show-evaluations",
+            type="tertiary",
+            on_click=filters.show_evaluations,
+        )
+elif hidden and not number and not filters.active():
+    st.subheader(t("Only evaluations have run so far"), anchor=False)
+    st.button(t("Show the runs of evaluations"), key="runs-show-evaluations", on_click=filters.show_evaluations)
 elif number:
     st.caption(t("There are no older runs."))
     st.button(t("Back to the newest"), on_click=paging.turn, args=(0,))

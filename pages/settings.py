@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.settings import caps, defaults, system
+from pages.parts.settings import caps, defaults, endpoints, system
 from pages.parts.settings import services as settings_services
 from pages.parts.shared import home, language
 from pages.parts.shared.language import later, t
@@ -14,6 +14,7 @@ from research.config.settings import ADDRESSES
 home.start_with_app()
 SECTIONS = {
     "models": later("Models"),
+    "endpoints": later("Endpoints"),
     "search": later("Search services"),
     "defaults": later("Defaults"),
     "data": later("Data"),
@@ -57,6 +58,8 @@ with st.container(width=960):
         for service in services:
             settings_services.draw(bench, service)
         settings_services.change(bench, services)
+    elif section == "endpoints":
+        endpoints.draw(bench)
     elif section == "defaults":
         defaults.draw(bench)
     elif section == "data":

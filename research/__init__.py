@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from research.events.view import RunView, fold
     from research.plugins import Range, context, framework, provider, register, scorer, searcher, tool
     from research.types import Citation, Source
+    from research.workbench.auditing import audit
     from research.workbench.running import arun, astream, run, stream
     from research.workbench.workbench import Workbench
 
@@ -57,6 +58,7 @@ __all__ = [
     "WorkbenchError",
     "arun",
     "astream",
+    "audit",
     "context",
     "fold",
     "framework",
@@ -84,6 +86,7 @@ _MODULES = {
     "research.events.view": ("RunView", "fold"),
     "research.plugins": ("Range", "context", "framework", "provider", "register", "scorer", "searcher", "tool"),
     "research.types": ("Citation", "Source"),
+    "research.workbench.auditing": ("audit",),
     "research.workbench.running": ("arun", "astream", "run", "stream"),
     "research.workbench.workbench": ("Workbench",),
 }

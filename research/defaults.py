@@ -6,15 +6,22 @@ from collections.abc import Iterable, Sequence
 
 OFFLINE = "extractive"
 """The model that needs no key, file or network."""
+FACTBOOK = "factbook"
+"""The collection of the library that every home has: the sample documents."""
 FRAMEWORK = "react"
 CONTEXT = "full"
 FRAMEWORKS = (FRAMEWORK, "tool_rounds", "iter_research", "rewoo", "reflexion", "parallel", "supervisor")
+AUDIT = "audit"
+"""The framework that checks a report; it takes no question, so no list offers it."""
 CONTEXTS = (CONTEXT, "window", "resum", "evolving")
+OWN_DOCUMENTS = "Also searches the user's own documents:"
+"""A line in the description of the tool `search`, before the names of the user's collections."""
 TOOLS = ("search", "visit", "python")
-"""The tools of a run whose recipe names none."""
-PROMPT_TOOLS = ("search", "scholar", "visit", "recall", "python")
+"""The tools of a run whose recipe names none; `QUERY` joins them where a collection has a table."""
+QUERY = "query"
+PROMPT_TOOLS = ("search", "scholar", "visit", QUERY, "recall", "python")
 """Our tools in the order in which the system prompt lists them."""
-ORDER = (*FRAMEWORKS, *CONTEXTS, *TOOLS, "scholar", "recall")
+ORDER = (*FRAMEWORKS, *CONTEXTS, *TOOLS, QUERY, "scholar", "recall")
 
 COMPARED = (
     (FRAMEWORK, CONTEXT),
@@ -26,6 +33,12 @@ COMPARED = (
 """Framework and context strategy that the columns of a comparison start with."""
 EVALUATED = (f"{FRAMEWORK}/{CONTEXT}", "iter_research/evolving", "rewoo/full")
 """Recipes that an evaluation starts with, as `FRAMEWORK/CONTEXT`."""
+
+
+def unless_default(tools: Iterable[str]) -> tuple[str, ...] | None:
+    """Return tools as `Workbench.recipe` takes them: None if they are the defaults, which tables add to."""
+    chosen = tuple(tools)
+    return None if set(chosen) == set(TOOLS) else chosen
 
 
 def ordered(names: Iterable[str], order: Sequence[str] = ORDER) -> list[str]:

@@ -45,6 +45,11 @@ class ToolError(WorkbenchError):
     >>> raise ToolError(f"no station called {name!r}; did you mean {nearest!r}?")
     """
 
+    def __init__(self, message: str, code: str = "") -> None:
+        """`code` names the cause where a framework acts on it: `status 404`, `refused`, `timeout`, `network`, `unreadable`."""
+        super().__init__(message)
+        self.code = code
+
 
 class FormatError(WorkbenchError):
     """A reply of the model cannot be read.  The message goes to the model, which is asked again.
@@ -106,6 +111,11 @@ class LimitReached(WorkbenchError):
 
 class NeedsInput(WorkbenchError):
     """The run waits for the user's reply; it continues from its journal when the reply arrives."""
+
+    def __init__(self, prompt: str, agent: str, site: str = "", *, plan: bool = False) -> None:
+        """They are those of the event `WaitingForUser`."""
+        super().__init__(prompt)
+        self.prompt, self.agent, self.site, self.plan = prompt, agent, site, plan
 
 
 class RunPaused(WorkbenchError):

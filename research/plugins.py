@@ -168,8 +168,12 @@ class Framework(Entry, frozen=True, kw_only=True):
     """It works round by round in one agent, so it can continue from another framework's rounds."""
     writes_report: bool = False
     """Each reply contains the evolving report, so that no other request has to write it."""
+    page: int = 0
+    """Characters of a page that the tool `visit` returns to it; 0: as many as suit a prompt."""
     oracle: Oracle | None = None
     """How it can be told the right answer; None: it cannot."""
+    command: str = ""
+    """The option that has a command of this machine: in a recipe's text, it is everything behind the colon."""
 
 
 class ContextStrategy(Entry, frozen=True, kw_only=True):
@@ -191,6 +195,9 @@ class ContextStrategy(Entry, frozen=True, kw_only=True):
 
 class ToolEntry(Entry, frozen=True, kw_only=True):
     """A tool: `(host, recipe, stop) -> Tool` (see `tools.host`)."""
+
+    calculates: bool = False
+    """Its results follow from its arguments alone, so that a recorded world has no part in them."""
 
 
 class Provider(Entry, frozen=True, kw_only=True):
@@ -245,6 +252,7 @@ class Registry(Generic[E]):
         self.room = room
         self.group = f"research_workbench.{group}"
         self._entries: dict[str, E] = {}
+        self._hidden: set[str] = set()
         self._broken: dict[str, Broken] = {}
         self.version = 0
         """Grows with every change of the entries."""
@@ -268,6 +276,15 @@ class Registry(Generic[E]):
 
         return register
 
+    def hidden(self, title: str, **traits: Any) -> Callable[[F], F]:
+        """Register a function that is found by its name only: no list offers it, because it does not take a question."""
+
+        def register(function: F) -> F:
+            self._hidden.add(function.__name__)
+            return self(title, **traits)(function)
+
+        return register
+
     def remove(self, name: str) -> None:
         """Remove an entry that was registered in this process, such as a test's."""
         del self._entries[name]
@@ -275,11 +292,11 @@ class Registry(Generic[E]):
 
     def names(self) -> list[str]:
         """Return every name, without importing what it names."""
-        return sorted({*self._ours(), *self._installed(), *self._entries})
+        return sorted({*self._ours(), *self._installed(), *self._entries} - self._hidden)
 
     def get(self, name: str) -> E:
         """Return the entry of that name.  Raises `ConfigError` that lists the known ones, or says why it is broken."""
-        if name not in self._entries and (module := self._ours().get(name)):
+        if name not in self._entries and (module := self._ours().get(name) or self._ours(".hidden").get(name)):
             importlib.import_module(module)
         if name not in self._entries and (point := self._installed().get(name)):
             self._load(point)
@@ -307,9 +324,9 @@ class Registry(Generic[E]):
         """Return the entries imported so far."""
         return list(self._entries.values())
 
-    def _ours(self) -> Mapping[str, str]:
+    def _ours(self, variant: str = "") -> Mapping[str, str]:
         """Names of the decorated functions in the room, each with its module."""
-        return _decorated(self.room, self.decorator)
+        return _decorated(self.room, self.decorator + variant)
 
     def _installed(self) -> dict[str, EntryPoint]:
         """The entry points of other packages; a name of ours cannot be taken."""
@@ -335,7 +352,7 @@ class Registry(Generic[E]):
 @cache
 def _decorated(room: str, decorator: str) -> Mapping[str, str]:
     """Find the decorated functions of a room in its source, since importing it would load everything they need."""
-    uses = re.compile(rf"^@{decorator}\(.*?^def (\w+)\(", re.M | re.S)
+    uses = re.compile(rf"^@{re.escape(decorator)}\(.*?^def (\w+)\(", re.M | re.S)
     found: dict[str, str] = {}
     for each in pkgutil.iter_modules(importlib.import_module(room).__path__):
         spec = each.module_finder.find_spec(each.name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -16,6 +16,8 @@ FIELD, ITEMS = 300, 50
 TAG, TAGS = 300, 50
 """Characters of a tag, and tags of one thing."""
 
+NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""The character U+0000 in JSON text; some databases cannot store it, and C code takes it for the end of a text."""
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
@@ -187,6 +189,21 @@ def cell(text: str) -> str:
     first = next((c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf")), "")
     formula = first and unicodedata.normalize("NFKC", first)[0] in "=+-@"
     return f"'{text}" if formula or text.startswith(("\t", "\r", "\n")) else text
+
+
+def enclosed(text: str, opening: str, closing: str, flags: int = 0) -> Iterator[tuple[int, int, int, int]]:
+    """Yield each part from an opening to the first closing after it, as (start, start of the inside, its end, end).
+
+    Both are regular expressions.  Takes linear time, unlike `opening.*?closing`, which reads to the end of the text from
+    every opening that is not closed.
+
+    >>> [("<a>1<a>2</a>3")[inside:end] for _, inside, end, _ in enclosed("<a>1<a>2</a>3", "<a>", "</a>")]
+    ['1<a>2']
+    """
+    opens, closes, at = re.compile(opening, flags), re.compile(closing, flags), 0
+    while (first := opens.search(text, at)) and (last := closes.search(text, first.end())):
+        yield first.start(), first.end(), last.start(), last.end()
+        at = last.end()
 
 
 def as_words(value: object) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Outcome = Literal[
     "answered",
     "partly_answered",
+    "rejected",
     "rounds",
     "tokens",
     "cost",
@@ -60,6 +61,14 @@ class Source(Struct, frozen=True, omit_defaults=True):
     csl: dict[str, Any] = {}
     memory: str = ""
     """Both as in `Passage`."""
+    kind: str = ""
+    """What kind of publisher speaks, e.g. `journal` (`research/search/classes.py`); empty for documents of the user's, and
+    in runs of earlier versions."""
+
+    @property
+    def retracted(self) -> bool:
+        """Return whether the work was retracted, as far as the service that found it knows."""
+        return bool((self.csl.get("custom") or {}).get("retracted"))
 
 
 class ToolCall(Struct, frozen=True):
@@ -103,6 +112,10 @@ class ToolOutput(Struct, frozen=True):
     """Contains content of the user's files, memory or servers; from then on the run may visit only known URLs."""
     images: tuple[bytes, ...] = ()
     """Plots, as PNG."""
+    document: str = ""
+    """The text that the first passage was taken from, if a reader is to choose from it instead."""
+    searched: dict[str, int] = {}
+    """The collections and services that were searched, each with the number of its results among the passages."""
 
 
 class Observation(Struct, frozen=True, omit_defaults=True):
@@ -118,8 +131,19 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     private: bool = False
     images: tuple[bytes, ...] = ()
     """Both as in `ToolOutput`."""
+    read: int = 0
+    """Number of the request in which a reader was asked for its passages (`main/reader`); 0: none was."""
+    new: int | None = None
+    """Statements that no earlier observation of its agent makes, at least; None: not counted."""
+    code: str = ""
+    """The cause of a failure, as in `ToolError`; empty where the tool named none."""
     edited: bool = False
     """The user replaced the tool's text; the new text is neither a source nor a computed result."""
+    searched: dict[str, int] = {}
+    """As in `ToolOutput`."""
+    world: str = ""
+    """In a recorded world: `recorded` for a result that was played, `missing` for a call that was refused because none is
+    recorded, `new` for one that was made; empty for calls outside it."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -174,6 +198,8 @@ class Request(Struct, frozen=True):
     stop: tuple[str, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    seed: int | None = None
+    """For services that take one, so that the same request gets the same reply as far as they can."""
     must_call: bool = False
     """The reply must call one of the tools."""
     schema: dict[str, Any] | None = None
@@ -392,6 +418,33 @@ class Part(Struct, frozen=True, omit_defaults=True):
     """Why it counts as not found."""
 
 
+class PlanItem(Struct, frozen=True, omit_defaults=True):
+    """One thing that a run intends to find out."""
+
+    question: str
+    sources: tuple[str, ...] = ()
+    """The sources to look in; empty: all that the run searches."""
+
+
+class Forecast(Struct, frozen=True, omit_defaults=True):
+    """What a run is expected to take: the least and the most of each."""
+
+    calls: tuple[float, float]
+    """Requests to models."""
+    tokens: tuple[float, float]
+    usd: tuple[float, float] | None = None
+    """None if a price is unknown."""
+    line: str = ""
+    """All of it in a line."""
+
+
+class Checked(Struct, frozen=True):
+    """Citations that a framework has checked itself."""
+
+    citations: tuple[Citation, ...] = ()
+    uncited: tuple[str, ...] = ()
+
+
 class Answer(Struct, frozen=True):
     """What a framework returns: the answer, and why the run ended."""
 
@@ -399,3 +452,5 @@ class Answer(Struct, frozen=True):
     outcome: Outcome = "answered"
     report: str = ""
     """A longer text, if the framework writes one; empty: the answer is the report."""
+    checked: Checked | None = None
+    """Set if the report is about another text: it is then kept as it is, and not checked again."""

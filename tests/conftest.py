@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from research._util.connections import client
+from research._util.connections import client, pool
 from research.cli.main import main
+from research.config.endpoints import presets
 from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
@@ -25,6 +27,10 @@ from tests.warm import Warm
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+MANY_FILES = 300
+"""Open files of the test process from which it looks for those that nothing uses any more."""
 
 
 class RealRequestError(Exception):
@@ -48,6 +54,10 @@ def no_connections_left() -> Iterator[None]:
     """Close each test's connections, and with them the server threads at their other ends."""
     yield
     client.cache_clear()
+    pool.cache_clear()
+    # The SDKs' clients refer to themselves, so that only a collection closes their connections.
+    if len(list(Path("/proc/self/fd").iterdir())) > MANY_FILES:
+        gc.collect()
 
 
 def _loopback(host: str) -> bool:
@@ -65,6 +75,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
     monkeypatch.setitem(Settings.model_config, "env_file", None)
+    for preset in presets().values():
+        for name in (preset.trigger, preset.url_variable, preset.region_variable):
+            if name:
+                monkeypatch.delenv(name, raising=False)
+    # A model server on the developer's machine must not appear on the pages.
+    monkeypatch.setenv("WORKBENCH_DETECT", "off")
     # Most tests count the requests of something else; those of the judge turn it on.
     monkeypatch.setenv("WORKBENCH_JUDGE", "off")
 

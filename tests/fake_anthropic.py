@@ -1,7 +1,7 @@
 """A fake of Anthropic's messages API over real HTTP on loopback, as strict as the service's documentation says.
 
     with FakeAnthropic([FakeReply("Paris", reasoning="France")]) as server:
-        model = AnthropicModel("fake", base_url=server.base_url, api_key="")
+        model = anthropic_model("fake", base_url=server.base_url, api_key="")
 
 The script is that of `FakeOpenAI`; a function receives the request in OpenAI's format (see `as_chat`), so that the same
 players work behind both.  Thinking is signed, and rejected unless the client returns it unchanged.
@@ -37,7 +37,7 @@ class FakeAnthropic(FakeOpenAI):
     a prompt has as many tokens as characters, and the breakpoints decide what the cache reads and writes.
     """
 
-    paths = ("/v1/messages", "/v1/models")
+    paths: tuple[str, ...] = ("/v1/messages", "/v1/models")
 
     def __init__(
         self,
@@ -100,8 +100,26 @@ class FakeAnthropic(FakeOpenAI):
         for event in self._stream_of(reply, body):
             yield f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
 
-    def whole(self, reply: FakeReply) -> Body:
-        raise AssertionError("only streams are requested")
+    def whole(self, reply: FakeReply, body: Body) -> Body:
+        """Return the message that the events of a stream would build."""
+        message: Body = {"content": []}
+        for event in self._stream_of(reply, body):
+            match event["type"]:
+                case "message_start":
+                    message |= event["message"] | {"content": []}
+                case "content_block_start":
+                    message["content"].append(dict(event["content_block"]))
+                case "content_block_delta":
+                    _grow(message["content"][event["index"]], event["delta"])
+                case "message_delta":
+                    message["stop_reason"] = event["delta"]["stop_reason"]
+                    message.setdefault("usage", {}).update(event.get("usage") or {})
+                case "error":
+                    return event
+        for block in message["content"]:
+            if "partial" in block:
+                block["input"] = json.loads(block.pop("partial") or "{}")
+        return message
 
     def _problem(self, body: Body, version: str) -> str | None:
         if unknown := set(body) - KNOWN:
@@ -310,6 +328,17 @@ def as_chat(body: Body) -> Body:
             thought = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
             messages.append(said | ({"reasoning_content": thought} if thought else {}))
     return {**body, "messages": messages}
+
+
+def _grow(block: Body, delta: Body) -> None:
+    for key, name in (
+        ("text", "text"),
+        ("thinking", "thinking"),
+        ("signature", "signature"),
+        ("partial_json", "partial"),
+    ):
+        if key in delta:
+            block[name] = block.get(name, "") + delta[key]
 
 
 def _text(block: Body) -> str:

@@ -1,7 +1,7 @@
 """A fake OpenAI-compatible server over real HTTP on loopback, with every fault that real servers have shown.
 
     with FakeOpenAI([FakeReply("Paris"), FakeReply(status=429, headers={"Retry-After": "3"})]) as server:
-        model = OpenAIModel("fake", base_url=server.base_url, api_key="")
+        model = openai_model("fake", base_url=server.base_url, api_key="")
 
 The script is a list of replies, played in order whatever the request, or a function from the request's body to a reply.
 """
@@ -71,7 +71,7 @@ class FakeOpenAI:
     `listing`: the body of `/v1/models` instead.  `refuses`: request parameters that the models do not support.
     """
 
-    paths = ("/v1/chat/completions", "/v1/models")
+    paths: tuple[str, ...] = ("/v1/chat/completions", "/v1/models")
 
     def __init__(
         self,
@@ -87,6 +87,8 @@ class FakeOpenAI:
         """Bodies of the chat requests, in order of arrival."""
         self.authorizations: list[str | None] = []
         """The authorization header of every request."""
+        self.headers: list[dict[str, str]] = []
+        """The headers of every chat request."""
         self.hung_up = threading.Event()
         """Set when a client disconnected before its reply was written."""
         self.tried: list[Body] = []
@@ -162,7 +164,19 @@ class FakeOpenAI:
         for data in _events(reply):
             yield f"data: {data}\n\n"
 
-    def whole(self, reply: FakeReply) -> Body:
+    def frames(self, reply: FakeReply, body: Body) -> Iterator[bytes]:
+        """Yield the pieces of a stream as they are sent."""
+        return (event.encode() for event in self.events(reply, body))
+
+    def is_streamed(self, body: Body) -> bool:
+        return bool(body.get("stream"))
+
+    @property
+    def stream_type(self) -> str:
+        """The content type of a stream."""
+        return "text/event-stream"
+
+    def whole(self, reply: FakeReply, body: Body) -> Body:
         """Return the body of a reply that is not streamed."""
         return _whole(reply)
 
@@ -216,6 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(data)
         fake.sent.append(data)
         fake.asked.append(self.path)
+        fake.headers.append(dict(self.headers.items()))
         fake.tried.append(body)
         fake.connections.add(self.client_address)
         refused = self._refused() or fake.refused_body(body, self.headers)
@@ -236,10 +251,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
         elif reply.body is not None or reply.status != 200:
             self._json(reply.status, reply.body, reply.headers)
-        elif body.get("stream"):
+        elif self.server.fake.is_streamed(body):
             self._stream(reply, body)
         else:
-            self._json(200, self.server.fake.whole(reply), reply.headers)
+            self._json(200, self.server.fake.whole(reply, body), reply.headers)
 
     def _json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = body.encode() if isinstance(body, str) else json.dumps(body, ensure_ascii=False).encode()
@@ -248,17 +263,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _stream(self, reply: FakeReply, body: Body) -> None:
-        self._head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **reply.headers})
+        self._head(200, {"Content-Type": self.server.fake.stream_type, "Transfer-Encoding": "chunked", **reply.headers})
         written = bytearray()
-        events = self.server.fake.events(reply, body) if reply.raw is None else iter([reply.raw])
-        for n, event in enumerate(events):
+        events = self.server.fake.frames(reply, body) if reply.raw is None else iter([reply.raw.encode()])
+        for n, data in enumerate(events):
             if n == reply.reset_after:
                 return self._reset()
             if n == reply.end_after:
                 break
             if n == reply.gate_after and reply.gate is not None:
                 reply.gate.wait(30)
-            data = event.encode()
             written += data
             size = reply.split or len(data)
             for start in range(0, len(data), size):

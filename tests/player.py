@@ -107,20 +107,21 @@ def purpose_of(body: Body) -> str:
     users = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
     asked = next((text for text in reversed(users) if not text.startswith(_CORRECTIONS)), "")
     for purpose in ("scribe", "condense", "summarise", "reflect", "evaluate", "synthesise", "worker"):
-        if system.startswith(_head(purpose)):
+        if system.startswith(_heads(purpose)):
             return purpose
-    if system.startswith(_head("rewoo_plan")):
+    if system.startswith(_heads("rewoo_plan")):
         return "plan"
     for name, purpose in _LAST.items():
-        if _head(name) in asked:
+        if any(head in asked for head in _heads(name)):
             return purpose
-    return "research" if system.startswith(_head("researcher")) else "act"
+    return "research" if system.startswith(_heads("researcher")) else "act"
 
 
-def _head(name: str) -> str:
-    """Return the beginning of a prompt, up to its first slot or line break."""
+def _heads(name: str) -> tuple[str, ...]:
+    """Return the beginning of a prompt, up to its first slot or line break, in both languages."""
     slots = {"date": "\0", "calling": "\0", "reason": "\0", "question": "\0", "plan": "\0", "sections": "\0"}
-    return prompts.text(name, "en", **slots).partition("\0")[0].partition("\n")[0]
+    texts = (prompts.text(name, language, **slots) for language in ("en", "zh"))
+    return tuple(text.partition("\0")[0].partition("\n")[0] for text in texts)
 
 
 _CORRECTIONS = ("The reply", "The tool", "No tool")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx2
 
+ERROR_BYTES = 64 * 1024
 END_S = 0.25
 """Seconds to wait for the end of the stream after a complete reply."""
 
@@ -27,26 +28,79 @@ def ssl_context() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
+def timeout(seconds: float) -> httpx2.Timeout:
+    """Return the limits of one request: seconds without a byte, and at most ten for the connection."""
+    import httpx2
+
+    return httpx2.Timeout(seconds, connect=min(seconds, 10))
+
+
 @lru_cache(maxsize=64)
 def client(
     url: str, headers: tuple[tuple[str, str], ...], timeout_s: float, allow_hosts: tuple[str, ...] | None = None
 ) -> httpx2.Client:
-    """Return the HTTP client for one service and key.  Safe for threads.
+    """Return the HTTP client for one service and key, with a base url and headers.  Safe for threads.
 
-    `allow_hosts`: the private hosts that the url may lead to; None: any.  It opens a connection for each concurrent
-    request: budgets and worker settings limit those, not a hidden queue here.
+    `allow_hosts`: the private hosts that the url may lead to; None: any.
     """
+    import httpx2
+
+    made = _pool(allow_hosts)
+    made.base_url, made.timeout = httpx2.URL(url), timeout(timeout_s)
+    made.headers.update(dict(headers))
+    return made
+
+
+@lru_cache(maxsize=64)
+def pool(key: str, allow_hosts: tuple[str, ...] | None = None) -> httpx2.Client:
+    """Return the HTTP client that all services with this key share: no two keys use one connection.  Safe for threads.
+
+    `allow_hosts` as in `client`.
+    """
+    return _pool(allow_hosts)
+
+
+def _pool(allow_hosts: tuple[str, ...] | None) -> httpx2.Client:
+    """Make a client, which opens a connection for each concurrent request and keeps no cookies.
+
+    Budgets and worker settings limit the requests, not a hidden queue here.
+    """
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     import httpx2
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30)
     return httpx2.Client(
-        base_url=url,
-        headers=dict(headers),
-        timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10)),
+        timeout=timeout(120),
         limits=limits,
         verify=ssl_context(),
         transport=transport_to(allow_hosts, limits),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        event_hooks={"response": [_shorten_error]},
     )
+
+
+def _shorten_error(response: httpx2.Response) -> None:
+    """End the body of an error after `ERROR_BYTES`: the SDKs read it to its end, and it may have none."""
+    import httpx2
+
+    class Start(httpx2.SyncByteStream):
+        def __init__(self, whole: httpx2.SyncByteStream) -> None:
+            self._whole = whole
+
+        def __iter__(self) -> Iterator[bytes]:
+            received = 0
+            for piece in self._whole:
+                yield piece
+                received += len(piece)
+                if received >= ERROR_BYTES:
+                    return
+
+        def close(self) -> None:
+            self._whole.close()
+
+    if response.is_error and isinstance(response.stream, httpx2.SyncByteStream):
+        response.stream = Start(response.stream)
 
 
 def transport_to(
@@ -62,7 +116,7 @@ def transport_to(
     return vetted_transport(allow_hosts, limits or httpx2.Limits(), ssl_context())
 
 
-def refusal(error: httpx2.RequestError) -> str:
+def refusal(error: BaseException) -> str:
     """Return why the network refused the address; empty for any other error."""
     from research._util.network import AddressRefused
 

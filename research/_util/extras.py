@@ -12,6 +12,7 @@ MODULES: Final = {
     "gguf": ("xllamacpp",),
     "postgres": ("dbos", "psycopg", "psycopg_pool"),
     "mcp": ("mcp",),
+    "gateway": ("starlette", "uvicorn"),
     "export": ("fpdf", "fontTools", "pylopdf_fonts_zh_cn"),
     "login": ("authlib",),
 }
@@ -21,6 +22,7 @@ PURPOSES: Final = {
     "gguf": "models in GGUF files",
     "postgres": "workers, and a Postgres database",
     "mcp": "MCP servers and clients",
+    "gateway": "a base address for other programs' agents",
     "export": "reports as PDF",
     "login": "users who sign in",
 }

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from research.errors import ConfigError
 
@@ -33,6 +34,17 @@ def base_url(text: str, setting: str) -> httpx2.URL:
     return url
 
 
+def host_of(url: str | None) -> str:
+    """Return scheme, host and port of an address, in lower case; "" for none."""
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url.strip().lower())
+    except ValueError:
+        return ""  # whoever uses the address says what is wrong with it
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def check_key(key: str, setting: str) -> None:
     """Raise `ConfigError`, which names the setting, for a key that an HTTP header cannot contain."""
     if not (key.isascii() and key.isprintable()) or " " in key:
@@ -40,7 +52,13 @@ def check_key(key: str, setting: str) -> None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from a number or date in Retry-After; None if absent or invalid.  Callers cap it."""
+    """Return the seconds to wait, from a number or date in Retry-After; None if absent or invalid.  Callers cap it.
+
+    OpenAI's `retry-after-ms`, which is more exact, comes first.
+    """
+    exact = headers.get("retry-after-ms", "").strip()
+    if exact.isdecimal():
+        return int(exact) / 1000
     value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)

@@ -22,6 +22,7 @@ import httpcore2
 import httpx2
 
 from research._util import cancel
+from research._util.said import say
 from research.errors import ConfigError, ToolError
 
 CONNECT_S = 15.0
@@ -234,11 +235,19 @@ def _check_address(host: str, text: str, *, allowed: bool) -> None:
     """
     address = ipaddress.ip_address(text)
     if address != _LOOPBACK_IPV6 and any(address in network for network in _NEVER):
-        raise ToolError(f"{host} cannot be visited: {address} is reserved; try another source")
+        raise ToolError(
+            say("{host} cannot be visited: {address} is reserved; try another source", host=host, address=address),
+            "refused",
+        )
     if not allowed and not is_public(text):
         raise ToolError(
-            f"{host} cannot be visited: {address} is in a private network, and the administrator has not allowed that "
-            "host and port; try another source"
+            say(
+                "{host} cannot be visited: {address} is in a private network, and the administrator has not allowed that "
+                "host and port; try another source",
+                host=host,
+                address=address,
+            ),
+            "refused",
         )
 
 

@@ -12,9 +12,9 @@ from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
 from research.citations.judges import Judges
-from research.errors import RunPaused, Stopped
+from research.errors import NeedsInput, RunPaused, Stopped
 from research.events.events import Base, Event
-from research.types import Embedder, Model, Observation, ToolCall
+from research.types import Embedder, Forecast, Model, Observation, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ WAKE_EVERY_S = 0.25
 class RunContext:
     """Models, tools, budget, journal and sources of a run: one for the main agent and all its children."""
 
+    run_id = ""
+    """The id of the run, once it is driven."""
+    home = ""
+    """The folder of all data, for other processes of the workbench that work on this run."""
+
     def __init__(
         self,
         models: Callable[[str], Model],
@@ -46,8 +51,10 @@ class RunContext:
         embedder: Callable[[], Embedder] | None = None,
         memory: Callable[[], Memory] | None = None,
         still_says: SourceCheck = lambda entry: True,
-        rate_limit: Callable[[str], float] = lambda model: 0.0,
+        rate_limit: Callable[[str, int], float] = lambda model, tokens: 0.0,
         judges: Judges | None = None,
+        forecast: Callable[[str], Forecast | None] = lambda question: None,
+        kind: Callable[[Passage], str] = lambda passage: "",
     ) -> None:
         self.models = models
         """Returns the model of a name such as `extractive` or `openai:NAME`."""
@@ -60,7 +67,7 @@ class RunContext:
         """Set from outside to pause the run after the call in flight."""
         self.notices = notices
         """Warnings for the user before the first round, such as a tool that is withheld."""
-        self.ledger = Ledger(self.journal.sources)
+        self.ledger = Ledger(self.journal.sources, kind)
         self.guard = UrlGuard(self.journal.history)
         """Decides which URLs may be visited once the run has seen private data."""
         self.embedder = embedder
@@ -71,24 +78,32 @@ class RunContext:
         """Whether the source of a memory entry still contains its quote."""
         self.recalled = self.journal.recalled
         """What the memory returned before the first round; None if it was not searched."""
+        self.forecast = forecast
+        """Returns what a run about this question is expected to take; None if that is unknown."""
+        self._open_question: tuple[str, str, str] | None = None
+        """Prompt, agent and site of the question that the run waits for."""
         self.user_texts: list[str] = []
         """The question and the user's replies."""
         self.judges = judges or Judges()
         """The verifiers, their thresholds, and what they said before."""
         self.rate_limit = rate_limit
-        """Reserves a request to a model; returns the seconds to wait for it."""
+        """Reserves a request with so many tokens to a model; returns the seconds to wait for it."""
         self.warned_of_rate_limit = False
         """Whether a warning said that requests wait for the rate limit."""
         self.warned_parameters: set[tuple[str, str]] = set()
         """(model, parameter) pairs for which a warning said that the model does not accept the parameter."""
         self.tool_calls: list[tuple[ToolCall, Observation]] = []
         """Every tool call with its result, listed in the report of a run that saw no source."""
+        self.failure = ""
+        """Why the latest agent failed; empty if none has."""
         self.computed: list[str] = []
         """What the python tool printed: numbers that an answer may state without a source."""
         self._replay()
 
     def _replay(self) -> None:
         """Count what the journal contains: time and tokens spent, adopted rounds, earlier findings."""
+        self.plan = self.journal.plan if self.journal.plan_adopted else ()
+        """The plan that the user approved; empty before that, and without one."""
         self.meter.seconds_before = self.journal.seconds
         for usage in self.journal.spent:
             self.meter.spend(usage)
@@ -100,8 +115,6 @@ class RunContext:
             self.computed += [
                 seen.text for seen in each.observations if seen.name == "python" and seen.ok and not seen.edited
             ]
-            if each.reply.answer:  # a question to the user; the hint is the user's reply
-                self.add_user_text(each.hint)
 
     def add_user_text(self, text: str) -> None:
         """Record what the user wrote; URLs in it may be visited."""
@@ -113,14 +126,35 @@ class RunContext:
         if not self.journal.take_mark(event):
             yield event  # type: ignore[misc]
 
+    def user_reply(self, agent: str, prompt: str, *, ask: int = 0, site: str = "") -> str:
+        """Return what the user replied to an agent's question.  Without a reply raises `NeedsInput`, and the run waits.
+
+        An agent whose request `ask` was made before the user answered another agent's question gets that answer, so that
+        branches which lack the same detail ask for it once.
+        """
+        reply = self.journal.user_reply(agent, prompt)
+        if reply is None and ask:
+            missed = self.journal.exchanges[len(self.journal.told(agent, ask)) :]
+            reply = next((each.reply for each in missed if each.agent != agent), None)
+        if reply is None:
+            self.check_stop()
+            self._open_question = (prompt, agent, site)
+            raise NeedsInput(prompt, agent, site)
+        return reply
+
     def check_stop(self) -> None:
         """Raise `Stopped` when the user stopped the run."""
         if self.stop.is_set():
             raise Stopped("stopped by the user")
 
     def check_pause(self) -> None:
-        """Raise `RunPaused` or `Stopped` before new work begins; calls in flight finish, or they would be paid for twice."""
+        """Raise `RunPaused`, `NeedsInput` or `Stopped` before new work begins.
+
+        Calls in flight finish, or they would be paid for twice.
+        """
         self.check_stop()
+        if self._open_question:  # of a branch that works beside this one
+            raise NeedsInput(*self._open_question)
         if self.pause.is_set():
             raise RunPaused
 

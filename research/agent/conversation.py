@@ -8,9 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from research import plugins
-from research.agent import prompts, protocols, recall
+from research._util import said
+from research.agent import plan, prompts, protocols, recall
+from research.agent.asking import ASK_USER, ask_user_spec
 from research.agent.context import RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
+from research.agent.fork import translated
+from research.agent.protocols.protocol import CallProtocol
 from research.agent.protocols.tagged import write_call
 from research.citations import cited
 from research.errors import LimitReached
@@ -18,7 +22,7 @@ from research.events.recipe import Recipe
 from research.events.transcript import Interaction, Transcript
 from research.models import tokens
 from research.text import clip, language_of
-from research.types import Message, ToolCall, ToolSpec, Windowed
+from research.types import Message, ProtocolName, ToolCall, ToolSpec, Windowed
 
 
 class Conversation:
@@ -31,10 +35,27 @@ class Conversation:
         self.context = context
         self.agent = agent
         self.language = recipe.language if recipe.language != "auto" else language_of(question)
-        self.protocol = protocols.choose(recipe.protocol, context.models(recipe.model))
+        self.protocol = self._protocol_of("act")
+        """How calls travel in the request that is being made; between requests, in those that act."""
+        self._instructions = ""
+        """What the framework adds to the system prompt."""
+        self._must_act = False
+        """Whether the request that is being made can only be answered by a call, `final_answer` among them."""
+        self._must_call = False
+        """Whether the request that is being made asks for a call."""
+        self._rounds = 0
+        """Rounds that the framework allows, which the prompt states; 0: it does not."""
+        self._own_protocol = self.protocol.name
+        self._written_under: dict[int, ProtocolName] = {}
+        """The protocols of the rounds that were written under another one than the agent's own."""
+        self._own_prompt = bool(prompt)
         self._prompt = prompt or plugins.framework.get(recipe.framework).prompt
         self._question = question
-        self._tools = (*context.tools.specs, *tools)
+        self._alone = not recipe.ask
+        """Whether nobody can be asked for a missing detail."""
+        self._tools = tuple(self._worded(each) for each in (*context.tools.specs, *tools))
+        if self.asks and ASK_USER not in {tool.name for tool in self._tools}:
+            self._tools = (*self._tools, ask_user_spec(self.language))
         self._transcript = Transcript(question)
         self._tokens = tokens.Counter()
         self._bound = 0
@@ -45,9 +66,30 @@ class Conversation:
         """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
         self._windows: dict[str, int] = {}
 
+    def _worded(self, tool: ToolSpec) -> ToolSpec:
+        """Return the tool with its descriptions in the agent's language, as far as they are ours."""
+        text = "\n".join(said.translated(line, self.language) for line in tool.description.split("\n"))
+        return ToolSpec(tool.name, text, said.described(tool.parameters, self.language))
+
+    def _protocol_of(self, purpose: str) -> CallProtocol:
+        """Return the protocol of the model that is asked for this purpose."""
+        name, recipe = self.recipe.model_for(purpose), self.recipe
+        choose = protocols.choose if name == recipe.model else protocols.choose_for_role
+        return choose(recipe.protocol, self.context.models(name))
+
     @property
     def question(self) -> str:
         return self._question
+
+    @property
+    def asks(self) -> bool:
+        """Whether the agent may ask the user."""
+        return not (self._alone or self._own_prompt)
+
+    def ask_nobody(self) -> None:
+        """Let neither the agent nor its sub-agents ask the user; they assume the likeliest and say so."""
+        self._alone = True
+        self._tools = tuple(tool for tool in self._tools if tool.name != ASK_USER)
 
     @property
     def transcript(self) -> Transcript:
@@ -67,14 +109,32 @@ class Conversation:
         self._rounds_shown.clear()
         self._bound = bound or self._bound
         listing = self.protocol.instructions(self.tools, self.language)
-        system = prompts.system(self._prompt, self.protocol.name, self.language, tools=listing)
+        system = prompts.system(self._prompt, self._calling(), self.language, tools=listing)
+        if self._instructions:
+            system += "\n\n" + self._instructions
+        if self._rounds:
+            system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
+        if self._alone:
+            system += "\n\n" + prompts.text("assume", self.language)
         if self.transcript.reflections:
             notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
             system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
         return [Message("system", system), Message("user", self._with_findings(self.question))]
 
+    def _calling(self) -> str:
+        """Return which text tells the model how to call, so that it never contradicts the framework's prompt."""
+        if self._must_call:
+            return f"{self.protocol.name}_must_call"
+        calling = "must_act" if self._must_act else self.protocol.name
+        reports = not self._own_prompt and plugins.framework.get(self.recipe.framework).writes_report
+        return f"{calling}_report" if reports else calling
+
     def _with_findings(self, question: str) -> str:
-        """Return the question with as much as fits of what the memory and, in a follow-up, earlier runs found."""
+        """Return the question with as much as fits of what the memory and, in a follow-up, earlier runs found, and with
+        the approved plan.
+
+        The plan is about the user's question; an agent with another one has a part of it.
+        """
         earlier, recalled = self.context.journal.earlier, self.context.recalled
         parts = [question]
         window = self._window(self.recipe.model)
@@ -83,6 +143,8 @@ class Conversation:
             parts.append(earlier_findings(earlier, self.language, room))
         if recalled and (quotation := recall.quoted(recalled, self.language, window // 4 if window else PROMPT_ROOM)):
             parts.append(quotation)
+        if self.context.plan and self._question == self.context.user_texts[0]:
+            parts.append(plan.quoted(self.context.plan, self.language))
         return "\n\n".join(parts)
 
     def brief(self, prompt: str, **values: str) -> list[Message]:
@@ -93,6 +155,10 @@ class Conversation:
             Message("system", prompts.text(prompt, self.language, date=prompts.today())),
             Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
         ]
+
+    def room(self, purpose: str) -> int:
+        """Return the largest prompt of the purpose's model, in tokens; 0: unknown."""
+        return self._window(self.recipe.model_for(purpose), composed=False)
 
     def _window(self, model: str, *, composed: bool = True) -> int:
         """Return the largest prompt for that model, in tokens; 0: unknown.
@@ -111,12 +177,23 @@ class Conversation:
         return [message for index in rounds for message in self.protocol.turn(self.round(index))]
 
     def round(self, index: int) -> Interaction:
-        """Return a round; observations that no longer fit into the model's context are replaced by a placeholder."""
+        """Return a round as a model under the current protocol would have written it.
+
+        Observations that no longer fit into the model's context are replaced by a placeholder.
+        """
         interaction = self.transcript.interactions[index]
+        if index + 2 <= self._rounds:
+            note = prompts.text("round", self.language, n=str(index + 2), rounds=str(self._rounds))
+            interaction = msgspec.structs.replace(interaction, note=note)
+        if self._written_under.get(index, self._own_protocol) != self.protocol.name:
+            interaction = translated(interaction, self.protocol.name)
         if index >= self._dropped:
             self._rounds_shown.add(index)
             return interaction
-        short = tuple(msgspec.structs.replace(seen, text="(dropped: no room)") for seen in interaction.observations)
+        short = tuple(
+            msgspec.structs.replace(seen, text=said.translated("(dropped: no room)", self.language))
+            for seen in interaction.observations
+        )
         return msgspec.structs.replace(interaction, observations=short)
 
     def _drop_older_half(self) -> int:
@@ -141,16 +218,20 @@ class Conversation:
 
     def known(self) -> str:
         """Return the answer when no model can be asked: the report so far, or quotes of the sources seen."""
-        report = self.transcript.report
-        firsts = {source.n: source for source in reversed(self.context.ledger.sources)}
-        if cited(report) or not firsts:
+        report, found = self.transcript.report, self.findings()
+        if cited(report) or not found:
             return report or prompts.text("nothing", self.language)
+        return "\n\n".join(filter(None, [report, found]))
+
+    def findings(self) -> str:
+        """Return quotes of the sources seen; empty if there are none."""
+        firsts = {source.n: source for source in reversed(self.context.ledger.sources)}
         lines = [
             f"- {source.title}: {clip(source.quote.splitlines()[0], 200)} [{n}]"
             for n, source in sorted(firsts.items())[:10]
             if source.quote
         ]
-        return "\n\n".join(filter(None, [report, prompts.text("known", self.language), "\n".join(lines)]))
+        return "\n\n".join([prompts.text("known", self.language), "\n".join(lines)]) if firsts else ""
 
 
 def as_text(messages: Sequence[Message]) -> str:

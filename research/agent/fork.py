@@ -14,7 +14,9 @@ from msgspec import Struct
 from research import plugins
 from research.agent.protocols.tagged import split_reasoning, write_call
 from research.errors import ConfigError
+from research.events.branches import Branches, first_rounds, step_purposes
 from research.events.events import (
+    ChildFinished,
     Concluding,
     Edited,
     Event,
@@ -33,7 +35,7 @@ from research.events.events import (
 )
 from research.events.recipe import Budget, Recipe
 from research.events.transcript import Interaction
-from research.events.view import first_rounds, fold, step_purposes
+from research.events.view import fold
 from research.store import RunRow
 from research.types import Observation, Reply, ToolCall
 
@@ -56,6 +58,10 @@ def interactions(events: Iterable[Event]) -> tuple[Interaction, ...]:
         match event:
             case Replied(purpose="act"):
                 reply, hint = event.reply, ""
+            case Warned(kind="loop") if reply is None and rounds:  # what the round's results made the workbench say
+                rounds[-1] = msgspec.structs.replace(
+                    rounds[-1], hint="\n".join(filter(None, [rounds[-1].hint, event.text]))
+                )
             case Warned(kind="loop"):
                 hint = event.text
             case ToolFinished():
@@ -90,13 +96,21 @@ def fork_of(
     view = fold(events)
     if not view.forkable:
         raise ConfigError(
-            f"run {row.id} cannot be forked: framework {row.recipe.framework!r} left no complete round of its main agent; "
-            "rerun the question instead"
+            f"run {row.id} cannot be forked: framework {row.recipe.framework!r} left no complete round; rerun the question "
+            "instead"
         )
     if not 1 <= round <= view.forkable:
         raise ConfigError(f"run {row.id} cannot be forked at round {round}: rounds 1 to {view.forkable} are accepted")
     ending = (RunFinished, RunFailed, Concluding, Paused, Remembered)
-    inherited = [e for e in first_rounds(events, round) if not (isinstance(e, ending) and e.agent == "main")]
+    kept = first_rounds(events, round)
+    ended = {event.agent for event in kept if isinstance(event, ChildFinished)}
+    inherited = [
+        event
+        for event in kept
+        if not (isinstance(event, ending) and event.agent == "main")
+        # The fork of a branch that a limit ended within these rounds may have budget to go on.
+        and not (view.count.parallel and isinstance(event, Concluding) and event.agent not in ended)
+    ]
     edits = _changes(inherited, edits)
     adopts = [isinstance(event, Resumed) and event.adopts for event in events]
     same = _without_budget(recipe) == _without_budget(row.recipe) and question == row.question and not edits
@@ -235,26 +249,41 @@ def _contains_quote(lines: Sequence[str], quote: str) -> bool:
 
 
 def prefix_hash(events: Iterable[Event], round: int) -> str:
-    """Return a hash of the main agent's first `round` rounds, equal for equal transcripts in any run.
+    """Return a hash of a run's first `round` rounds, equal for equal transcripts in any run.
 
     12 hex digits of the SHA-256 of replies, observations, user replies and hints in order, and of the report after them,
-    as JSON with sorted keys.  Measurements such as seconds are left out, and so is the recipe.
+    as JSON with sorted keys: of the main agent, or of each agent where branches take the steps.  Measurements such as
+    seconds are left out, and so is the recipe.
     """
+    kept = first_rounds(events, round)
+    branches = Branches()
+    for event in kept:
+        branches.apply(event)
+    if not branches.parallel:
+        return _hash(_said([event for event in kept if event.agent == "main"], step_purposes()))
+    agents = sorted({event.agent for event in kept})
+    return _hash([[agent, _said([event for event in kept if event.agent == agent])] for agent in agents])
+
+
+def _hash(said: list[object]) -> str:
+    return hashlib.sha256(msgspec.json.encode(said, order="sorted")).hexdigest()[:12]
+
+
+def _said(events: Iterable[Event], purposes: frozenset[str] | None = None) -> list[object]:
+    """Return what one agent wrote and saw, and its last report; `purposes` are those of the replies that count."""
     parts: list[object] = []
-    report, steps = "", step_purposes()
-    for event in first_rounds(events, round):
-        if event.agent != "main":
-            continue
+    report = ""
+    for event in events:
         match event:
-            case Replied(purpose=purpose) if purpose in steps:
+            case Replied(purpose=purpose) if purposes is None or purpose in purposes:
                 parts.append(event.reply)
             case ToolFinished():
-                parts.append(msgspec.structs.replace(event.observation, seconds=0.0, cached=False))
+                parts.append(msgspec.structs.replace(event.observation, seconds=0.0, cached=False, new=None))
             case UserReplied() | Warned(kind="loop"):
                 parts.append(event.text)
             case ReportUpdated():
                 report = event.report
-    return hashlib.sha256(msgspec.json.encode([parts, report], order="sorted")).hexdigest()[:12]
+    return [parts, report]
 
 
 def translated(interaction: Interaction, protocol: str) -> Interaction:

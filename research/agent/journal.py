@@ -7,17 +7,24 @@ by agent and count, which are the same every time because a framework's behaviou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
 
 from research.agent.fork import interactions, translated
+from research.events.audit import Given
 from research.events.events import (
     Asked,
+    Audited,
     Base,
     ChildFinished,
     ChildStarted,
     Concluding,
     Earlier,
     Event,
+    PlanApproved,
+    PlanProposed,
     Recalled,
     Rejected,
     Remembered,
@@ -31,11 +38,21 @@ from research.events.events import (
     WaitingForUser,
     Warned,
 )
+from research.events.rounds import Worktime
 from research.events.transcript import Interaction, Transcript
-from research.events.view import Worktime
-from research.types import Message, Observation, Source, ToolCall, Usage
+from research.types import Message, Observation, PlanItem, Source, ToolCall, Usage
 
-_MARKS = (Warned, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, WaitingForUser, Remembered)
+_MARKS = (Warned, Audited, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, Remembered)
+
+
+class Exchange(Struct, frozen=True):
+    """A question of an agent to the user, and the reply."""
+
+    agent: str
+    question: str
+    reply: str
+    asks: Mapping[str, int]
+    """The number of the last answered request of each agent at that time; those after it are told of the exchange."""
 
 
 class Journal:
@@ -45,12 +62,22 @@ class Journal:
         self.next_seq = 0
         self.earlier = earlier
         """What a follow-up starts with."""
+        self.given: Given | None = None
+        """The report that an audit checks."""
         self.adopted: tuple[Interaction, ...] = ()
         """Rounds of the main agent that were made under another recipe."""
         self.recalled: Observation | None = None
         """What the memory returned before the first round."""
+        self.proposed: tuple[PlanItem, ...] = ()
+        """The plan that the user was shown."""
+        self.plan: tuple[PlanItem, ...] = ()
+        """The plan that the user approved."""
+        self.plan_adopted = False
+        """Whether it was approved in the adopted rounds, so that its request is not repeated."""
         self.report = ""
         """The evolving report after the adopted rounds."""
+        self.reclaimed = False
+        """Whether the run goes on by itself, because its process died, rather than because a user resumed it."""
         self.asks = 0
         """Requests of the main agent in the adopted rounds; the run continues their numbering."""
         self.spent: list[Usage] = []
@@ -60,8 +87,11 @@ class Journal:
         self._observations: dict[str, Observation] = {}
         self._started: set[str] = set()
         self._history: list[Observation | ToolCall] = []
-        self._prompts: dict[str, list[str]] = {}
+        self.exchanges: list[Exchange] = []
+        """What the agents asked about the question, with the user's replies."""
+        self._asked_user: dict[str, list[WaitingForUser]] = {}
         self._user: dict[str, list[str]] = {}
+        self._answered: dict[str, int] = {}
         self._marks: Counter[tuple[str, str]] = Counter()
         self._to_judge: dict[tuple[str, int], tuple[Message, ...]] = {}
         so_far: list[Event] = []
@@ -69,44 +99,65 @@ class Journal:
             self.next_seq = event.seq + 1
             self._time.apply(event)
             so_far.append(event)
-            match event:
-                case Asked(purpose="verify"):
-                    # A repeated request leaves out what it shares with the one before.
-                    self._to_judge.setdefault((event.agent, event.ask), () if event.keep else event.messages)
-                case Replied():
-                    self._replies[event.agent, event.ask] = event
-                case Rejected():
-                    self.spent.append(event.usage)
-                case ToolStarted():
-                    self._started.add(event.call.id)
-                    self._history.append(event.call)
-                case UserReplied():
-                    self._user.setdefault(event.agent, []).append(event.text)
-                case ToolFinished():
-                    self._observations[event.observation.call_id] = event.observation
-                    self._history.append(event.observation)
-                case Recalled():
-                    self.recalled = event.observation
-                case Resumed(adopts=True):
-                    self._adopt(so_far)
-                case _:
-                    if isinstance(event, RunStarted):
-                        self.earlier = event.earlier
-                    if isinstance(event, WaitingForUser):
-                        self._prompts.setdefault(event.agent, []).append(event.prompt)
-                    if isinstance(event, _MARKS):
-                        self._marks[event.agent, type(event).__name__] += 1
+            self._take(event, so_far)
+
+    def _take(self, event: Event, so_far: list[Event]) -> None:
+        """Take the next recorded event; `so_far` are all up to it."""
+        match event:
+            case Asked(purpose="verify"):
+                # A repeated request leaves out what it shares with the one before.
+                self._to_judge.setdefault((event.agent, event.ask), () if event.keep else event.messages)
+            case Replied():
+                self._replies[event.agent, event.ask] = event
+                self._answered[event.agent] = event.ask
+            case Rejected():
+                self.spent.append(event.usage)
+            case ToolStarted():
+                self._started.add(event.call.id)
+                self._history.append(event.call)
+            case UserReplied():
+                self._take_reply(event)
+            case ToolFinished():
+                self._observations[event.observation.call_id] = event.observation
+                self._history.append(event.observation)
+            case PlanProposed():
+                self.proposed = event.items
+            case PlanApproved():
+                self.plan = event.items
+            case Recalled():
+                self.recalled = event.observation
+            case Resumed(adopts=True):
+                self._adopt(so_far)
+            case Resumed():
+                self.reclaimed = event.by_itself
+            case _:
+                if isinstance(event, RunStarted):
+                    self.earlier, self.given = event.earlier, event.given
+                if isinstance(event, WaitingForUser) and not event.plan:
+                    self._asked_user.setdefault(event.agent, []).append(event)
+                if isinstance(event, _MARKS):
+                    self._marks[event.agent, type(event).__name__] += 1
+
+    def _take_reply(self, event: UserReplied) -> None:
+        replies = self._user.setdefault(event.agent, [])
+        asked = self._asked_user.get(event.agent, [])[len(replies) :]
+        replies.append(event.text)
+        if asked and not asked[0].site:
+            self.exchanges.append(Exchange(event.agent, asked[0].prompt, event.text, dict(self._answered)))
 
     def _adopt(self, events: list[Event]) -> None:
         """Turn the events so far into adopted rounds; the framework does not repeat them, so their replies are dropped."""
         self.adopted = interactions(events)
+        self.plan_adopted = bool(self.plan)
         reports = (e.report for e in reversed(events) if isinstance(e, ReportUpdated) and e.agent == "main")
         self.report = next(reports, "")
         self.asks = max((e.ask for e in events if isinstance(e, Asked) and e.agent == "main"), default=0)
         self.spent += [each.usage for each in self._replies.values()]
         self._replies.clear()
         self._user.clear()
-        self._prompts.clear()
+        self._asked_user.clear()
+        self._answered.clear()
+        self.exchanges = [msgspec.structs.replace(each, asks={}) for each in self.exchanges]
         self._marks = Counter({("main", RunStarted.__name__): 1})
 
     def adopted_transcript(self, question: str, protocol: str) -> Transcript:
@@ -155,16 +206,23 @@ class Journal:
 
     def next_prompt(self, agent: str) -> str:
         """Return the next recorded question of this agent to the user; empty if there is none."""
-        return next(iter(self._prompts.get(agent, ())), "")
+        return next((asked.prompt for asked in self._asked_user.get(agent, ())), "")
 
     def started(self, call_id: str) -> bool:
         """Whether the start of the call is recorded; it may have been interrupted before its result."""
         return call_id in self._started
 
-    def user_reply(self, agent: str) -> str | None:
-        """Return the user's next reply to this agent; each is returned once, in order."""
+    def user_reply(self, agent: str, prompt: str) -> str | None:
+        """Return the user's reply to this agent's next question, if it is this one; each is returned once."""
         replies = self._user.get(agent)
-        return replies.pop(0) if replies else None
+        if not replies or self.next_prompt(agent) != prompt:
+            return None
+        self._asked_user[agent].pop(0)
+        return replies.pop(0)
+
+    def told(self, agent: str, ask: int) -> list[Exchange]:
+        """Return the exchanges with the user before this agent's request of that number."""
+        return [each for each in self.exchanges if each.asks.get(agent, 0) < ask]
 
     def take_mark(self, mark: Base) -> bool:
         """Return whether such an event is recorded; each recorded event counts once."""
@@ -172,8 +230,6 @@ class Journal:
         if self._marks[key] == 0:
             return False
         self._marks[key] -= 1
-        if isinstance(mark, WaitingForUser):
-            self._prompts[mark.agent].pop(0)
         return True
 
     @property

@@ -9,24 +9,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from research.agent import prompts
+from research.agent import plan, prompts, unanswered
 from research.agent.context import Steps
 from research.agent.evolving_report import with_answer, without_plans
 from research.agent.judging import judge
+from research.agent.planning import plan_first
 from research.agent.reading import with_reader
 from research.agent.recall import keep, recall
 from research.agent.run import Run
 from research.answers import Assessment, assess
 from research.citations import check, cited, clean, statements, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
-from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Warned
+from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, WaitingForUser, Warned
 from research.events.view import fold
 from research.models.extractive.asking import asks_for
-from research.text import as_words, clip
-from research.types import Answer, Citation, Outcome, Status, ToolCall
-
-TRIED = 20
-"""Most calls that the report of a run without sources lists."""
+from research.types import Answer, Checked, Citation, Part, Status
 
 
 def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:
@@ -35,6 +32,7 @@ def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) 
     `saved` returns all events of the run that have been saved.
     """
     seq = run.context.journal.next_seq
+    run.context.run_id = run_id
     for event in _events(run):
         before = _learn(run, run_id, saved, event) if isinstance(event, RunFinished) else ()
         for each in (*before, event):
@@ -55,27 +53,37 @@ def _learn(run: Run, run_id: str, saved: Callable[[], Iterable[Event]], finished
 
 def _events(run: Run) -> Iterator[Event]:
     yield from run.context.mark(
-        RunStarted(question=run.question, recipe=run.recipe, earlier=run.context.journal.earlier)
+        RunStarted(
+            question=run.question,
+            recipe=run.recipe,
+            earlier=run.context.journal.earlier,
+            given=run.context.journal.given,
+        )
     )
     for text in run.context.notices:
         yield from run.context.mark(Warned(kind="tool", text=text))
     try:
         yield from recall(run.question, run.recipe, run.context)
+        yield from plan_first(run)
         answer = yield from run.work()
     except (NeedsInput, RunPaused) as pause:
         if not run.context.stop.is_set():  # only the first branch's error arrives; another may have been stopped
             if isinstance(pause, RunPaused):
                 yield Paused(reason=pause.reason)
+            else:  # after the branches beside it have come to rest, because nothing may follow it but the reply
+                yield WaitingForUser(agent=pause.agent, prompt=pause.prompt, site=pause.site, plan=pause.plan)
             return
         answer = Answer(run.known(), "stopped")
     except Stopped:
         answer = Answer(run.known(), "stopped")
     except (ConfigError, ProviderError) as error:
         yield RunFailed(error=str(error), traceback="")
-        answer = Answer(f"{error}\n\n{run.known()}", "failed")
+        run.context.failure = str(error)
+        answer = Answer("", "failed")
     except Exception as error:  # noqa: BLE001 - any other error ends the run as failed, with its traceback recorded
         yield RunFailed(error=f"{type(error).__name__}: {error}", traceback=traceback.format_exc())
-        answer = Answer(run.known(), "failed")
+        run.context.failure = f"{type(error).__name__}: {error}"
+        answer = Answer("", "failed")
     try:
         finished = yield from _finish(run, answer)
     except RunPaused as pause:
@@ -92,6 +100,8 @@ def _events(run: Run) -> Iterator[Event]:
 
 def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     """Check the answer; one that cites no source the run saw is labelled as such."""
+    if answer.checked is not None:
+        return _checked(run, answer, answer.checked)
     if answer.outcome not in ("stopped", "failed"):
         answer = yield from with_reader(run, answer)
     sources, user_text = run.context.ledger.sources, "\n".join(run.context.user_texts)
@@ -103,10 +113,12 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         if not sources:
             tried = run.context.tool_calls
             outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
-            text, report = _report_without_sources(run, outcome, text), ""
+            text, report = unanswered.without_sources(run, outcome, text), ""
         else:
-            outcome = "no_evidence" if outcome == "answered" else outcome
+            outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
             text = prompts.text("uncited", run.language) + "\n\n" + text
+    if outcome == "failed":
+        text, report = unanswered.failed(run, text, report), ""
     report = with_answer(text, report, run.language)
     # Neither the checker nor the gate makes a stop wait until the encoder is loaded, which takes a second.
     load = run.context.embedder if sources and outcome != "stopped" else None
@@ -119,8 +131,12 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if sources else ()
     graded = text if cited(text) else report or text  # the report may have the sources of a bare answer
     gate = None if outcome == "stopped" else _assess(run, graded, text, citations, unsourced)
-    if gate is not None and outcome == "answered":
+    if gate is not None and (outcome == "answered" or (outcome, gate.outcome) == ("rejected", "no_evidence")):
         outcome = gate.outcome
+    done: tuple[Part, ...] = ()
+    if run.context.plan and outcome not in ("stopped", "failed"):
+        done = plan.done(run.context.plan, lambda asked: _assess(run, graded, text, citations, unsourced, asked))
+        report = plan.with_plan(report or text, done, run.language)
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),
@@ -132,18 +148,35 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         removed=removed,
         short=gate.short if gate else "",
         parts=gate.parts if gate else (),
+        plan=done,
+        seconds=run.context.meter.seconds,
+    )
+
+
+def _checked(run: Run, answer: Answer, checked: Checked) -> RunFinished:
+    """Return the end of a run whose framework has checked the citations itself."""
+    return RunFinished(
+        status="completed",
+        outcome=answer.outcome,
+        answer=answer.text,
+        report=answer.report,
+        citations=checked.citations,
+        uncited=checked.uncited,
         seconds=run.context.meter.seconds,
     )
 
 
 def _assess(
-    run: Run, report: str, text: str, citations: tuple[Citation, ...], unsourced: tuple[str, ...]
+    run: Run,
+    report: str,
+    text: str,
+    citations: tuple[Citation, ...],
+    unsourced: tuple[str, ...],
+    asked: str = "",
 ) -> Assessment | None:
-    """Return which parts of the question the report answers; None if that cannot be said."""
+    """Return which parts of a question, by default the user's, the report answers; None if that cannot be said."""
     try:
-        asked = "\n".join(
-            dict.fromkeys([run.question, *run.context.user_texts])
-        )  # with replies to the agent's questions
+        asked = asked or "\n".join(run.context.user_texts)  # with replies to the agent's questions
         said = {without_marks(statement.text) for statement in statements(report)}
         own = tuple(citation for citation in citations if citation.claim in said)
         stated = tuple(each for each in unsourced if each in report)
@@ -151,27 +184,3 @@ def _assess(
     except Exception:  # a failure of the gate must not lose the answer
         logging.getLogger(__name__).exception("the report of a run could not be assessed")
         return None
-
-
-def _report_without_sources(run: Run, outcome: Outcome, words: str) -> str:
-    """Return the report of a run that saw no source: the calls it tried, and the model's words as a quotation."""
-    language = run.language
-    parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
-    # Each line once, since a model may repeat the same call many times.
-    lines = dict.fromkeys(f"- {_code(call)}: {_one_line(seen.text)}" for call, seen in run.context.tool_calls)
-    if lines:
-        parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
-    if outcome != "tool_errors" and words.strip():
-        quoted = "\n".join(f"> {line}" for line in words.strip().splitlines())
-        parts.append(prompts.text("own_words", language) + "\n\n" + quoted)
-    return "\n\n".join(parts)
-
-
-def _code(call: ToolCall) -> str:
-    """Return a call as one line of inline code, its own backticks replaced."""
-    arguments = ", ".join(map(as_words, call.arguments.values()))
-    return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
-
-
-def _one_line(text: str) -> str:
-    return clip(" ".join(text.split()) or "nothing", 200)

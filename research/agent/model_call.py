@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from research._util.interruptible import interruptible
+from research._util.nul import without_nul
+from research._util.said import speaking
 from research.agent.context import RunContext, Steps
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
@@ -29,6 +31,10 @@ REASKS = 3
 """Times the model is asked again after a reply that cannot be parsed."""
 WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
+LONGEST_REPLY = 4_000_000
+"""Bytes of a reply with its reasoning and calls, as JSON; services offer about a third of it today."""
+CUT_TO_TOKENS = 1000
+"""Tokens that a server reads at least when it cuts a prompt: no context is smaller."""
 STREAM_EVERY_S = 0.05
 """Deltas are collected this long into one event."""
 
@@ -53,9 +59,16 @@ class ModelCalls:
     """The requests of one agent to its models."""
 
     def __init__(
-        self, agent: str, recipe: Recipe, context: RunContext, protocol: CallProtocol, count: tokens.Counter
+        self,
+        agent: str,
+        recipe: Recipe,
+        context: RunContext,
+        protocol: CallProtocol,
+        count: tokens.Counter,
+        language: str,
     ) -> None:
         self.agent = agent
+        self.language = language
         self.recipe = recipe
         self.context = context
         self.protocol = protocol
@@ -66,6 +79,8 @@ class ModelCalls:
         self.count = count
         self.asks = 0
         """Number of the last request."""
+        self._uncounted: dict[str, int] = {}
+        """By model, the tokens of its last reply, which the rate limit has not counted yet."""
 
     def next_recorded(self) -> Reply | None:
         """Count another request; return the reply that the journal contains for it, if any."""
@@ -86,7 +101,7 @@ class ModelCalls:
         schema: dict[str, Any] | None,
         report: bool,
     ) -> Request:
-        """Return a request with the recipe's temperature, and the tools as the protocol offers them."""
+        """Return a request with the recipe's temperature and seed, and the tools as the protocol offers them."""
         return Request(
             messages,
             self.protocol.offer(offered),
@@ -97,6 +112,7 @@ class ModelCalls:
             must_call=must_call and self.protocol.name == "native",
             schema=schema,
             report=report,
+            seed=self.recipe.seed,
         )
 
     def converse(
@@ -114,8 +130,10 @@ class ModelCalls:
         ask = self.asks  # composing a shorter prompt may make requests of its own
         model = self.context.models(self.recipe.model_for(request.purpose))
         messages = prompt.messages
+        yield from self._warn_of_protocol(model)
         for _attempt in range(REASKS + 1):
             self.context.check_pause()
+            messages = tuple(map(_without_nul, messages))
             request = msgspec.structs.replace(request, messages=messages)
             yield self._asked(prompt, request, ask, model, offered)
             started = time.monotonic()
@@ -123,19 +141,24 @@ class ModelCalls:
                 completion = yield from self._call(model, request, ask)
             except ProviderError as error:
                 if not error.context_overflow or shorten is None:
+                    self.context.failure = str(error)
                     raise
                 prompt = yield from shorten()
                 messages = prompt.messages
                 continue
             yield from self._warn_of_rejected_parameters(model)
+            yield from self._warn_of_cut_prompt(model, completion)
             usage = self._usage(model, completion)
+            self._uncounted[model.name] = usage.completion_tokens
             self.context.meter.spend(usage)
             try:
-                reply = self._read(completion, ask, offered)
-                if reads is not None:
-                    reads(reply)
+                with speaking(self.language):
+                    reply = self._read(completion, ask, offered)
+                    if reads is not None:
+                        reads(reply)
             except FormatError as error:
                 yield Rejected(agent=self.agent, ask=ask, text=completion.text, problem=str(error), usage=usage)
+                self.context.failure = str(error)
                 rejected = [Message("assistant", completion.text)] if completion.text.strip() else []
                 messages = (*prompt.messages, *rejected, Message("user", str(error)))
                 continue
@@ -179,6 +202,27 @@ class ModelCalls:
                 text = f"{model.name} does not accept {name}."
                 yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
 
+    def _warn_of_cut_prompt(self, model: Model, completion: Completion) -> Steps[None]:
+        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently."""
+        read = completion.usage.prompt_tokens if completion.usage and not completion.usage.estimated else 0
+        if read < CUT_TO_TOKENS or 2 * read >= self.prompt_tokens:
+            return
+        if (model.name, "cut") not in self.context.warned_parameters:
+            self.context.warned_parameters.add((model.name, "cut"))
+            text = (
+                f"{model.name} reports that it read {read:,} of about {self.prompt_tokens:,} tokens: its server has "
+                "probably cut the prompt. Give it a larger context (for Ollama, OLLAMA_CONTEXT_LENGTH)."
+            )
+            yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+
+    def _warn_of_protocol(self, model: Model) -> Steps[None]:
+        """Warn once of a role's model that has no native tool calls although the recipe asks for them."""
+        if self.recipe.protocol != "native" or model.native or (model.name, "native") in self.context.warned_parameters:
+            return
+        self.context.warned_parameters.add((model.name, "native"))
+        text = f"{model.name} has no native tool calls; it is asked in tagged text."
+        yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+
     def _read(self, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:
         prefix = re.sub(r"[^A-Za-z0-9]+", "-", self.agent)
         return self.protocol.read(completion, lambda index: f"{prefix}-{ask}-{index + 1}", tools)
@@ -202,7 +246,8 @@ class ModelCalls:
     def _await_rate_limit(self, purpose: str) -> Steps[None]:
         """Wait until the administrator's rate limit admits another request."""
         name = self.recipe.model_for(purpose)
-        while (wait_s := self._rate_limit(name)) is None:  # the store that counts requests is unavailable
+        count = self.prompt_tokens + self._uncounted.pop(name, 0)
+        while (wait_s := self._rate_limit(name, count)) is None:  # the store that counts requests is unavailable
             self.context.wait(WARN_FROM_S)
         if wait_s > WARN_FROM_S and not self.context.warned_of_rate_limit:
             self.context.warned_of_rate_limit = True
@@ -211,17 +256,21 @@ class ModelCalls:
         if wait_s > 0:
             self.context.wait(wait_s)
 
-    def _rate_limit(self, name: str) -> float | None:
+    def _rate_limit(self, name: str, count: int) -> float | None:
         try:
-            return self.context.rate_limit(name)
+            return self.context.rate_limit(name, count)
         except StoreUnavailable:
             return None
 
     def _stream(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
         deltas: list[Delta] = []
-        last = time.monotonic()
+        last, length = time.monotonic(), 0
         for piece in interruptible(model.stream(request), self.context.check_stop):
             self.context.check_stop()
+            whole = isinstance(piece, Completion)
+            length = len(msgspec.json.encode(piece)) if whole else length + len(piece.text)
+            if length > LONGEST_REPLY:
+                raise ProviderError(f"{model.name} sent a reply longer than {LONGEST_REPLY // 10**6} MB")
             if isinstance(piece, Completion):
                 yield from self._flush(deltas, ask)
                 return piece
@@ -235,5 +284,12 @@ class ModelCalls:
 
     def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
         if deltas:
-            yield Streamed(agent=self.agent, ask=ask, text="".join(d.text for d in deltas), kind=deltas[0].kind)
+            text = without_nul("".join(d.text for d in deltas), str)
+            yield Streamed(agent=self.agent, ask=ask, text=text, kind=deltas[0].kind)
             deltas.clear()
+
+
+def _without_nul(message: Message) -> Message:
+    # The quick test first: a prompt of many rounds is checked in every round.
+    found = "\0" in message.content or "\0" in (message.reasoning or "")
+    return without_nul(message, Message) if found else message

@@ -36,7 +36,7 @@ def recall(question: str, recipe: Recipe, context: RunContext) -> Steps[None]:
     except (*recalling.MEMORY_ERRORS, ToolError) as error:
         seen = Observation("", "recall", str(error), ok=False)
     else:
-        sources = tuple(context.ledger.add(passage) for passage in found.passages)
+        sources = tuple(context.ledger.add(each) for each in found.passages if not context.tools.refusal(each))
         text = citations.tool_result_text(found.text, sources)
         seen = Observation("", "recall", text, sources=sources, private=found.private)
     context.recalled = seen

@@ -11,15 +11,17 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextvars import copy_context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from research._util import cancel, threads
+from research._util.nul import without_nul
+from research._util.said import say
 from research.agent.parsing.arguments import checked
 from research.errors import Stopped, ToolError
 from research.text import clip
-from research.types import Tool, ToolCall, ToolOutput, ToolSpec
+from research.types import Passage, Tool, ToolCall, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError
 
 CACHE_SIZE = 10_000
@@ -31,6 +33,8 @@ Local = Callable[[dict[str, Any]], str]
 """A framework's own tool: takes the arguments, returns the text of the observation.  Raises `ToolError`."""
 Check = Callable[[ToolCall], None]
 """Raises `ToolError` for a call that must not be made."""
+Played = Callable[[str, dict[str, Any]], "Result | None"]
+"""Takes a tool's name and checked arguments; returns the result to use instead of calling it, or None to call it."""
 
 
 class Result(ToolOutput, frozen=True):
@@ -39,13 +43,31 @@ class Result(ToolOutput, frozen=True):
     ok: bool = True
     cached: bool = False
     seconds: float = 0.0
+    read: int = 0
+    code: str = ""
+    world: str = ""
+    """All three as in `Observation`."""
+
+
+Output = TypeVar("Output", bound=ToolOutput)
 
 
 class Toolbox:
     """A set of tools by name.  Thread-safe; results are cached by name and canonical arguments, errors are not."""
 
-    def __init__(self, tools: Iterable[Tool], stop: threading.Event | None = None) -> None:
-        """Setting `stop` ends every call in progress."""
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        stop: threading.Event | None = None,
+        refusal: Callable[[Passage], str] = lambda passage: "",
+        played: Played | None = None,
+    ) -> None:
+        """Setting `stop` ends every call in progress.  `refusal` returns why a passage may not be used; empty if it may.
+
+        `played` returns the results of a recorded world.
+        """
+        self.refusal = refusal
+        self._played = played
         self._stop = stop or threading.Event()
         self._tools = {tool.spec.name: tool for tool in tools}
         self._cache: OrderedDict[str, ToolOutput] = OrderedDict()
@@ -67,25 +89,49 @@ class Toolbox:
             if check is not None:
                 check(call)
         except ToolError as error:
-            return PendingCall(partial(Result, str(error), ok=False))
+            return PendingCall(partial(Result, str(error), ok=False, code=error.code))
+        if self._played is not None:
+            return self._begin_in_world(call, self._played)
+        return self._begin(call)
+
+    def _begin_in_world(self, call: ToolCall, played: Played) -> PendingCall:
+        """Return the recorded result of a call, or begin the call if the world lets it out."""
+        try:
+            found = played(call.name, checked(call.arguments, self._tool(call.name).spec))
+        except ToolError as error:
+            return PendingCall(partial(Result, clip(str(error), OUTPUT_LIMIT), ok=False, code=error.code))
+        if found is None:
+            return self._begin(call)
+        if found.world == "new":
+            pending = self._begin(call)
+            return PendingCall(lambda: replace(pending.result(), world="new"), pending.abandon)
+        return PendingCall(lambda: self._allowed(found))
+
+    def _begin(self, call: ToolCall) -> PendingCall:
         key = f"{call.name}:{json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)}"
         with self._lock:
             hit = self._cache.get(key)
             if hit is not None:
                 self._cache.move_to_end(key)
         if hit is not None:
-            return PendingCall(partial(Result, hit.text, hit.passages, hit.private, hit.images, cached=True))
+            return PendingCall(partial(_result_of, hit, cached=True))
         try:
             tool = self._tool(call.name)
             work = _ToolThread(tool, checked(call.arguments, tool.spec), self._stop)
         except ToolError as error:
-            return PendingCall(partial(Result, clip(str(error), OUTPUT_LIMIT), ok=False))
+            return PendingCall(partial(Result, clip(str(error), OUTPUT_LIMIT), ok=False, code=error.code))
         return PendingCall(partial(self._result, key, work), work.abandon)
 
     def _tool(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
-            raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(self._tools) or 'none'}.")
+            raise ToolError(
+                say(
+                    "There is no tool {name!r}. The tools are: {value}.",
+                    name=name,
+                    value=", ".join(self._tools) or "none",
+                )
+            )
         return tool
 
     def _result(self, key: str, work: _ToolThread) -> Result:
@@ -93,13 +139,30 @@ class Toolbox:
             output = work.wait()
         except ToolError as error:
             private = isinstance(error, PrivateError)
-            return Result(clip(str(error), OUTPUT_LIMIT), private=private, ok=False, seconds=work.seconds)
-        output = replace(output, text=clip(output.text, OUTPUT_LIMIT))
+            text = clip(without_nul(str(error), str), OUTPUT_LIMIT)
+            return Result(text, private=private, ok=False, seconds=work.seconds, code=error.code)
+        output = replace(output, text=clip(without_nul(output.text, str), OUTPUT_LIMIT))
+        output = replace(
+            output,
+            passages=without_nul(output.passages, tuple[Passage, ...]),
+            document=without_nul(output.document, str),
+        )
+        output = self._allowed(output)
         with self._lock:
             self._cache[key] = output
             if len(self._cache) > CACHE_SIZE:
                 self._cache.popitem(last=False)
-        return Result(output.text, output.passages, output.private, output.images, seconds=work.seconds)
+        return _result_of(output, seconds=work.seconds)
+
+    def _allowed(self, output: Output) -> Output:
+        """Return the output without the passages that may not be used, and say so."""
+        refused = [why for why in map(self.refusal, output.passages) if why]
+        if not refused:
+            return output
+        kept = tuple(passage for passage in output.passages if not self.refusal(passage))
+        why = "; ".join(list(dict.fromkeys(refused))[:3])
+        text = "\n".join(filter(None, [output.text, say("{n} results left out: {why}", n=len(refused), why=why)]))
+        return replace(output, text=text, passages=kept, document="")
 
 
 class PendingCall:
@@ -108,21 +171,34 @@ class PendingCall:
     def __init__(self, result: Callable[[], Result], abandon: Callable[[], None] | None = None) -> None:
         self.result = result
         """Waits for the result and returns it.  Raises `Stopped`; an error of the model or the tool is in the text."""
-        self._abandon = abandon
+        self.abandon = abandon
 
     def __enter__(self) -> PendingCall:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._abandon:
-            self._abandon()
+        if self.abandon:
+            self.abandon()
+
+
+def _result_of(output: ToolOutput, *, cached: bool = False, seconds: float = 0.0) -> Result:
+    return Result(
+        output.text,
+        output.passages,
+        output.private,
+        output.images,
+        output.document,
+        output.searched,
+        cached=cached,
+        seconds=seconds,
+    )
 
 
 def _local_result(local: Callable[[], str]) -> Result:
     try:
         return Result(local())
     except ToolError as error:
-        return Result(str(error), ok=False)
+        return Result(str(error), ok=False, code=error.code)
 
 
 class _ToolThread:
@@ -172,7 +248,12 @@ class _ToolThread:
                     raise Stopped("stopped by the user") from None
                 if remaining <= 0:
                     raise ToolError(
-                        f"{self._tool.spec.name} did not answer within {self._tool.timeout_s:g} s. Try something else."
+                        say(
+                            "{name} did not answer within {timeout_s:g} s. Try something else.",
+                            name=self._tool.spec.name,
+                            timeout_s=self._tool.timeout_s,
+                        ),
+                        "timeout",
                     ) from None
 
     def abandon(self) -> None:

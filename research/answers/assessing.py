@@ -150,7 +150,8 @@ def told_in(
         evidence = [*(citation.quote for citation in own), *(titles.get(n, "") for n in sorted(numbers))]
         vouched = any(citation.status in ("supported", "calculated", "partial") for citation in own)
         pages = [source.quote for source in sources if source.n in numbers]
-        openings = "\n".join(sentences_of(page.lstrip().partition("\n")[0])[0] for page in pages if page.strip())
+        heads = (sentences_of(page.lstrip().partition("\n")[0]) for page in pages)
+        openings = "\n".join(head[0] for head in heads if head)  # the rule below a table's header has no sentence
         formulas = "\n".join(dict.fromkeys(each.reason for each in own if each.status == "calculated"))
         seen = "\n".join(dict.fromkeys(evidence))
         found.append(Told(f"{text}\n{context}".strip(), seen, "\n".join(pages), openings, formulas, vouched))
@@ -184,7 +185,9 @@ def _judge(
         return reason(part.text, "no source can state what is still to come"), None
     judged = [(gaps(part, each, asks_for), each) for each in told]
     closed = [each for gap, each in judged if gap.closed]
-    lacking = [fits(part.text, part.kind, each.text, each.evidence) for each in closed]
+    lacking = [
+        "" if gap.worked else fits(part.text, part.kind, each.text, each.evidence) for gap, each in judged if gap.closed
+    ]
     best = next((each for each, lack in zip(closed, lacking, strict=True) if not lack), None)
     best = _led(part, judged, told, seen, best) or best or _led(part, judged, told, seen)
     best = best or _weighed(part, told)
@@ -211,7 +214,7 @@ def _led(
         if each is before:
             return None
         whole = _led_to(gap, each, told, seen) if gap.labelled and not (before and gap.closed) else None
-        if whole and not fits(part.text, part.kind, whole.text, whole.evidence, labelled=True):
+        if whole and (gap.worked or not fits(part.text, part.kind, whole.text, whole.evidence, labelled=True)):
             return whole
     return None
 

@@ -24,7 +24,11 @@ MOST = 0.6
 """The same for a question for yes or no and for the one with the most of something, where each word counts."""
 _ALIKE = 0.8
 """Similarity of two spellings of a name."""
-_FUTURE = re.compile(r"(?<!for )\btomorrow\b(?!.s)|\bnext (?:week|month|year)\b|明天(?!然)|明年|下周", re.I)
+_FUTURE = re.compile(
+    r"(?<!for )\btomorrow\b(?!.s)|\bnext (?:week|month|year)\b|\bwho will\b|"
+    r"\b(?:going|likely|bound|poised) to (?:win|be(?:come)?|lead|rule|replace|succeed)\b|明天(?!然)|明年|下周|谁[会将]",
+    re.I,
+)
 _REGION = re.compile(
     r"(?:the )?(?:world|earth|globe|(?:(?:north|south|central|latin|east|west|southeast|"
     r"sub-saharan)(?:ern)?[- ])?(?:africa|asia|europe|"
@@ -81,6 +85,8 @@ class Gaps(Struct, frozen=True):
     """Whether the statement is about the opposite: exports where imports are asked for."""
     labelled: bool = False
     """Whether its evidence is a labelled line that the question asks for."""
+    worked: bool = False
+    """Whether it is calculated from the lines, and by the operation, that the question asks for."""
 
     @property
     def closed(self) -> bool:
@@ -93,8 +99,12 @@ class Gaps(Struct, frozen=True):
         return tuple(dict.fromkeys([*self.names, *self.years, *self.words]))
 
 
-AsksFor = Callable[[str, str], bool]
-"""Returns whether a question asks for what a labelled line such as `Median age, total: 42.7 years` states."""
+AsksFor = Callable[[str, str], str]
+"""Returns whether a question asks for what a labelled line such as `Median age, total: 42.7 years` states.
+
+Empty if it does not.  If the question wants something calculated from several lines, the sign of the operation, the place
+of this line and how many there are: `÷0/2` for the first of two.
+"""
 
 
 def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
@@ -104,9 +114,14 @@ def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
     """
     words = telling(asked)
     missing = [word for word in words if not has(told.all, word)]
-    labelled = asks_for is not None and any(asks_for(asked.text, line) for line in told.evidence.splitlines())
+    lines = dict.fromkeys(told.evidence.splitlines()) if asks_for else ()
+    found = {line: wanted for line in lines if asks_for and (wanted := asks_for(asked.text, line))}
+    worked = _worked(told.formulas, found)
+    labelled = worked or any(not _INPUT.fullmatch(wanted) for wanted in found.values())
     missing = [] if labelled else missing
     share = 1 - len(missing) / len(words) if words else 1.0
+    if told.formulas and not labelled and found:
+        missing, share = words, 0.0  # something else was calculated from these lines
     return Gaps(
         tuple(missing_names(asked, told)),
         (*_missing_years(asked, told.all), *_missing_ages(asked, told.all)),
@@ -115,7 +130,38 @@ def gaps(asked: Asked, told: Told, asks_for: AsksFor | None = None) -> Gaps:
         _needed(asked, told),
         opposite(asked.text, told.all),
         labelled,
+        worked,
     )
+
+
+_INPUT = re.compile(r"(?P<sign>[+−×÷])(?P<place>\d+)/(?P<count>\d+)")
+_SIGN = re.compile(r"[()]|\s[+−×÷]\s")
+_SCALE = frozenset(["100%", "100", "1,000", "100,000", "1,000,000"])
+"""What a formula has beside the figures of the lines."""
+
+
+def _worked(formulas: str, found: dict[str, str]) -> bool:
+    """Return whether a formula takes its figures from the lines that a question wants, from all of them and no others.
+
+    A quotient must begin with the first line.
+    """
+    lines = [(match, line) for line, wanted in found.items() if (match := _INPUT.fullmatch(wanted))]
+    for formula in formulas.splitlines() if lines else ():
+        count, sign = int(lines[0][0]["count"]), lines[0][0]["sign"]
+        given = [each.strip() for each in _SIGN.split(formula.rpartition(" = ")[0])]
+        given = [each for each in given if each and each not in _SCALE]
+        used = {
+            each: {
+                int(match["place"]) for match, line in lines if re.search(rf"(?<![\d.,]){re.escape(each)}(?!\d)", line)
+            }
+            for each in given
+        }
+        if not given or sign not in formula or not all(used.values()):
+            continue
+        ordered = sign != "÷" or 0 in used[given[0]]
+        if ordered and set().union(*used.values()) == set(range(count)):
+            return True
+    return False
 
 
 def _needed(asked: Asked, told: Told) -> float:
@@ -154,7 +200,7 @@ def missing_names(asked: Asked, told: Told) -> list[str]:
 
     A place beside a name that is there, as in `Paul Biya in Yaoundé`, may be anywhere in the source.
     """
-    wanted = [name for name in named(asked.text) if name not in asked.options and not re.match(r"I['’]", name)]
+    wanted = [name for name in _asked_about(asked.text) if name not in asked.options and not re.match(r"I['’]", name)]
     if asked.kind == "whether" and any(_NO.match(line) for line in told.text.splitlines()):
         wanted = [name for name in wanted if is_country(key(name))]  # `No, it is Canberra` need not name Sydney
     if not wanted and len(before := {key(name): name for name in named(asked.about)}) == 1:
@@ -166,6 +212,26 @@ def missing_names(asked: Asked, told: Told) -> list[str]:
     if others:
         missing = [name for name in missing if is_country(key(name)) or not _names(told.pages, name)]
     return missing
+
+
+_ASIDE = re.compile(r"(?:[^.?!:。？！：]{2,300}[.!。！] {0,9}|[^.?!:]{2,60}:\s)", re.I)
+"""Matches a sentence or a heading before the question: `Planning a call with Kathmandu:`."""
+
+
+_BRACKETS = re.compile(r"[(（][^()（）]{0,80}[)）]")
+
+
+def _asked_about(text: str) -> list[str]:
+    """Return the names in a part; without those in the sentences before the question, if it names a country itself."""
+    outside = _BRACKETS.sub(" ", text)  # *Georgia (the Caucasus one)*
+    text = outside if any(is_country(key(name)) for name in named(outside)) else text
+    rest = text
+    while match := _ASIDE.match(rest):
+        rest = rest[match.end() :]
+        found = named(f"- {rest}")  # behind a dash the first word is no start of a sentence
+        if rest.rstrip().endswith(("?", "？")) and any(is_country(key(name)) for name in found):
+            return found
+    return named(text)
 
 
 def _names(text: str, name: str) -> bool:

@@ -20,7 +20,7 @@ SPANS: dict[Kind, re.Pattern[str]] = {
         rf"\d{{1,4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?|{YEAR}"
     ),
     "number": re.compile(
-        r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|万亿|亿|万))?(?:\s?[a-z]+|"
+        r"(?<![a-z\d_.,])\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|万亿|亿|万))?(?:\s?[a-z]+|"
         r"[\u4e00-\u9fff]{1,2})?|"
         r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
         r"seventy|eighty|ninety|hundred)\b"
@@ -38,6 +38,8 @@ _ASKED: dict[Kind, str] = {
     r"什么时候|什么时间|何时|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"
+    r"\bwhat (?:is|was|are|were) (?:[\w'’-]{1,30} ){0,4}?(?:budget|costs?|price|sales|revenues?|turnover|profits?|salary|wages?|"
+    r"rent|fee|weight|headcount|discount|share|rate|number)(?= (?:of|for|in|per|at|from|to)\b|\W*$)|"
     r"几[个位名座艘条种次岁]|多[长高大远深宽]",
     "person": r"\bwho(?:se|m)?\b|谁|哪位|何人",
     "place": r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|town|village|state|country|county|region|province|island|"
@@ -114,6 +116,12 @@ _SELECTED = re.compile(
 )
 _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
+        r"\bmonth by month\b|\b(?:each|every|by|per) (?:month|quarter|week)\b|\b(?:first|second|third|fourth|last) quarter\b|"
+        r"\bmonthly\b|\bquarterly\b|\bweekly\b|\bq[1-4]\b|逐月|每个?月|月度|季度",
+        r"\bmonth|\bquarter|\bweek|\bq[1-4]\b|月|季",
+        "figures for such periods",
+    ),
+    (
         r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|"
         r"\bfor (?:each|every) \w|\bper (?!cent|se\b|annum|the\b|our\b|your\b)[a-z]|按人头|"
         r"\beach \w+ (?:account|emit|use|consume|"
@@ -168,7 +176,8 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         "a calculated figure",
     ),
     (
-        r"\bhow many (?:positions|ranks|(?:places|spots) (?:after|ahead|before|behind|below|above|higher|lower))\b|多少名|几名",
+        r"\bhow many (?:positions|ranks|(?:places|spots) (?:after|ahead|before|behind|below|above|higher|lower))\b|"
+        r"(?:多少名|几名)(?![\u4e00-\u9fff])",
         r"\bplaces?\b|\bpositions?\b|\branks?\b|名",
         "a rank",
     ),

@@ -78,7 +78,7 @@ _LIST_ZH = re.compile(r"国家(?:有|是)哪些|哪些国家")
 _GROWN_ZH = re.compile(r"增长|增加|减少|下降|上升|变化|涨|跌")
 _SAID_ZH = (
     re.compile(r"[^，。：]{1,40}：[^，。：]{1,40}：(?P<value>[^（。]+)"),
-    re.compile(r"从\d{4}年的[^。]*?到\d{4}年的(?P<value>[^，。（]+)"),
+    re.compile(r"从\d{4}年的[^。]{0,200}?到\d{4}年的(?P<value>[^，。（]+)"),
     re.compile(r"[^，。：（]{2,60}?[为是](?P<value>[^，。；（]{0,20}\d[^，。；（]{0,20})"),
 )
 """How a Chinese statement gives a value: `日本：总人口：…`, `从2023年的…到2024年的…`, `日本的人口密度为…`."""

@@ -4,7 +4,7 @@ docs/citations.md explains what is checked, and how well.  May import types, tex
 
 from __future__ import annotations
 
-from research.citations.checking import check
+from research.citations.checking import check, check_statements
 from research.citations.judge import JUDGE_SCHEMA, judge_messages, read_verdicts
 from research.citations.ledger import Ledger, source_text, tool_result_text
 from research.citations.marks import MARK, Statement, cited, normalised, statements, uncited, without_marks
@@ -16,6 +16,7 @@ __all__ = [
     "Ledger",
     "Statement",
     "check",
+    "check_statements",
     "cited",
     "clean",
     "judge_messages",

@@ -13,9 +13,9 @@ SUM = re.compile(
     re.I,
 )
 DIFFERENCE = re.compile(
-    r"\b(?:more|less|fewer|differ\w*|gap|\w+er|remain\w*|by|margin|up|down|than|left|rest|others?|lead|not|another|extra|additional|"
+    r"\b(?:more|less|fewer|minus|differ\w*|gap|(?!together\b|altogether\b)\w+er|remain\w*|by|margin|up|down|than|left|rest|others?|lead|not|another|extra|additional|"
     r"shortfall|gain\w*|lost|points)\b|"
-    r"相差|差距|差额|多|少|高出|低于|增加|减少|上升|下降|增长|提高|缩短|领先|剩|其余|净增|之差|晚|早",
+    r"减去|相差|差距|差额|多|少|高出|低于|增加|减少|上升|下降|增长|提高|缩短|领先|剩|其余|净增|之差|晚|早",
     re.I,
 )
 RATIO = re.compile(r"\b(?:times|ratio|-?fold|twice|double|per|each|average|on average)\b|倍|平均|每|人均", re.I)

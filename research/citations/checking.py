@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from math import isclose
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from research._util.glossary import chinese_label, label_terms, measures, says, translates
+from research.citations import tabular
 from research.citations.arithmetic import counts_items
 from research.citations.degrees import overstated
 from research.citations.derived import Derivation, derive, operation_only, operators
 from research.citations.evidence import gather
-from research.citations.figures import check_comparison, check_date, check_figure, missing_figure
+from research.citations.figures import check_comparison, check_date, check_figure, missing_figure, same_kind
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.matching import Problem, closeness, common_figures, cover, embedding_text, match, weights_of
 from research.citations.names import Names, contains_name, is_country, names
@@ -54,10 +55,20 @@ def check(
     helps to match different words of the same meaning.
     """
     found = statements(answer)
+    return tuple(each for some in check_statements(found, answer, sources, computed, embedder) for each in some)
+
+
+def check_statements(
+    found: Sequence[Statement],
+    answer: str,
+    sources: Sequence[Source],
+    computed: Iterable[str] = (),
+    embedder: Embedder | None = None,
+) -> Iterator[list[Citation]]:
+    """Check the statements of an answer as `check` does; yield the citations of each."""
     checker = _Checker(answer, {n for each in found for n in each.numbers}, sources, computed, embedder)
-    return tuple(
-        citation for i, statement in enumerate(found) for citation in checker.citations(statement, _around(found, i))
-    )
+    for i, statement in enumerate(found):
+        yield checker.citations(statement, _around(found, i))
 
 
 def _around(found: Sequence[Statement], i: int) -> tuple[str, str]:
@@ -158,6 +169,7 @@ class _Checker:
         for source in sources:
             if source.n in cited:
                 self.lines.setdefault(source.n, []).extend(lines_of(source))
+        self.tables = tabular.by_number(source for source in sources if source.n in cited)
         self.names = Names([answer, *(f"{source.title}\n{source.quote}" for source in sources)])
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.checked = 0
@@ -176,6 +188,8 @@ class _Checker:
         self.checked += 1
         if known and (limit := _limit(claim, self.checked)) is not None:
             found += [Citation(n, claim, "unverified", reason=str(limit), by=BY, reasons=(limit,)) for n in known]
+        elif told := tabular.citations(claim, {n: self.tables[n] for n in known}, BY):
+            found += told
         elif known:
             before, behind = (_EMPHASIS.sub("", text) for text in around)
             sentence = Sentence(_EMPHASIS.sub("", claim), f"{statement.context}\n{before}", behind=behind)
@@ -293,7 +307,7 @@ class _Checker:
                 )
                 for line in scope.lines
                 for seen in line.figures
-                if figure.quantity.states(seen.quantity)
+                if figure.quantity.states(seen.quantity) and same_kind(claim, figure.quantity, line, seen.quantity)
             ]
             # The difference of 5 trillion and 3 is written like one of them.
             alone = operation_only(self.names, claim, figure.quantity)

@@ -28,6 +28,7 @@ from research.citations.lexicon import sides
 from research.citations.matching import has
 from research.citations.measures import Quantity
 from research.citations.names import Names, contains_name, is_country
+from research.citations.order import Order, portion, stated
 from research.citations.quantities import quantities
 from research.citations.reading import Sentence, stems, years
 from research.citations.wholes import part_of, wholes
@@ -45,6 +46,11 @@ _SPAN = re.compile(
 _OLD = re.compile(r"\b(?:aged?|old|lived|lifespan|at the age of)\b|岁|享年|终年", re.I)
 _AGED = re.compile(r"\bage[ds]?(?: of)?(?: about| around| nearly)? $", re.I)
 _RATE = re.compile(r"\s?[A-Za-z() ]{0,300}/(?P<per>1,?000|100,?000)\b")
+_TAKEN = re.compile(r"\bdifference (?:of|between)\b|\bminus\b|减去|之差", re.I)
+_REST = re.compile(
+    r"\b(?:not|without|rest|remain\w*|others?|else|outside|besides?|except|lacks?|no|non-?\w+)\b|其余|以外|之外|其他|剩|没|不|未|无",
+    re.I,
+)
 _BRACKET = re.compile(r"[(（][^()（）]*[)）]")
 _PRONOUN = re.compile(
     r"\W{0,9}(?:(?:in|by|on|at) [^,]{1,30},? )?(?:he|she|it|they|his|her|its|their)\b|\W{0,9}(?:他|她|它|该|其)", re.I
@@ -89,10 +95,24 @@ def derive(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentence])
     pool = list(_operands(names, claim, q, rank))[:POOL]
     for operands, value, unit, formula in _results(names, claim, q, pool):
         made = Quantity("number", "", value, 0.0, unit or q.unit, 0, 0)
-        if value and unit == q.unit and (equals(q, value) or ((q.weak or q.hedge) and q.states(made))):
+        if (
+            value
+            and unit == q.unit
+            and _same_trade(claim, operands)
+            and (equals(q, value) or ((q.weak or q.hedge) and q.states(made)))
+        ):
             lines = tuple({id(each.line): each.line for each in operands}.values())
             return Derivation(f"{formula} = {q.written}", lines)
     return None
+
+
+_TRADE = sides("imports") | sides("exports")
+
+
+def _same_trade(claim: Sentence, operands: Sequence[Operand]) -> bool:
+    """Return whether a claim about exports or imports is made from lines about them, if all lines have labels."""
+    labels = [each.line.label for each in operands]
+    return not all(labels) or sides(claim.text) & _TRADE <= sides(" ".join(labels))
 
 
 def operation_only(names: Names, claim: Sentence, q: Quantity) -> bool:
@@ -125,7 +145,9 @@ def _operands(names: Names, claim: Sentence, q: Quantity, rank: Sequence[Sentenc
             continue
         for figure in line.figures:
             s = figure.quantity
-            if s.kind != "number" or not s.value or s.hedge in ("over", "under") or (s.weak and not q.weak):
+            if s.kind != "number" or not s.value or s.hedge in ("over", "under"):
+                continue
+            if s.weak and not q.weak and not stated(claim.text, Operand(s, line, frozenset(), frozenset())):
                 continue
             if given and not any(each.states(s) for each in given):
                 continue
@@ -148,7 +170,7 @@ _Result = tuple[tuple[Operand, ...], float, str, str]
 def _results(names: Names, claim: Sentence, q: Quantity, pool: Sequence[Operand]) -> Iterator[_Result]:
     """Yield operands, value, unit and formula for each operation that the claim names."""
     text = claim.text
-    if SUM.search(text) or MEAN.search(text):
+    if (SUM.search(text) or MEAN.search(text)) and not _TAKEN.search(text):
         for n in range(2, min(len(pool), OPERANDS) + 1):
             for some in combinations(pool, n) if len(pool) <= 8 else _neighbours(pool, n):
                 if len({each.quantity.unit for each in some}) == 1 and _alike(claim, some):
@@ -160,7 +182,26 @@ def _results(names: Names, claim: Sentence, q: Quantity, pool: Sequence[Operand]
                         yield some, total / n, some[0].quantity.unit, f"({written}) ÷ {n}"
     for a, b in combinations(pool, 2):
         yield from _pair(names, claim, q, a, b)
-    yield from _portions(text, [each for each in pool if each.quantity.written in text])
+    repeated = [each for each in pool if each.quantity.written in text]
+    yield from _portions(text, repeated)
+    if q.unit == "%":
+        yield from _of_sums(text, pool)
+
+
+def _of_sums(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
+    """Yield the share of a figure in the sum of several, or of a sum in one; the claim must state each and say which is which."""
+    found = portion(text, pool)
+    if found is None:
+        return
+    top, whole = ([pool[n] for n in each] for each in found)
+    some = list(dict.fromkeys([*top, *whole]))
+    if len({each.quantity.unit for each in some}) > 1 or len({_subject(each) for each in some}) > 1:
+        return
+    one, two = (sum(each.quantity.value for each in part) for part in (top, whole))
+    written = (" + ".join(each.quantity.written for each in part) for part in (top, whole))
+    formula = " ÷ ".join(f"({each})" if "+" in each else each for each in written)
+    if two > 0:
+        yield tuple(some), 100 * one / two, "%", formula
 
 
 def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
@@ -168,7 +209,7 @@ def _portions(text: str, pool: Sequence[Operand]) -> Iterator[_Result]:
     shares = [(each, per) for each in pool if (per := _per(each)) > 1]
     wholes = [each for each in pool if _per(each) == 1]
     for share, per in shares:
-        if per == 100:
+        if per == 100 and _REST.search(text):
             yield (share,), 100 - share.quantity.value, "%", f"100% − {share.quantity.written}"
     for whole in wholes:
         two, unit = whole.quantity, whole.quantity.unit
@@ -231,28 +272,63 @@ def _pair(names: Names, claim: Sentence, q: Quantity, a: Operand, b: Operand) ->
     series = bool(a.years and b.years and not a.years & b.years)
     large, small = (a, b) if abs(one.value) > abs(two.value) else (b, a)
     big, little = large.quantity, small.quantity
-    if not (_alike(claim, pair) or (series and _same_series(claim, a, b))) or not _directed(names, claim, large, small):
+    if not (_alike(claim, pair) or _both_stated(claim, pair) or (series and _same_series(claim, a, b))):
+        return
+    order = Order(text, q, large, small)
+    if not _directed(names, claim, large, small, order):
         return
     if DIFFERENCE.search(text):
         yield pair, abs(one.value - two.value), one.unit, f"{big.written} − {little.written}"
     if RATIO.search(text) and not q.unit:
-        top, base = (large, small) if _place(names, claim, large) <= _place(names, claim, small) else (small, large)
-        ratio = top.quantity.value / base.quantity.value
-        yield pair, ratio, "", f"{top.quantity.written} ÷ {base.quantity.written}"
+        yield from _ratios(names, claim, large, small, order)
     if q.unit != "%" or one.unit == "%":
         return
-    if not series:
-        yield pair, 100 * little.value / big.value, "%", f"{little.written} ÷ {big.written}"
+    if not series or _both_stated(claim, pair):
+        # without a word which is which it is the smaller one of the larger one
+        told = order.share()
+        top, base = (small, large) if told is None or Order(text, q, small, large).share() else (large, small)
+        allowed = top is small or _both_stated(claim, pair)  # what is over 100% might be meant the other way round
+        if allowed and (told is None or Order(text, q, top, base).share()):
+            formula = f"{top.quantity.written} ÷ {base.quantity.written}"
+            yield pair, 100 * top.quantity.value / base.quantity.value, "%", formula
     if CHANGE.search(text):
-        old, new = (a, b) if not series or max(a.years) < max(b.years) else (b, a)
-        for first, last in ((old, new),) if series else ((old, new), (new, old)):
-            change = abs(last.quantity.value / first.quantity.value - 1)
-            written = f"({last.quantity.written} − {first.quantity.written}) ÷ {first.quantity.written}"
-            yield pair, 100 * change, "%", written
-        span = abs(max(a.years, default=0) - max(b.years, default=0))
-        if series and span > 1 and _YEARLY.search(text) and old.quantity.value * new.quantity.value > 0:
-            rate = abs((new.quantity.value / old.quantity.value) ** (1 / span) - 1)
-            yield pair, 100 * rate, "%", f"({new.quantity.written} ÷ {old.quantity.written})^(1/{span}) − 1"
+        yield from _changes(text, pair, order if large is a else Order(text, q, a, b), series=series)
+
+
+def _ratios(names: Names, claim: Sentence, large: Operand, small: Operand, order: Order) -> Iterator[_Result]:
+    first, second = (_place(names, claim, each) for each in (large, small))
+    told = order.ratio()
+    top, base = (large, small) if first < second or (first == second and told is not False) else (small, large)
+    ratio = top.quantity.value / base.quantity.value
+    yield (large, small), ratio, "", f"{top.quantity.written} ÷ {base.quantity.written}"
+
+
+def _changes(text: str, pair: tuple[Operand, Operand], order: Order, *, series: bool) -> Iterator[_Result]:
+    """Yield changes in percent; between two measures only if the claim compares them."""
+    a, b = pair
+    old, new = (a, b) if not series or max(a.years) < max(b.years) else (b, a)
+    told = order.compared()
+    measures = bool(a.line.label and b.line.label) and not series and a.line.label != b.line.label
+    if measures and told is None and _subject(a) == _subject(b):
+        return
+    for first, last in ((old, new),) if series else ((old, new), (new, old)):
+        if not series and told is (first is a):
+            continue
+        change = abs(last.quantity.value / first.quantity.value - 1)
+        written = f"({last.quantity.written} − {first.quantity.written}) ÷ {first.quantity.written}"
+        yield pair, 100 * change, "%", written
+    span = abs(max(a.years, default=0) - max(b.years, default=0))
+    if series and span > 1 and _YEARLY.search(text) and old.quantity.value * new.quantity.value > 0:
+        rate = abs((new.quantity.value / old.quantity.value) ** (1 / span) - 1)
+        yield pair, 100 * rate, "%", f"({new.quantity.written} ÷ {old.quantity.written})^(1/{span}) − 1"
+
+
+def _both_stated(claim: Sentence, pair: tuple[Operand, Operand]) -> bool:
+    """Return whether a claim has the labels and figures of both lines, and their years if these differ."""
+    a, b = pair
+    same = not a.years or not b.years or bool(a.years & b.years)
+    dated = same or bool(claim.years & a.years and claim.years & b.years)
+    return dated and _subject(a) == _subject(b) and all(stated(claim.text, each) for each in pair)
 
 
 def _rates(text: str, q: Quantity, a: Operand, b: Operand) -> Iterator[_Result]:
@@ -305,7 +381,7 @@ def _same_series(claim: Sentence, a: Operand, b: Operand) -> bool:
     return CHANGE.search(claim.text) is not None
 
 
-def _directed(names: Names, claim: Sentence, large: Operand, small: Operand) -> bool:
+def _directed(names: Names, claim: Sentence, large: Operand, small: Operand, order: Order) -> bool:
     """Return whether the claim has the two the right way round, if it says which is larger or that one grew."""
     ends = sides(claim.text)
     up, down = (0, 0) in ends, (0, 1) in ends
@@ -313,9 +389,9 @@ def _directed(names: Names, claim: Sentence, large: Operand, small: Operand) -> 
         grew = max(large.years) > max(small.years)
         return up in (down, grew)
     first, second = (_place(names, claim, each) for each in (large, small))
-    if first == second or first < 0 or second < 0:
-        return True
     more, less = (1, 0) in ends, (1, 1) in ends
+    if first == second or first < 0 or second < 0:
+        return (more and less) or order.larger(less=less) is not False
     if re.search(r"\bthan\b|比", claim.text) and not (more and less):
         return (first < second) != less
     return True

@@ -17,6 +17,24 @@ RIVAL = 0.3
 """By how much another line must match the claim's words better for its figure to be the expected one."""
 
 
+_PERCENT = re.compile(r"%|percent|per cent|\bpoints?\b|百分|占", re.I)
+_TIMES = re.compile(r"\s{0,3}(?:times\b|-?fold\b|倍)", re.I)
+_TIMES_OF = re.compile(r"\btimes\b|-?fold\b|\bratio\b|twice|double|\b(?:half|third|quarter)s?\b|倍|/|\bper\b", re.I)
+
+
+def same_kind(claim: Sentence, q: Quantity, line: Sentence, s: Quantity) -> bool:
+    """Return whether two figures, one of which may lack a unit, can be the same: not 7% and 7, nor `7 times` and 7 ports."""
+    if _TIMES.match(claim.text, q.end) and not _TIMES_OF.search(line.text):
+        return False
+    one, two = q.unit == "%", s.unit == "%"
+    if one == two:
+        return True
+    if not one:
+        return _PERCENT.search(claim.text) is not None
+    written = f"{line.title}\n{line.context}\n{line.text}"
+    return _PERCENT.search(written) is not None and all(each.unit != "%" for each in line.quantities)
+
+
 def check_figure(
     names: Names,
     claim: Sentence,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from research.types import Passage, Source
 
@@ -11,7 +11,9 @@ from research.types import Passage, Source
 class Ledger:
     """The numbered sources of one run, shared by its agents.  Safe for threads."""
 
-    def __init__(self, sources: Iterable[Source] = ()) -> None:
+    def __init__(self, sources: Iterable[Source] = (), kind: Callable[[Passage], str] = lambda passage: "") -> None:
+        """`kind` returns the class of a source."""
+        self._kind = kind
         self._lock = threading.Lock()
         self._numbers: dict[str, int] = {}
         self._seen: dict[int, list[Source]] = {}
@@ -22,7 +24,9 @@ class Ledger:
         """Number a passage by its url and keep its quote.  Passages with the same url share a number."""
         with self._lock:
             n = self._numbers.get(passage.url, max(self._seen, default=0) + 1)
-            source = Source(n, passage.url, passage.title, passage.quote, passage.csl, passage.memory)
+            source = Source(
+                n, passage.url, passage.title, passage.quote, passage.csl, passage.memory, self._kind(passage)
+            )
             self._keep(source)
             return source
 

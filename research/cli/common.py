@@ -59,12 +59,23 @@ def parse_pairs(items: Sequence[str], option: str) -> dict[str, str]:
     return dict(item.split("=", 1) for item in items)
 
 
-def prepare_library(bench: Workbench, folders: Sequence[str]) -> None:
-    """Bring the library up to date, with progress on stderr; only the first time is slow."""
+def prepare_library(bench: Workbench, folders: Sequence[str], named: Sequence[str] = ()) -> None:
+    """Bring the library up to date, with progress on stderr; only the first time is slow.
+
+    Of `folders`, those `named` on the command line must be readable, and what is skipped in them is listed.  The others
+    were added earlier: their changed files are read again where that is possible.
+    """
+    from research._util.paths import resolved
     from research.exports import progress
 
+    new = [str(resolved(Path(folder))) for folder in named]
     with progress.bar(sys.stderr) as report:
-        unreadable = bench.prepare(folders, report)
+        unreadable = bench.prepare(new, report)
+        for folder in [each for each in folders if each not in new]:
+            try:
+                bench.library.add_folder(Path(folder), report)
+            except ConfigError as error:
+                print(f"not read again: {error}; what was indexed of it is searched", file=sys.stderr)
     for path, reason in unreadable:
         print(f"not read: {path}: {reason}", file=sys.stderr)
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from research.cli.common import EXIT_STATUS, open_home, prepare_library, writable
 from research.cli.parser import Commands, add_json_option
-from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, chosen
+from research.cli.recipe_options import (
+    add_folder_option,
+    add_memory_options,
+    add_recipe_options,
+    chosen,
+    collections,
+)
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +45,7 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FRAMEWORK/CONTEXT[/MODEL]",
-        help="2 to 4 of them, e.g. react/full",
+        help="2 to 4 of them, e.g. react/full, or agent:COMMAND for a program that reads the question",
     )
     command.add_argument(
         "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
@@ -70,7 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         question = checked_question(arguments.question)
         recipes = [_recipe(bench, text, arguments) for text in arguments.recipe]
-        prepare_library(bench, arguments.folder)
+        prepare_library(bench, recipes[0].folders, arguments.folder)
+        recipes = [
+            _recipe(bench, text, arguments) for text in arguments.recipe
+        ]  # with `query`, if there are tables now
         comparison = start(bench, question, recipes)
         print(f"comparison {comparison.id}: runs {' '.join(comparison.runs)}", file=sys.stderr, flush=True)
         views = _watch(bench, comparison.runs)
@@ -86,14 +95,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(bench: Workbench, text: str, arguments: argparse.Namespace) -> Recipe:
-    """Parse `FRAMEWORK`, `FRAMEWORK/CONTEXT` or `FRAMEWORK/CONTEXT/MODEL`; the model's name may contain slashes."""
-    framework, context, model = (*text.split("/", 2), "", "")[:3]
+    """Parse `FRAMEWORK`, `FRAMEWORK/CONTEXT`, `FRAMEWORK/CONTEXT/MODEL` or `agent:COMMAND`; a model's name may have slashes."""
+    from research.workbench.recipes import command_of
+
     options = chosen(arguments)
+    if given := command_of(text):
+        framework, options["options"] = given
+        context, model = "", ""
+    else:
+        framework, context, model = (*text.split("/", 2), "", "")[:3]
     if model:
         options["model"] = model
     memory = {"recall": arguments.recall, "remember": arguments.remember}
     try:
-        return bench.recipe(framework=framework, context=context or None, folders=arguments.folder, **memory, **options)
+        sources = collections(arguments, options.pop("search"), bench.folders())
+        return bench.recipe(framework=framework, context=context or None, **sources, **memory, **options)
     except ConfigError as error:
         raise ConfigError(f"--recipe {text}: {error}") from error
 

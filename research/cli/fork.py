@@ -9,7 +9,7 @@ from pathlib import Path
 from research.cli.common import open_home, parse_pairs, prepare_library, print_run
 from research.cli.parser import Commands, add_json_option, add_run_argument, positive_int
 from research.cli.recipe_options import add_memory_options
-from research.cli.watch import watch
+from research.cli.watch import answered, watch
 from research.errors import ConfigError
 
 
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         row.id, arguments.round, recipe=recipe, question=arguments.question, edits=edits, here=True
     )
     print(f"run {handle.run_id}", file=sys.stderr, flush=True)
-    return print_run(watch(bench, handle, RunView()), arguments.json)
+    return print_run(answered(bench, watch(bench, handle, RunView())), arguments.json)
 
 
 def _read(path: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from research.cli.common import open_home, prepare_library
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_json_option, positive_int
 
 if TYPE_CHECKING:
     from research.search.library.library import Library
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command and its actions."""
     actions = Commands.actions_of(commands.add("library", "the documents that `search` looks through", None))
-    command = actions.add("add", "index a folder of md, txt, html, pdf and docx files", add_folder)
+    command = actions.add(
+        "add", "index a folder: text, web pages, pdf, Office files, spreadsheets, books, messages", add_folder
+    )
     command.add_argument("folder", help="its files are read again when they change")
     command = actions.add("search", "search all collections", search)
     command.add_argument("query")
     command.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N; default: 10")
-    actions.add("list", "list the collections", list_collections)
+    command = actions.add("list", "list the collections, and the files that are skipped", list_collections)
+    add_json_option(command)
     command = actions.add("remove", "remove a folder from the library; its files are not touched", remove)
     command.add_argument("collection", help="a name that `library list` prints")
     command = actions.add("prepare", "index the World Factbook, once", prepare)
@@ -37,7 +41,7 @@ def add_folder(arguments: argparse.Namespace) -> int:
 
     library = open_home(arguments).library
     with progress.bar(sys.stderr) as report:
-        result = library.add_folder(Path(arguments.folder).expanduser().resolve(), report)
+        result = library.add_folder(Path(arguments.folder), report)
     print(f"{result.indexed} indexed, {result.unchanged} unchanged, {result.removed} removed")
     for path, reason in result.unreadable:
         print(f"not read: {path}: {reason}")
@@ -54,8 +58,22 @@ def search(arguments: argparse.Namespace) -> int:
 
 
 def list_collections(arguments: argparse.Namespace) -> int:
-    """Print one line for each collection."""
-    _print_collections(open_home(arguments).library)
+    """Print one line for each collection, and one for each file that could not be read."""
+    library = open_home(arguments).library
+    if not arguments.json:
+        _print_collections(library)
+        return 0
+    found = [
+        {
+            "name": info.name,
+            "documents": info.documents,
+            "passages": info.passages,
+            "vectors": info.vectors,
+            "skipped": [{"path": str(path), "reason": reason} for path, reason in library.unreadable(info.name)],
+        }
+        for info in library.collections()
+    ]
+    print(json.dumps(found, ensure_ascii=False))
     return 0
 
 
@@ -78,4 +96,9 @@ def prepare(arguments: argparse.Namespace) -> int:
 
 def _print_collections(library: Library) -> None:
     for info in library.collections():
-        print(f"{info.name}: {info.documents:,} documents, {info.passages:,} passages, {info.vectors:,} vectors")
+        skipped = f", {info.unreadable:,} files not read:" if info.unreadable else ""
+        print(
+            f"{info.name}: {info.documents:,} documents, {info.passages:,} passages, {info.vectors:,} vectors{skipped}"
+        )
+        for path, reason in library.unreadable(info.name) if skipped else ():
+            print(f"  {path}: {reason}")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from research import defaults
+from research._util.paths import resolved
 from research.cli.common import parse_pairs, split_names
 from research.cli.parser import count_or_zero, positive_float, positive_int
+from research.defaults import FACTBOOK
+from research.errors import ConfigError
+from research.events.recipe import FOLDERS, LIBRARY
 
 
 def add_recipe_options(command: argparse.ArgumentParser) -> None:
@@ -23,10 +29,11 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--protocol", default="auto", choices=["auto", "native", "tagged"], help="how tool calls are written"
     )
+    evaluates = command.prog.endswith("eval")
+    more = "" if evaluates else f", and {defaults.QUERY} if your documents have tables"
     command.add_argument(
         "--tools",
-        default=",".join(defaults.TOOLS),
-        help=f"from {{tools}}; default: {','.join(defaults.TOOLS)}",
+        help=f"from {{tools}}; default: {','.join(defaults.TOOLS)}{more}",
     )
     command.add_argument(
         "--search",
@@ -36,7 +43,7 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers in mcp.json whose tools to offer")
     command.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
     # `eval --judge` names a model that compares reports.
-    flags = ["--citation-judge"] if command.prog.endswith("eval") else ["--judge", "--citation-judge"]
+    flags = ["--citation-judge"] if evaluates else ["--judge", "--citation-judge"]
     command.add_argument(
         *flags,
         dest="citation_judge",
@@ -45,16 +52,69 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
         help="who judges citations besides the rules: auto, off, cross-encoder:PATH_OR_ID or model:PROVIDER:NAME; "
         "default: WORKBENCH_JUDGE, that is auto: WORKBENCH_VERIFIER, or else the run's language model",
     )
+    command.add_argument(
+        "--novelty",
+        choices=["on", "off"],
+        default="on",
+        help="whether the model is told, and then the run concluded, when several rounds in a row add nothing; default: on",
+    )
+    for name, which in (("allow", "only"), ("deny", "no")):
+        command.add_argument(
+            f"--{name}-domain",
+            action="append",
+            default=[],
+            metavar="DOMAIN",
+            help=f"use {which} web sources of this domain and its subdomains, e.g. oecd.org or gov; may be repeated",
+        )
+    command.add_argument(
+        "--since", default="", metavar="DATE", help="only web sources of this date or later, e.g. 2024-06"
+    )
+    command.add_argument("--until", default="", metavar="DATE", help="only web sources of this date or earlier")
     command.add_argument("--budget-tokens", type=positive_int, metavar="N")
     command.add_argument("--budget-usd", type=positive_float, metavar="X")
     command.add_argument("--budget-seconds", type=positive_float, metavar="S")
 
 
 def add_folder_option(command: argparse.ArgumentParser) -> None:
-    """Declare `--folder`."""
+    """Declare `--folder` and `--collections`: what of the library is searched."""
     command.add_argument(
-        "--folder", action="append", default=[], metavar="DIR", help="also search the documents in this folder"
+        "--folder",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="add the documents in this folder to the library, which is searched as a whole",
     )
+    command.add_argument(
+        "--collections",
+        metavar="NAMES",
+        help="search only these collections of the library, e.g. factbook or factbook,papers; default: all of them",
+    )
+
+
+def collections(arguments: argparse.Namespace, search: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
+    """Return `search` and `folders` of `Workbench.recipe` for the collections that are chosen on the command line.
+
+    `known` are the folders in the library.  Raises `ConfigError` for an unknown collection.
+    """
+    added = [str(resolved(Path(folder))) for folder in arguments.folder or ()]
+    known = list(dict.fromkeys([*known, *added]))
+    if arguments.collections is None:  # the source `folders` is those of the command line alone
+        return {"search": tuple(search), "folders": tuple(added if FOLDERS in search else known) if added else None}
+    names = split_names(arguments.collections)
+    folders = [_folder(name, known) for name in names if name != FACTBOOK]
+    inside = [LIBRARY] if FACTBOOK in names else [FOLDERS] if folders or added else []
+    others = [name for name in search if name not in (LIBRARY, FOLDERS)]
+    return {"search": (*inside, *others), "folders": tuple(dict.fromkeys([*folders, *added]))}
+
+
+def _folder(name: str, known: Sequence[str]) -> str:
+    """Return the folder of that name: its path, or the last part of it if no other folder has the same."""
+    found = [each for each in known if each in (name, str(resolved(Path(name))))]
+    found = found or [each for each in known if Path(each).name == name]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join([FACTBOOK, *sorted(known)])
+    raise ConfigError(f"collection {name!r} is {'ambiguous' if found else 'not in the library'}; known: {listed}")
 
 
 def add_memory_options(command: argparse.ArgumentParser) -> None:
@@ -82,10 +142,15 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "model": arguments.model,
         "roles": parse_pairs(arguments.role, "--role"),
         "protocol": arguments.protocol,
-        "tools": split_names(arguments.tools),
+        "tools": None if arguments.tools is None else split_names(arguments.tools),
         "search": split_names(arguments.search),
         "mcp": split_names(arguments.mcp),
         "temperature": arguments.temperature,
         "judge": arguments.citation_judge,
+        "novelty": arguments.novelty != "off",
+        "allow_domains": tuple(arguments.allow_domain),
+        "deny_domains": tuple(arguments.deny_domain),
+        "since": arguments.since,
+        "until": arguments.until,
         "budget": Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
     }

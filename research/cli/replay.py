@@ -17,7 +17,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the lines that appeared while the run was active, and its answer if the replay reaches the end."""
-    from research.events.view import first_rounds, fold
+    from research.events.branches import first_rounds
+    from research.events.view import fold
     from research.exports import progress
 
     _, events = load_run(arguments)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from research import defaults
 from research.cli.common import open_home, parse_pairs, prepare_library, print_run, split_names, writable
 from research.cli.parser import Commands, add_json_option
-from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options
-from research.cli.watch import watch
+from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, collections
+from research.cli.watch import answered, watch
 from research.errors import ConfigError
 from research.workbench.example import EXAMPLE_QUESTION
 
@@ -35,6 +35,14 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--follow", metavar="RUN", help="start from the findings of that run; its sources keep their numbers"
     )
+    command.add_argument(
+        "--no-ask", action="store_true", help="never ask back: assume the likeliest meaning, and say so in the answer"
+    )
+    command.add_argument(
+        "--plan",
+        choices=["approve", "off"],
+        help="approve: first show the plan and what it may take, and wait; `resume` goes on with it or with an edited one",
+    )
     command.add_argument("--export", metavar="FILE.md", help="write the report to this file")
     command.add_argument("--detach", action="store_true", help="print the run's id and continue in the background")
     add_json_option(command)
@@ -43,7 +51,9 @@ def add(commands: Commands) -> None:
     add_memory_options(command)
     add_folder_option(command)
     # The preset decides what the command line leaves out.
-    command.set_defaults(protocol=None, tools=None, search=None, mcp=None, folder=None, recall=None, remember=None)
+    command.set_defaults(
+        protocol=None, tools=None, search=None, mcp=None, folder=None, recall=None, remember=None, novelty=None
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,8 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     export = writable(arguments.export) if arguments.export else None
     bench = open_home(arguments)
     before = bench.store.run(arguments.follow).id if arguments.follow else None
-    recipe = bench.recipe(**_choices(bench, arguments))
-    prepare_library(bench, recipe.folders)
+    choices = _choices(bench, arguments)
+    recipe = bench.recipe(**choices)  # a wrong choice is told before the folders are read
+    prepare_library(bench, recipe.folders, arguments.folder or ())
+    recipe = bench.recipe(**choices)  # with `query`, if the folders have tables now
     if arguments.detach and bench.settings.engine == "workers":
         if before is None:
             print(bench.engine.start(arguments.question, recipe, arguments.run_id).run_id)
@@ -72,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         handle = bench.engine.follow_up(before, arguments.question, recipe, arguments.run_id, here=True)
     if arguments.run_id is None:
         print(f"run {handle.run_id}", file=sys.stderr, flush=True)
-    view = watch(bench, handle, RunView())
+    view = answered(bench, watch(bench, handle, RunView()))
     if export is not None:
         from research.exports.markdown import markdown
 
@@ -98,7 +110,10 @@ def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
             options = {name: value for name, value in options.items() if not name.startswith(f"{side}.")}
             if side == "framework":
                 choices["context"] = None
+    choices |= {"tools": defaults.unless_default(choices["tools"])}
     choices |= {name: value for name, value in given.items() if value is not None}
+    if arguments.folder or arguments.collections is not None:
+        choices |= collections(arguments, choices["search"], bench.folders())
     caps = {"tokens": arguments.budget_tokens, "usd": arguments.budget_usd, "seconds": arguments.budget_seconds}
     budget = msgspec.structs.replace(choices["budget"], **{name: cap for name, cap in caps.items() if cap is not None})
     roles = {**choices["roles"], **parse_pairs(arguments.role, "--role")}
@@ -109,8 +124,12 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the choices that override the preset; `None` for one that is not on the command line."""
     names = ("framework", "context", "model", "protocol", "temperature", "recall", "remember")
     given = {name: getattr(arguments, name) for name in names}
-    given["folders"] = arguments.folder
+    given["plan"] = None if arguments.plan is None else arguments.plan.replace("off", "")
+    given["allow_domains"], given["deny_domains"] = arguments.allow_domain or None, arguments.deny_domain or None
+    given["since"], given["until"] = arguments.since or None, arguments.until or None
+    given["ask"] = False if arguments.no_ask else None
     given["judge"] = arguments.citation_judge or None
+    given["novelty"] = None if arguments.novelty is None else arguments.novelty == "on"
     for name in ("tools", "search", "mcp"):
         text = getattr(arguments, name)
         given[name] = None if text is None else split_names(text)

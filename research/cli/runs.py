@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     target = writable(arguments.output) if arguments.output else None
     rows = store.runs(arguments.query, arguments.limit)
     if arguments.metrics:
-        return _print_metrics([store.events(row.id) for row in rows], arguments.json)
+        return _print_metrics(bench, [store.events(row.id) for row in rows], arguments.json)
     if arguments.format:
         return _write_training(bench, rows, arguments.format, target)
     if arguments.json:
@@ -80,17 +80,23 @@ def _write_training(bench: Workbench, rows: Sequence[RunRow], kind: str, target:
     return 0
 
 
-def _print_metrics(runs: Sequence[Sequence[Event]], as_json: bool) -> int:
+def _print_metrics(bench: Workbench, runs: Sequence[Sequence[Event]], as_json: bool) -> int:
     import msgspec
 
     from research.events.view import fold
+    from research.ops.alerts import alerts, parse
     from research.ops.metrics import measure
 
     metrics = measure(fold(events) for events in runs)
     if metrics is None:
         raise ConfigError("there is nothing to measure: none of these runs has ended")
+    above = alerts(metrics, parse(bench.settings.alerts))
     values = msgspec.structs.asdict(metrics)
+    if as_json:
+        values["alerts"] = [msgspec.structs.asdict(each) for each in above]
     print(json.dumps(values) if as_json else "\n".join(f"{name}: {_format(value)}" for name, value in values.items()))
+    for each in above:
+        print(f"alert: {each.name} is {each.value:.3g}, above {each.threshold:g} (WORKBENCH_ALERTS)", file=sys.stderr)
     return 0
 
 

@@ -24,6 +24,30 @@ def watch(bench: Workbench, handle: RunHandle, view: RunView) -> RunView:
     return view
 
 
+def answered(bench: Workbench, view: RunView) -> RunView:
+    """Ask the user at the terminal while the run waits for a reply; an empty line leaves it waiting.
+
+    Without a terminal the run waits too, and `resume --reply` or the page answers it.
+    """
+    from research.exports import progress
+
+    while view.status == "waiting_input" and sys.stdin.isatty() and sys.stderr.isatty():
+        if view.plan_waits:
+            print(progress.planned(view), file=sys.stderr)
+        ask = "Start with this plan? (yes; empty: later): " if view.plan_waits else "Your reply (empty: later): "
+        print(ask, end="", file=sys.stderr, flush=True)
+        text = sys.stdin.readline().strip()
+        if not text:
+            break
+        watch(bench, bench.engine.resume(view.run, text, here=True), view)
+    if view.plan_waits:
+        how = f"resume {view.run} --reply yes, or resume {view.run} --plan FILE with an edited plan"
+        print(f"go on with: {how}", file=sys.stderr)
+    elif view.status == "waiting_input":
+        print(f"reply with: resume {view.run} --reply TEXT", file=sys.stderr)
+    return view
+
+
 def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
     """Make Ctrl-C ask the run to stop, so that it ends with a readable report; a second one ends the process."""
 

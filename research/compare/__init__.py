@@ -17,18 +17,22 @@ from research.compare.numbers import (
     sources,
 )
 from research.compare.starting import MOST, compare, compare_saved
-from research.compare.steps import Row, Step, align, steps
+from research.compare.steps import Row, Step, align, identical, steps
+from research.compare.verdict import Dispute, Less, Verdict, verdict
 
 __all__ = [
     "MOST",
     "CommonRounds",
     "Difference",
+    "Dispute",
     "Figures",
     "Inherited",
+    "Less",
     "Page",
     "Request",
     "Row",
     "Step",
+    "Verdict",
     "align",
     "common_rounds",
     "compare",
@@ -37,9 +41,11 @@ __all__ = [
     "costs",
     "differences",
     "figures",
+    "identical",
     "inherited",
     "lineage",
     "requests",
     "sources",
     "steps",
+    "verdict",
 ]

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from research.agent.journal import Journal
 from research.agent.run import Run
 from research.errors import ConfigError
@@ -31,6 +33,8 @@ def compare(bench: Workbench, question: str, recipes: Sequence[Recipe], beside: 
     _check_count(len(recipes) + len(beside))
     if len({recipe.budget for recipe in recipes}) > 1:
         raise ConfigError("the recipes of a comparison share one budget; give all of them the same")
+    # A reply to one run would change the question of that run alone.
+    recipes = [replace(recipe, ask=False) for recipe in recipes]
     saved = [bench.store.run(run_id) for run_id in beside]
     # A rerun of a follow-up also inherits the earlier rounds, because its question refers to them.
     original = next((row.id for row in saved if row.question == question.strip()), None)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from research.events.view import CallView, RoundView, RunView
+from research.events.rounds import CallView, RoundView
+from research.events.view import RunView
 from research.search.merge import canonical
 from research.text import as_words, content_tokens, numbers
 
@@ -42,6 +43,16 @@ class Step:
         """Whether the run or one of its agents answered here."""
         return self.call is None and self.round.reply is not None and bool(self.round.reply.answer)
 
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed."""
+        return self.call is not None and self.call.observation is not None and not self.call.observation.ok
+
+    @property
+    def edited(self) -> bool:
+        """Whether the user changed the result of the call."""
+        return self.call is not None and self.call.observation is not None and self.call.observation.edited
+
     @cached_property
     def _done(self) -> tuple[str, str, frozenset[str]]:
         """The kind of step, the text that must be equal, and the words that may differ a little."""
@@ -72,6 +83,20 @@ class Step:
 
 Row = tuple[Step | None, ...]
 """One step or None for each run, in the order of the runs."""
+
+
+def identical(row: Row) -> bool:
+    """Return whether every run did the same here: the same call with the same success, or a request of the same kind.
+
+    A result that the user edited in one run only is a difference.
+    """
+    first, *rest = row
+    return first is not None and all(
+        each is not None
+        and each.likeness(first) == (1.0 if first.call else MOMENT)
+        and (each.failed, each.edited) == (first.failed, first.edited)
+        for each in rest
+    )
 
 
 def steps(view: RunView, after: int = 0) -> list[Step]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from research._util.http import base_url, check_key
-from research.config.settings import ADDRESSES, OUTSIDE, SAVED_FILE, Settings, host_of, read_saved, reloaded, variable
+from research._util.http import base_url, check_key, host_of
+from research.config.settings import ADDRESSES, OUTSIDE, SAVED_FILE, Settings, read_saved, reloaded, variable
 from research.errors import ConfigError
 from research.text import within
 
@@ -57,7 +57,7 @@ def save(settings: Settings, **values: str | float | bool | None) -> Settings:
             else:
                 document[variable(field)] = value
 
-    return _edit(settings, change)
+    return edit(settings, change)
 
 
 def forget(settings: Settings, *fields: str) -> Settings:
@@ -114,7 +114,7 @@ def _checked(field: str, value: str | float | bool) -> Any:
     return checked
 
 
-def _edit(settings: Settings, change: Callable[[TOMLDocument], None]) -> Settings:
+def edit(settings: Settings, change: Callable[[TOMLDocument], None]) -> Settings:
     """Rewrite the file atomically, readable by its owner only, and return the new settings."""
     import tomlkit
     from filelock import FileLock

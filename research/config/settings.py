@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
@@ -24,11 +23,18 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from research._util.http import host_of
+from research._util.paths import resolved
+from research.config import endpoints
+from research.config.endpoints import Configured
 from research.errors import ConfigError
 
 SECRETS_FILE = Path(".streamlit/secrets.toml")
 SAVED_FILE: Final = "settings.toml"
 """The file in the home folder that `research.config.saved_settings` writes."""
+ENDPOINTS: Final = "endpoints"
+"""The table of the saved endpoints in it."""
+_REPAIR: Final = "repair it, or delete it and enter the settings again"
 OUTSIDE: Final = frozenset(
     {
         "home",
@@ -43,9 +49,12 @@ OUTSIDE: Final = frozenset(
         "runs_at_once",
         "runs_per_user",
         "rate_limits",
+        "endpoint_list",
+        "gateway_token",
         "library_gb",
         "collection_gb",
         "user_caps",
+        "alerts",
         "logs",
         "log_level",
     }
@@ -98,12 +107,20 @@ class Settings(BaseSettings):
     """The most runs of one user that they drive at once."""
     rate_limits: str = Field("", validation_alias="WORKBENCH_RATE_LIMITS")
     """Requests per minute to each kind of model, by all processes together, e.g. `openai=60,anthropic=30`."""
+    gateway_token: SecretStr | None = Field(None, validation_alias="WORKBENCH_GATEWAY_TOKEN")
+    """The key that agents have to send to `python -m research gateway`; needed if other machines can reach it."""
+    endpoint_list: str = Field("", repr=False, validation_alias="WORKBENCH_ENDPOINTS")
+    """Endpoints as a JSON object, or the path of a TOML file; see `research.config.endpoints`.  May contain keys."""
+    detect: Literal["start", "off"] = Field("start", validation_alias="WORKBENCH_DETECT")
+    """Whether the app looks for model servers on this machine when it starts."""
     library_gb: float = Field(10, gt=0, validation_alias="WORKBENCH_LIBRARY_GB")
     """The most gigabytes (10⁹ bytes) that the library of one user may take, with index, vectors and uploaded files."""
     collection_gb: float = Field(5, gt=0, validation_alias="WORKBENCH_COLLECTION_GB")
     """The most gigabytes that one collection of it may take."""
     user_caps: str = Field("", validation_alias="WORKBENCH_USER_CAPS")
     """How much each user who logs in may take, e.g. `runs_per_day=50,usd_per_day=5`; see `research.engine.caps`."""
+    alerts: str = Field("tool_failures=0.05", validation_alias="WORKBENCH_ALERTS")
+    """Above which values the metrics are marked, e.g. `seconds=4`; see `research.ops.alerts`."""
     logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
     """The format of the log on standard error."""
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")
@@ -155,6 +172,7 @@ class Settings(BaseSettings):
     _root: Path = PrivateAttr()
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
     _withheld: frozenset[str] = PrivateAttr(default=frozenset())
+    _endpoints: dict[str, Configured] = PrivateAttr(default_factory=dict)
 
     @field_validator("home")
     @classmethod
@@ -200,10 +218,15 @@ class Settings(BaseSettings):
 
     def may_read(self, path: Path) -> bool:
         """Return whether the user may read a local path: any without login, else one below their home or `allow_folders`."""
-        full = path.expanduser().resolve()
-        if not self.user or full.is_relative_to(self.home.resolve()):
+        if not self.user:
             return True
-        allowed = [Path(each).expanduser().resolve() for each in _parts(self.allow_folders)]
+        try:
+            full = resolved(path)
+        except ConfigError:
+            return False
+        if full.is_relative_to(self.home.resolve()):
+            return True
+        allowed = [resolved(Path(each)) for each in _parts(self.allow_folders)]
         return not full.is_relative_to(self.root) and any(full.is_relative_to(each) for each in allowed)
 
     def why_not_loaded(self, name: str) -> str:
@@ -214,7 +237,7 @@ class Settings(BaseSettings):
         kind, _, model = name.partition(":")
         if not self.user or kind not in LOADED or model in (*LOADED[kind], *_parts(self.allow_models)):
             return ""
-        if Path(model).expanduser().is_absolute() and self.may_read(Path(model)):
+        if (model.startswith("~") or Path(model).is_absolute()) and self.may_read(Path(model)):
             return ""
         return (
             f"{name}: users may not load this model; WORKBENCH_ALLOW_MODELS lists the models of the Hugging Face hub that "
@@ -224,6 +247,23 @@ class Settings(BaseSettings):
     def allowed_for(self, field: str) -> tuple[str, ...] | None:
         """Return the private hosts that the address in a field may lead to; None: any, as the administrator chose it."""
         return self.allowed_hosts if self.entered_by_user(field) else None
+
+    @property
+    def endpoints(self) -> Mapping[str, Configured]:
+        """Return the named endpoints."""
+        return self._endpoints
+
+    def local_endpoint(self, name: str) -> Configured | None:
+        """Return the server of this machine that a preset describes, at its usual address; with login, none."""
+        return None if self.user else endpoints.local(name, _variables())
+
+    def secrets(self) -> Iterator[str]:
+        """Yield every key in the settings, to redact it."""
+        for field in type(self).model_fields:
+            value = getattr(self, field)
+            if isinstance(value, SecretStr) and value.get_secret_value():
+                yield value.get_secret_value()
+        yield from endpoints.keys(self._endpoints)
 
     @property
     def withheld(self) -> frozenset[str]:
@@ -310,6 +350,9 @@ def load(**overrides: Any) -> Settings:
         raise ConfigError(f"WORKBENCH_HOME {settings.home}: not writable; set a writable folder")
     settings._origins = {FIELDS[name]: origin for name, origin in origins.items()}
     settings._withheld = frozenset(withheld)
+    saved = read_saved_endpoints(settings.home)
+    listed = endpoints.parse(settings.endpoint_list)
+    settings._endpoints = endpoints.collect(listed, saved, _variables(), user=settings.user)
     return settings
 
 
@@ -333,38 +376,45 @@ def saved_version(settings: Settings) -> tuple[int, int]:
 def read_saved(home: Path) -> dict[str, Any]:
     """Return the values in `settings.toml` by variable; an API key's value is `{key, for}`.  Raises `ConfigError`."""
     path = home / SAVED_FILE
-    repair = "repair it, or delete it and enter the settings again"
-    try:
-        with path.open("rb") as file:
-            entries = tomllib.load(file)
-    except (FileNotFoundError, NotADirectoryError):  # `load` raises for a home that cannot be created
-        return {}
-    except OSError as error:
-        raise ConfigError(f"the settings file {path} cannot be read ({error.strerror}); {repair}") from error
-    except ValueError as error:  # from TOML or UTF-8; both messages give a position, but no value
-        raise ConfigError(f"the settings file {path} is damaged ({error}); {repair}") from error
+    entries = {name: entry for name, entry in _read(path).items() if name != ENDPOINTS}
     for name, entry in entries.items():
         if FIELDS.get(name, "home") in OUTSIDE:
-            raise ConfigError(f"the settings file {path} contains {name}, which cannot be saved there; {repair}")
+            raise ConfigError(f"the settings file {path} contains {name}, which cannot be saved there; {_REPAIR}")
         key = FIELDS[name] in ADDRESSES
         if isinstance(entry, dict) and not (key and isinstance(entry.get("key"), str) and set(entry) <= {"key", "for"}):
-            raise ConfigError(f'the settings file {path}: {name} is not written as NAME = "value"; {repair}')
+            raise ConfigError(f'the settings file {path}: {name} is not written as NAME = "value"; {_REPAIR}')
     return entries
 
 
-def host_of(url: str | None) -> str:
-    """Return scheme, host and port of the address that a key is for; "" for the service's own address."""
-    if not url:
-        return ""
-    parts = urlsplit(url.strip().lower())
-    return f"{parts.scheme}://{parts.netloc}"
+def read_saved_endpoints(home: Path) -> dict[str, endpoints.Entry]:
+    """Return the endpoints in `settings.toml`.  Raises `ConfigError`."""
+    path = home / SAVED_FILE
+    tables = _read(path).get(ENDPOINTS, {})
+    if not isinstance(tables, dict):
+        raise ConfigError(f"the settings file {path}: {ENDPOINTS} is not a table; {_REPAIR}")
+    return {name: endpoints.entry_of(name, table, str(path)) for name, table in tables.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):  # `load` raises for a home that cannot be created
+        return {}
+    except OSError as error:
+        raise ConfigError(f"the settings file {path} cannot be read ({error.strerror}); {_REPAIR}") from error
+    except ValueError as error:  # from TOML or UTF-8; both messages give a position, but no value
+        raise ConfigError(f"the settings file {path} is damaged ({error}); {_REPAIR}") from error
+
+
+def _variables() -> Mapping[str, str]:
+    """Return the variables that endpoints may read: those of `environment`, and the texts of secrets.toml."""
+    return {**{name: value for name, value in _secrets().items() if isinstance(value, str)}, **environment()}
 
 
 def _secrets() -> dict[str, Any]:
     try:
-        return {
-            name: value for name, value in TomlConfigSettingsSource(Settings, SECRETS_FILE)().items() if name in FIELDS
-        }
+        return TomlConfigSettingsSource(Settings, SECRETS_FILE)()
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{SECRETS_FILE} is damaged ({error}); repair or delete it") from error
 
@@ -378,7 +428,7 @@ def _merge(found: Mapping[Origin, Mapping[str, Any]]) -> tuple[dict[str, Any], d
             values[name], origins[name] = source[name], origin
     # Streamlit copies secrets.toml into the environment, which would hide the source.
     for name, value in found.get("secrets.toml", {}).items():
-        if origins[name] == "environment" and values[name] == str(value):
+        if origins.get(name) == "environment" and values[name] == str(value):
             origins[name] = "secrets.toml"
     return values, origins
 

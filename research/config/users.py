@@ -9,6 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from research._util.paths import resolved
 from research.config.settings import USER, Settings, reloaded
 from research.errors import ConfigError
 
@@ -60,4 +61,4 @@ def readable(settings: Settings, path: Path) -> Path:
         raise ConfigError(
             f"{path}: users may not read this path; WORKBENCH_ALLOW_FOLDERS lists the folders they may read"
         )
-    return path.expanduser().resolve()
+    return resolved(path)

@@ -12,18 +12,20 @@ from pathlib import Path
 
 import msgspec
 
+from research._util.nul import without_nul
 from research.agent.context import RunContext
 from research.agent.follow_up import findings_of
 from research.agent.fork import UNEDITED, fork_of
 from research.agent.journal import Journal
 from research.agent.run import Run
+from research.engine.approving import approval
 from research.engine.caps import Caps
 from research.engine.driver import WATCH_EVERY_S, Driver, Observer
 from research.engine.presence import Presence
 from research.engine.reclaim import Queue, Reclaimer
 from research.errors import ConfigError, StoreUnavailable
+from research.events.audit import Given
 from research.events.events import (
-    Earlier,
     Event,
     Resumed,
     RunFailed,
@@ -36,6 +38,7 @@ from research.events.recipe import Recipe
 from research.events.view import fold
 from research.store import Origin, RunRow, Store
 from research.text import within
+from research.types import PlanItem
 
 ENDED = ("completed", "stopped", "failed")
 """Statuses of runs that can never get another event."""
@@ -90,9 +93,17 @@ class ThreadEngine:
 
     # -- new runs ---------------------------------------------------------------------------------------------------
 
-    def start(self, question: str, recipe: Recipe, run_id: str | None = None, *, here: bool = False) -> RunHandle:
-        """Start a run.  Raises `ConfigError` for every error that can be found before the first round."""
-        return self._begin(question, recipe, run_id, here=here)
+    def start(
+        self,
+        question: str,
+        recipe: Recipe,
+        run_id: str | None = None,
+        *,
+        given: Given | None = None,
+        here: bool = False,
+    ) -> RunHandle:
+        """Start a run, with the report to check.  Raises `ConfigError` for errors that are found before the first round."""
+        return self._begin(RunStarted(question=question, recipe=recipe, given=given), run_id, here=here)
 
     def follow_up(
         self, run_id: str, question: str, recipe: Recipe | None = None, new_id: str | None = None, *, here: bool = False
@@ -108,14 +119,14 @@ class ThreadEngine:
                 "wait for its end, or stop it"
             )
         events = self._store.events(row.id)
-        earlier = findings_of(fold(events), events)
-        return self._begin(question, recipe or row.recipe, new_id, Origin(row.id, "follow_up"), earlier, here=here)
+        started = RunStarted(question=question, recipe=recipe or row.recipe, earlier=findings_of(fold(events), events))
+        return self._begin(started, new_id, Origin(row.id, "follow_up"), here=here)
 
     def rerun(self, run_id: str, recipe: Recipe) -> RunHandle:
         """Start the same question with another recipe; a follow-up gets the same earlier findings again."""
         row = self._store.run(run_id)
-        earlier = next((e.earlier for e in self._store.events(row.id) if isinstance(e, RunStarted)), None)
-        return self._begin(row.question, recipe, None, Origin(row.id, "rerun"), earlier)
+        started = next(event for event in self._store.events(row.id) if isinstance(event, RunStarted))
+        return self._begin(msgspec.structs.replace(started, recipe=recipe), None, Origin(row.id, "rerun"))
 
     def fork(
         self,
@@ -127,7 +138,7 @@ class ThreadEngine:
         edits: Mapping[str, str] = UNEDITED,
         here: bool = False,
     ) -> RunHandle:
-        """Start a run that shares the first `round` rounds of the main agent with another run.
+        """Start a run that shares the first `round` rounds with another run.
 
         With the same recipe, none of these rounds is requested again.  With another recipe or question, or with `edits`,
         they become what happened so far.  `edits` maps the id of a call to the text that replaces its observation, and
@@ -143,18 +154,11 @@ class ThreadEngine:
         return self._create(new, question, recipe, events, Origin(row.id, "fork", round), here)
 
     def _begin(
-        self,
-        question: str,
-        recipe: Recipe,
-        run_id: str | None,
-        origin: Origin | None = None,
-        earlier: Earlier | None = None,
-        *,
-        here: bool = False,
+        self, started: RunStarted, run_id: str | None, origin: Origin | None = None, *, here: bool = False
     ) -> RunHandle:
-        run_id, question = run_id or new_id(), checked_question(question)
-        started = RunStarted(run=run_id, seq=0, time=time.time(), question=question, recipe=recipe, earlier=earlier)
-        return self._create(run_id, question, recipe, [started], origin, here)
+        run_id, question = run_id or new_id(), checked_question(started.question)
+        first = msgspec.structs.replace(started, run=run_id, seq=0, time=time.time(), question=question)
+        return self._create(run_id, question, started.recipe, [first], origin, here)
 
     def _create(
         self, run_id: str, question: str, recipe: Recipe, events: list[Event], origin: Origin | None, here: bool
@@ -191,26 +195,27 @@ class ThreadEngine:
 
     # -- existing runs ------------------------------------------------------------------------------------------------
 
-    def resume(self, run_id: str, reply: str | None = None, *, here: bool = False) -> RunHandle:
-        """Continue a run from its journal; `reply` answers its open question.
+    def resume(
+        self, run_id: str, reply: str | None = None, *, plan: Sequence[PlanItem | str] | None = None, here: bool = False
+    ) -> RunHandle:
+        """Continue a run from its journal; `reply` answers its open question, `plan` is the one that the user approves.
 
-        Raises `ConfigError` for a run that has ended or is running, and when `reply` is missing or not expected.
+        A reply of yes approves the proposed plan.  Raises `ConfigError` for a run that has ended or is running, and when a
+        reply or a plan is missing, wrong or not expected.
         """
         row, events = _load(self._store, run_id)
         queue = None if here else self._queue
         if queue is not None and row.status == "queued":
             queue.put(row.id)
             return RunHandle(row.id, self._saved(row.id))
-        waits, text = row.status == "waiting_input", within(LONGEST, "the reply", (reply or "").strip())
-        if waits and not text:
-            raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
-        if text and not waits:
-            raise ConfigError(f"run {row.id} does not wait for a reply: it is {row.status}")
+        text = within(LONGEST, "the reply", (reply or "").strip())
+        approved = approval(row, events, text, plan)
+        _check_reply(row, text or approved)
         if row.status in ENDED or (row.status == "running" and self._driver.at_work(row)):
             why = row.status if row.status in ENDED else "it is already running"
             raise ConfigError(f"run {row.id} cannot be resumed: {why}")
         with self._caps.new_run(resumed=True):
-            steps = self._continue(row, events, text)
+            steps = self._continue(row, events, approved or _resumption(row.id, events, text))
             if queue is not None:
                 self._store.set_queued(row.id)
         return self._handle(row.id, steps, here)
@@ -266,13 +271,13 @@ class ThreadEngine:
         return self._driver.blocked(run_id)
 
     def _continue(
-        self, row: RunRow, events: list[Event], reply: str = "", *, stop: bool = False, by_itself: bool = False
+        self, row: RunRow, events: list[Event], resumption: Event | None = None, *, stop: bool = False
     ) -> Iterator[Event]:
         """Continue a run that no process drives, and return its steps; with `stop`, only end it.
 
         Raises `ConfigError` if another process has already continued it.
         """
-        new = [_resumption(row.id, events, reply, by_itself)] if events else []
+        new = [each for each in (resumption or _resumption(row.id, events),) if each]
         self._store.heartbeat([row.id])  # its model may take a while to load
         run = self._run(row.question, row.recipe, Journal([*events, *new]))
         if stop:
@@ -283,8 +288,6 @@ class ThreadEngine:
         self._store.append(new)
         self._driver.log(new)
         return _chain(new, self._driver.drive(run, row.id))
-
-    # -- runs whose process has died ----------------------------------------------------------------------------------
 
     def reclaim_in_background(self) -> None:
         """Reclaim lost runs from now on; with a queue, the workers do so instead."""
@@ -309,7 +312,7 @@ class ThreadEngine:
             if row.status not in ("queued", "running") or self._driver.at_work(row):
                 return
             try:
-                steps = self._continue(row, events, by_itself=row.status == "running")
+                steps = self._continue(row, events, _resumption(row.id, events, by_itself=row.status == "running"))
             except ConfigError as error:  # e.g. its model is not installed here
                 steps = self._driver.finish(events, _failure(row, events, str(error)))
         except StoreUnavailable as error:  # it is found again when the store is back
@@ -329,13 +332,23 @@ def _load(store: Store, run_id: str) -> tuple[RunRow, list[Event]]:
     return store.run(row.id), events
 
 
-def _resumption(run_id: str, events: list[Event], reply: str, by_itself: bool) -> Event:
-    """Return the event with which a run continues after these events."""
+def _check_reply(row: RunRow, given: object) -> None:
+    """Raise `ConfigError` if a run waits and nothing is given, or the other way round."""
+    if row.status == "waiting_input" and not given:
+        raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
+    if given and row.status != "waiting_input":
+        raise ConfigError(f"run {row.id} does not wait for a reply: it is {row.status}")
+
+
+def _resumption(run_id: str, events: list[Event], reply: str = "", *, by_itself: bool = False) -> Event | None:
+    """Return the event with which a run continues after these events; None before the first one."""
+    if not events:
+        return None
     seq, now = events[-1].seq + 1, time.time()
     if not reply:
         return Resumed(run=run_id, seq=seq, time=now, by_itself=by_itself)
     agent = next(event.agent for event in reversed(events) if isinstance(event, WaitingForUser))
-    return UserReplied(run=run_id, seq=seq, time=now, agent=agent, text=reply)
+    return UserReplied(run=run_id, seq=seq, time=now, agent=agent, text=without_nul(reply, str))
 
 
 def _failure(row: RunRow, events: list[Event], error: str) -> list[Event]:
@@ -361,7 +374,7 @@ def new_id() -> str:
 
 def checked_question(question: str) -> str:
     """Return the question without surrounding space.  Raises `ConfigError` for an empty or very long one."""
-    question = question.strip()
+    question = without_nul(question, str).strip()
     if not question:
         raise ConfigError('the question is empty; ask something, e.g. "What is the population of Japan?"')
     return within(LONGEST, "the question", question)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+
+from msgspec import Struct
 
 from research import plugins
 from research.errors import ConfigError
@@ -11,13 +13,22 @@ from research.store import Leases
 SETTING = "WORKBENCH_RATE_LIMITS"
 
 
-def parse_rates(text: str) -> dict[str, float]:
-    """Return the requests per minute by kind of model, from text such as `openai=60,anthropic=30`.
+class Rate(Struct, frozen=True):
+    """What an endpoint allows in a minute; 0: no limit."""
 
-    Raises `ConfigError`.
+    requests: float = 0.0
+    tokens: float = 0.0
+    shared: bool = True
+    """Whether all users of the workbench share it; otherwise it is the user's own."""
+
+
+def parse_rates(text: str, known: Collection[str] = ()) -> dict[str, float]:
+    """Return the requests per minute by kind of model or endpoint, from text such as `openai=60,anthropic=30`.
+
+    `known`: the names that are accepted; empty: the kinds of models.  Raises `ConfigError`.
     """
     found: dict[str, float] = {}
-    kinds = plugins.provider.names()
+    kinds = known or plugins.provider.names()
     for part in filter(None, (each.strip() for each in text.split(","))):
         kind, _, number = (each.strip() for each in part.partition("="))
         if kind not in kinds:
@@ -42,11 +53,22 @@ class RateLimiter:
     Turns are stored in the store common to all users, which is opened for the first turn.
     """
 
-    def __init__(self, rates: Mapping[str, float], store: Callable[[], Leases]) -> None:
+    def __init__(self, rates: Mapping[str, Rate], store: Callable[[], Leases], user: str = "") -> None:
         self._rates = rates
         self._store = store
+        self._user = user
 
-    def __call__(self, model: str) -> float:
+    def __call__(self, model: str, tokens: int = 0) -> float:
+        """Reserve a request to the model with that many tokens; return the seconds to wait for it.
+
+        The first request waits for nothing; each further one waits until its tokens are due at the rate.
+        """
         kind = model.partition(":")[0]
         rate = self._rates.get(kind)
-        return 0.0 if rate is None else self._store().take_turn(f"model:{kind}", rate)
+        if rate is None:
+            return 0.0
+        key = f"model:{kind}" if rate.shared else f"model:{self._user}:{kind}"
+        wait_s = self._store().take_turn(key, rate.requests) if rate.requests else 0.0
+        if rate.tokens and tokens:
+            wait_s = max(wait_s, self._store().take_turn(f"{key}:tokens", rate.tokens / tokens))
+        return wait_s

@@ -43,7 +43,7 @@ class Progress(Struct, frozen=True):
     @property
     def total(self) -> int:
         """Number of rows when the evaluation is complete."""
-        return len(self.saved.plan.questions) * len(self.saved.plan.candidates)
+        return len(self.saved.plan.questions) * len(self.saved.plan.candidates) * self.saved.plan.trials
 
     @property
     def done(self) -> int:
@@ -142,7 +142,8 @@ class Evaluations:
         before = stored_plan(records)
         if before is not None and not same_setup(before.plan, plan):
             raise ConfigError(
-                f"evaluation {records.name!r} exists with other questions, documents or another budget; choose another name"
+                f"evaluation {records.name!r} exists with other questions or documents, another world or another budget; "
+                "choose another name"
             )
         self._begin(merge(replace(plan, name=records.name), before).plan, records)
         return records.name

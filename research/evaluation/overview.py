@@ -1,32 +1,43 @@
 """Summarise an evaluation: which recipe is better, at what cost, and on which questions the recipes disagree.
 
-A difference counts as real if two tests agree: the 95 % bootstrap interval of the paired differences excludes 0, and the
-exact sign test rejects chance (for right and wrong answers it equals McNemar's exact test, Psychometrika 12, 1947).  The
-bootstrap alone would report too many differences over a handful of questions.
+A difference counts as real if the evidence for it, corrected for all pairs, is certain however often one looks (`anytime`).
+Measures without bounds, such as tokens, are compared by which recipe uses more on a question, and a bootstrap interval of
+the mean has to agree.  Beside the verdict there are the tests for a number of questions that was fixed in advance.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import comb
+from math import ceil, log
+from statistics import fmean
 from typing import Final, Literal
 
 from msgspec import Struct
 
+from research.evaluation import anytime
+from research.evaluation.inference import cohen_d, cohen_h, holm, paired, permutation
 from research.evaluation.plans import Evaluation, Plan
 from research.evaluation.questions import Question
 from research.evaluation.records import Row
 from research.evaluation.scorers import measures
-from research.evaluation.statistics import COSTS, Figure, mean, value
+from research.evaluation.statistics import (
+    COSTS,
+    TOKENS,
+    UNBOUNDED,
+    Figure,
+    bootstrapped,
+    mean,
+    question_means,
+    value,
+)
 
-TOKENS: Final = "tokens"
-"""Name of the sum of prompt and completion tokens."""
-SURE: Final = 0.05
-"""Significance level of the sign test."""
+MANY: Final = 10_000
+"""More questions than this are not suggested."""
 
 Verdict = Literal["real", "unsure", "equal"]
-"""`unsure`: the interval excludes 0, but too few questions differ for the sign test."""
+"""`unsure`: certain if this were the only pair, but not among all of them."""
 
 
 class Point(Struct, frozen=True):
@@ -46,8 +57,19 @@ class Pair(Struct, frozen=True):
     """The recipe with the higher value."""
     second: str
     figure: Figure
-    """The difference, paired by question."""
+    """The difference, paired by question; between trials, of their means."""
     verdict: Verdict
+    evidence: float
+    """The e-value, corrected for all pairs; certain from 20 on (`anytime`)."""
+    test: str
+    """`mcnemar` or `permutation`, which hold for a number of questions that was fixed in advance."""
+    p: float
+    p_holm: float
+    """Corrected for all pairs."""
+    effect: float | None
+    """Cohen's h of two shares, otherwise d of the paired differences; None if these do not vary."""
+    more_questions: int | None
+    """About how many more questions would make it certain; 0 if it is, None for more than `MANY`."""
 
 
 def compared_names() -> tuple[str, ...]:
@@ -68,10 +90,9 @@ def measured(found: Evaluation) -> list[str]:
 
 def figure(rows: Sequence[Row], measure: str) -> Figure | None:
     """Return the mean; None if no value is known, and for a cost unless all are known."""
-    values = [compared_value(row, measure) for row in rows]
-    if measure == "cost_usd" and None in values:
+    if measure == "cost_usd" and any(row.cost_usd is None for row in rows):
         return None
-    return mean([each for each in values if each is not None])
+    return mean(list(question_means(rows, measure, lambda row, _: compared_value(row, measure)).values()), measure)
 
 
 def points(plan: Plan, found: Evaluation, measure: str) -> list[Point]:
@@ -97,33 +118,92 @@ def _beats(one: Point, other: Point) -> bool:
 def pairs(found: Evaluation, measure: str) -> list[Pair]:
     """Return each pair of recipes, real differences first, then by size."""
     order: Mapping[Verdict, int] = {"real": 0, "unsure": 1, "equal": 2}
-    found_pairs = []
-    for first, second in combinations(found.rows, 2):
-        other = {row.question: row for row in found.rows[second]}
-        both = [
-            (compared_value(row, measure), compared_value(other[row.question], measure))
-            for row in found.rows[first]
-            if row.question in other
-        ]
-        more = [one - two for one, two in both if one is not None and two is not None]
+    means = {
+        name: question_means(rows, measure, lambda row, _: compared_value(row, measure))
+        for name, rows in found.rows.items()
+    }
+    differing: dict[tuple[str, str], list[float]] = {}
+    for first, second in combinations(means, 2):
+        one, two = means[first], means[second]
+        more = [one[asked] - two[asked] for asked in one if asked in two]
         if sum(more) < 0:
             first, second, more = second, first, [-each for each in more]
-        if (by := mean(more)) is not None:
-            found_pairs.append(Pair(first, second, by, _verdict(more, by)))
-    return sorted(found_pairs, key=lambda pair: (order[pair.verdict], -pair.figure.mean))
+        if more:
+            differing[first, second] = more
+    evidence = {pair: anytime.evidence(_bounded(measure, more)) for pair, more in differing.items()}
+    lowered = anytime.adjusted(evidence)
+    tests = {pair: _test(measure, more) for pair, more in differing.items()}
+    corrected = dict(zip(tests, holm([p for _, p in tests.values()]), strict=True))
+    found_pairs = []
+    for (first, second), more in differing.items():
+        pair = first, second
+        test, p = tests[pair]
+        by = _difference(measure, more)
+        verdict = _verdict(measure, more, by, evidence[pair], lowered[pair])
+        effect = _effect(test, means, pair, more)
+        left = 0 if verdict == "real" else _more_questions(_bounded(measure, more), lowered[pair])
+        found_pairs.append(Pair(first, second, by, verdict, lowered[pair], test, p, corrected[pair], effect, left))
+    return sorted(found_pairs, key=lambda each: (order[each.verdict], -each.figure.mean))
 
 
-def _verdict(more: Sequence[float], by: Figure) -> Verdict:
-    if by.interval is None or by.interval[0] <= 0 <= by.interval[1]:
+def settled(plan: Plan, found: Evaluation, measure: str = "right") -> str:
+    """Return the recipe that is certainly better than every other, oracles left out; empty if there is none."""
+    rivals = {each.name for each in plan.candidates if not each.oracle}
+    ahead = Counter(each.first for each in pairs(found, measure) if each.verdict == "real" and each.second in rivals)
+    return next((name for name, number in ahead.items() if name in rivals and number == len(rivals) - 1), "")
+
+
+def _test(measure: str, more: Sequence[float]) -> tuple[str, float]:
+    return paired(more) if _is_bounded(measure, more) else ("permutation", permutation(more))
+
+
+def _shares(means: Mapping[str, Mapping[str, float]], pair: tuple[str, str]) -> tuple[float, float]:
+    one, two = means[pair[0]], means[pair[1]]
+    both = [asked for asked in one if asked in two]
+    return fmean(one[asked] for asked in both), fmean(two[asked] for asked in both)
+
+
+def _effect(
+    test: str, means: Mapping[str, Mapping[str, float]], pair: tuple[str, str], more: Sequence[float]
+) -> float | None:
+    shares = _shares(means, pair)
+    return cohen_h(*shares) if test == "mcnemar" and all(0 <= each <= 1 for each in shares) else cohen_d(more)
+
+
+def _is_bounded(measure: str, more: Sequence[float]) -> bool:
+    return measure not in UNBOUNDED and all(abs(each) <= 1 for each in more)
+
+
+def _bounded(measure: str, more: Sequence[float]) -> list[float]:
+    """Return the differences, or their signs if they may exceed 1."""
+    return list(more) if _is_bounded(measure, more) else [float((each > 0) - (each < 0)) for each in more]
+
+
+def _difference(measure: str, more: Sequence[float]) -> Figure:
+    """Return the mean difference with an interval that holds at any time; for costs and counts, one of a bootstrap."""
+    if _is_bounded(measure, more):
+        return Figure(fmean(more), anytime.interval(more) if len(more) > 1 else None, len(more))
+    by = bootstrapped(more)
+    assert by is not None, "a pair has at least one difference"
+    return by
+
+
+def _verdict(measure: str, more: Sequence[float], by: Figure, evidence: float, lowered: float) -> Verdict:
+    if by.interval is None or by.interval[0] <= 0 or evidence < anytime.CERTAIN:
         return "equal"
     ahead, behind = sum(each > 0 for each in more), sum(each < 0 for each in more)
-    return "real" if sign_test(ahead, behind) < SURE else "unsure"
+    if not _is_bounded(measure, more) and ahead <= behind:
+        return "equal"
+    return "real" if lowered >= anytime.CERTAIN else "unsure"
 
 
-def sign_test(ahead: int, behind: int) -> float:
-    """Return the two-sided probability that a fair coin is at least as uneven."""
-    n, fewer = ahead + behind, min(ahead, behind)
-    return min(1.0, sum(comb(n, k) for k in range(fewer + 1)) / 2.0 ** (n - 1))
+def _more_questions(more: Sequence[float], lowered: float) -> int | None:
+    """Return about how many more questions like these make the difference certain; None for more than `MANY`."""
+    rate = anytime.growth(more)
+    if rate <= 0:
+        return None
+    number = ceil(log(anytime.CERTAIN / max(lowered, 1e-9)) / rate)
+    return max(1, number) if number <= MANY else None
 
 
 def disagree(rows: Sequence[Row]) -> bool:
@@ -132,8 +212,8 @@ def disagree(rows: Sequence[Row]) -> bool:
 
 
 def by_question(plan: Plan, found: Evaluation) -> list[tuple[Question, dict[str, Row]]]:
-    """Return the questions that have rows, each with its rows by the recipe's name."""
-    rows = {name: {row.asked: row for row in each} for name, each in found.rows.items()}
+    """Return the questions that have rows, each with the row of its first trial by the recipe's name."""
+    rows = {name: {row.asked: row for row in reversed(each)} for name, each in found.rows.items()}
     pairs_of_rows = [
         (question, {name: each[question.digest] for name, each in rows.items() if question.digest in each})
         for question in plan.questions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Collection
 from typing import TypeVar
@@ -21,6 +22,8 @@ from research.store import KeyValue
 from research.types import Usage
 from research.workbench.workbench import Workbench
 
+MOST_TRIALS = 100
+
 
 class Plan(Struct, frozen=True):
     """What an evaluation runs, and within which limits."""
@@ -38,6 +41,20 @@ class Plan(Struct, frozen=True):
     """Model that judges the reports, against the question's reference or else the first recipe's report."""
     fresh: bool = False
     """Delete existing rows of these questions first; their runs stay."""
+    trials: int = 1
+    """How often each recipe is asked each question."""
+    seed: int | None = None
+    """The seeds of the trials are made from it; None: none are sent, as in evaluations of earlier versions."""
+
+    @property
+    def world(self) -> str:
+        """The recorded world that all recipes work in, as in `Recipe.world`; empty for none."""
+        return self.candidates[0].recipe.world
+
+
+def version_of(questions: Collection[Question]) -> str:
+    """Return twelve hex digits that change with any question, answer or id, and with their order."""
+    return hashlib.sha256("".join(question.digest for question in questions).encode()).hexdigest()[:12]
 
 
 class Evaluation(Struct, frozen=True):
@@ -73,8 +90,15 @@ def check(bench: Workbench, plan: Plan) -> None:
     names = [each.name for each in plan.candidates]
     if len({each.key for each in plan.candidates}) < len(names) or not names:
         raise ConfigError(f"recipes {', '.join(names) or 'none'}: give at least one, and each only once")
+    if not 1 <= plan.trials <= MOST_TRIALS:
+        raise ConfigError(f"trials {plan.trials}: 1 to {MOST_TRIALS} are accepted")
     if len({each.recipe.budget for each in plan.candidates}) > 1:
         raise ConfigError("the recipes of an evaluation share one budget; give all of them the same")
+    worlds = {(each.recipe.world, each.recipe.world_new) for each in plan.candidates}
+    if len(worlds) > 1:
+        raise ConfigError("the recipes of an evaluation share one world; give all of them the same")
+    if plan.world:
+        bench.worlds.open(plan.world)
     if plan.judge:
         checked_judge(plan.judge, bench.model(plan.judge))
     if plan.max_usd is None:
@@ -122,8 +146,11 @@ def merge(plan: Plan, before: StoredEvaluation | None) -> StoredEvaluation:
 
 
 def same_setup(one: Plan, other: Plan) -> bool:
-    """Return whether two plans ask the same questions over the same documents with the same budget."""
-    first, second = ({each.recipe.budget for each in plan.candidates} for plan in (one, other))
+    """Return whether two plans ask the same questions over the same documents, in the same world, with the same budget."""
+    first, second = (
+        {(each.recipe.budget, each.recipe.world, each.recipe.world_new) for each in plan.candidates}
+        for plan in (one, other)
+    )
     return (one.questions, one.corpus, first) == (other.questions, other.corpus, second)
 
 
@@ -132,7 +159,9 @@ def results(plan: Plan, rows: Collection[Row], known: int = 0, reason: str = "")
     measured = _measured(rows)
     digests = [question.digest for question in plan.questions]
     done = {
-        each.name: [row for digest in digests if (row := measured.get((key, digest)))]
+        each.name: [
+            row for digest in digests for trial in range(plan.trials) if (row := measured.get((key, digest, trial)))
+        ]
         for each in plan.candidates
         for key in [each.key]
     }
@@ -145,11 +174,14 @@ def count_left(plan: Plan, rows: Collection[R]) -> int:
     """Return the number of rows that still have to be measured, or to be judged."""
     measured, digests = _measured(rows), [question.digest for question in plan.questions]
     keys = [each.key for each in plan.candidates]
-    return sum((key, digest) not in measured for key in keys for digest in digests) + len(unjudged(plan, rows))
+    missing = sum(
+        (key, digest, trial) not in measured for key in keys for digest in digests for trial in range(plan.trials)
+    )
+    return missing + len(unjudged(plan, rows))
 
 
-def unjudged(plan: Plan, rows: Collection[R]) -> list[tuple[Question, Candidate]]:
-    """Return the measured pairs whose reports the plan's judge still has to judge.
+def unjudged(plan: Plan, rows: Collection[R]) -> list[tuple[Question, Candidate, int]]:
+    """Return the measured trials whose reports the plan's judge still has to judge.
 
     The first recipe's report is left out if the question has no reference to compare it with.
     """
@@ -159,18 +191,19 @@ def unjudged(plan: Plan, rows: Collection[R]) -> list[tuple[Question, Candidate]
     recipes = [(each, each.key) for each in plan.candidates]
     asked = [(question, question.digest) for question in plan.questions]
     return [
-        (question, each)
+        (question, each, trial)
         for question, digest in asked
+        for trial in range(plan.trials)
         for each, key in recipes
-        if (row := measured.get((key, digest)))
+        if (row := measured.get((key, digest, trial)))
         and row.judge != plan.judge
-        and (question.reference or (key != first and (first, digest) in measured))
+        and (question.reference or (key != first and (first, digest, trial) in measured))
     ]
 
 
-def _measured(rows: Collection[R]) -> dict[tuple[str, str], R]:
-    """Return the measured rows by recipe key and question digest.
+def _measured(rows: Collection[R]) -> dict[tuple[str, str, int], R]:
+    """Return the measured rows by recipe key, question digest and trial.
 
     Callers compute each `Candidate.key` once, because it hashes the whole recipe: too slow for thousands of rows.
     """
-    return {(row.recipe, row.asked): row for row in rows if row.done}
+    return {(row.recipe, row.asked, row.trial): row for row in rows if row.done}

@@ -1,11 +1,14 @@
 """Files of questions and of documents.
 
-Questions come one JSON object per line, in this project's own form, or as HotpotQA's distractor files and SQuAD-like files
-(CMRC 2018) are published, together with the passages that they contain.
+Questions come one JSON object per line or one row of a CSV table, in this project's own form, as HotpotQA's distractor
+files and SQuAD-like files (CMRC 2018) are published, together with the passages that they contain, or in one of the formats
+of `published`.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ from typing import Any
 import msgspec
 
 from research.errors import ConfigError
+from research.evaluation.csv_files import read_csv
+from research.evaluation.published import accepted, published
 from research.evaluation.questions import NO_TOLERANCE, Dataset, Question
 from research.search.library.factbook import Document
 
@@ -29,7 +34,8 @@ def read_questions(path: Path) -> Dataset:
     """
     records = _records(path)
     documents: dict[str, Document] = {}
-    questions = tuple(_questions(path, records, documents))
+    left_out: Counter[str] = Counter()
+    questions = tuple(_questions(path, records, documents, left_out))
     if not questions:
         raise ConfigError(f"dataset {path} contains no questions")
     seen: set[str] = set()
@@ -37,7 +43,8 @@ def read_questions(path: Path) -> Dataset:
         if question.id in seen:
             raise ConfigError(f"dataset {path}: the id {question.id!r} appears twice")
         seen.add(question.id)
-    return Dataset(path.stem, questions, tuple(documents.values()) or None)
+    notes = tuple(f"{number} records are left out: each {why}" for why, number in left_out.items())
+    return Dataset(path.stem, questions, tuple(documents.values()) or None, notes)
 
 
 def read_documents(path: Path) -> tuple[Document, ...]:
@@ -61,13 +68,15 @@ def read_documents(path: Path) -> tuple[Document, ...]:
 
 
 def _records(path: Path) -> list[Mapping[str, Any]]:
-    """Return the JSON objects of a file: one per line or, in a `.json` file, an array or the value of `data`."""
+    """Return the records of a file: rows of a `.csv`, else JSON objects, one per line or in a `.json` file's array or `data`."""
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text") from error
+        raise ConfigError(f'{path} is not UTF-8 text; a spreadsheet saves it as "CSV UTF-8"') from error
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return read_csv(path, text)
     if path.suffix == ".json":
         found = _decoded(text, str(path))
         records = found.get("data", [found]) if isinstance(found, dict) else found
@@ -86,14 +95,28 @@ def _decoded(text: str, where: str) -> Any:
         raise ConfigError(f"{where} is not JSON: {error}") from error
 
 
-def _questions(path: Path, records: Sequence[Mapping[str, Any]], documents: dict[str, Document]) -> Iterator[Question]:
-    """Yield the questions of a file, and add the documents found with them to `documents`, by id."""
+def _questions(
+    path: Path, records: Sequence[Mapping[str, Any]], documents: dict[str, Document], left_out: Counter[str]
+) -> Iterator[Question]:
+    """Yield the questions of a file.
+
+    Adds the documents found with them to `documents`, by id, and counts in `left_out` why records are not read.
+    """
+    known = published(records[0]) if records else None
     for number, record in enumerate(records, 1):
         where = f"dataset {path}, record {number}"
-        if "qas" in record or "paragraphs" in record:
+        if known is not None:
+            lower = {key.strip().lower(): value for key, value in record.items()}
+            if why := known.skips(lower):
+                left_out[why] += 1
+            else:
+                yield known.read(lower, where)
+        elif "qas" in record or "paragraphs" in record:
             yield from _squad(record, where, documents)
         elif "context" in record and "supporting_facts" in record:
             yield _hotpot(record, where, documents)
+        elif number == 1 and not set(record) & set(_QUESTION):
+            raise ConfigError(f"{where} has no question: its columns are {', '.join(map(str, record))}; {accepted()}")
         else:
             yield _plain(record, where)
 
@@ -108,9 +131,12 @@ def _plain(record: Mapping[str, Any], where: str) -> Question:
     answerable = record.get("answerable", True)
     if not isinstance(answerable, bool) or (answers and not answerable):
         raise ConfigError(f"{where}: answerable must be true, or false without any answer")
+    asked = _field(record, _QUESTION, where)
+    named = any(record.get(name) not in (None, "") for name in _ID)
     return Question(
-        id=_field(record, _ID, where),
-        question=_field(record, _QUESTION, where),
+        # The same question has the same id wherever it is in the file, so that rows already measured stay valid.
+        id=_field(record, _ID, where) if named else f"q-{hashlib.sha256(asked.encode()).hexdigest()[:8]}",
+        question=asked,
         answers=answers,
         gold=_texts(next((record[name] for name in _GOLD if name in record), None), f"{where}: gold"),
         kind=str(record.get("kind") or record.get("type") or ""),
@@ -120,6 +146,8 @@ def _plain(record: Mapping[str, Any], where: str) -> Question:
         unit=str(record.get("unit") or ""),
         over=_texts(record.get("over"), f"{where}: over"),
         reference=str(record.get("reference") or ""),
+        rubric=str(record.get("rubric") or ""),
+        canary=str(record.get("canary") or ""),
     )
 
 

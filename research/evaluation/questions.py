@@ -39,11 +39,20 @@ class Question(Struct, frozen=True, omit_defaults=True):
     """The candidates that lose a comparison.  An answer that names one of them first is wrong."""
     reference: str = ""
     """A report to judge other reports against."""
+    rubric: str = ""
+    """What a good report states, one line each after its weight, as DRACO has it; exported, and not scored."""
+    canary: str = ""
+    """A text that marks the dataset; a source that contains it is a copy of the dataset."""
 
     @property
     def language(self) -> str:
         """`zh` or `en`; selects the rules that compare answers."""
         return "zh" if has_cjk(self.question) else "en"
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether an answer to it can be right or wrong."""
+        return bool(self.answers) or self.value is not None or not self.answerable
 
     @property
     def digest(self) -> str:
@@ -58,3 +67,5 @@ class Dataset(Struct, frozen=True):
     questions: tuple[Question, ...]
     documents: tuple[Document, ...] | None = None
     """`Document.url` holds the document's id.  None if the dataset has no documents of its own."""
+    notes: tuple[str, ...] = ()
+    """What of its file is left out, and why."""

@@ -7,10 +7,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research import plugins
+from research import defaults, plugins
 from research.errors import ConfigError
 from research.evaluation.questions import Question
 from research.events.recipe import Recipe
+from research.workbench.recipes import command_of
 from research.workbench.workbench import Workbench
 
 
@@ -79,14 +80,20 @@ def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
     Options follow a name after a colon, separated by commas: `NAME:first=1,second=2/full`.  The name of the model may
     contain slashes and colons.
     """
-    first, second, model = (*text.split("/", 2), "", "")[:3]
-    framework, options = _options("framework", first, text)
+    if given := command_of(text):
+        first, second, model = "", "", ""
+        framework, options = given
+    else:
+        first, second, model = (*text.split("/", 2), "", "")[:3]
+        framework, options = _options("framework", first, text)
     context, more = _options("context", second, text)
     arguments = {**common, "options": {**options, **more}}
+    if arguments.get("tools") is None:
+        arguments["tools"] = defaults.TOOLS  # not those that tables add: results of the same recipe stay comparable
     if model:
         arguments["model"] = model
     try:
-        return Candidate(text, bench.recipe(framework=framework, context=context or None, **arguments))
+        return Candidate(text, bench.recipe(framework=framework, context=context or None, ask=False, **arguments))
     except ConfigError as error:
         raise ConfigError(f"--recipe {text}: {error}") from error
 

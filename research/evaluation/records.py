@@ -13,7 +13,7 @@ from msgspec import Struct
 from research._util import decoding
 from research.errors import ConfigError
 from research.evaluation.scorers import Scores
-from research.store import KeyValue
+from research.store import EVALUATED, KeyValue
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
@@ -44,10 +44,19 @@ class Row(Struct, frozen=True, omit_defaults=True):
     """The model that judged the report; empty until it has."""
     judge_usd: float | None = 0.0
     """Cost of judging; None if the price is unknown."""
+    trial: int = 0
+    """Which repetition of the question, from 0."""
+    annotations: dict[str, str] = {}
+    """What people said of the report and what it was judged against, by annotator: `report`, `reference` or `tie` is better."""
+    seed: int | None = None
+    """Sent to services that take one; None if none was."""
+    leaks: tuple[str, ...] = ()
+    """Addresses of the sources, or names of the tools, whose results are a copy of the dataset (`leaks`)."""
 
     @property
     def key(self) -> str:
-        return f"{self.evaluation}/{self.recipe}/{self.asked}"
+        trial = f"/{self.trial}" if self.trial else ""  # rows of earlier versions keep their key
+        return f"{self.evaluation}/{self.recipe}/{self.asked}{trial}"
 
     @property
     def done(self) -> bool:
@@ -59,6 +68,7 @@ class Mark(Struct, frozen=True):
 
     recipe: str
     asked: str
+    trial: int = 0
     outcome: str = ""
     judge: str = ""
 
@@ -81,7 +91,7 @@ class Records:
     @property
     def tag(self) -> str:
         """The tag of the evaluation's runs."""
-        return f"eval:{self.name}"
+        return f"{EVALUATED}{self.name}"
 
     def plan(self) -> bytes | None:
         """Return what `keep_plan` stored last."""

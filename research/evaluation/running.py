@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from research.engine.engine import ENDED, new_id
 from research.errors import ConfigError, ProviderError
 from research.evaluation.judging import Judged, race
+from research.evaluation.leaks import leaks
 from research.evaluation.plans import Evaluation, Plan, check, results, store_plan, unjudged
 from research.evaluation.questions import Question
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Records, Row
 from research.evaluation.scorers import measure
+from research.evaluation.trials import seed_of
 from research.events.events import Paused, WaitingForUser
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
@@ -34,6 +36,8 @@ SHOWN = 500
 
 Watch = Callable[[Candidate, Question, Row], None]
 """Called for each measured row, from any thread."""
+Asked = tuple[Question, Candidate, int]
+"""A question to a recipe, and the number of the trial."""
 
 
 def evaluate(
@@ -72,15 +76,20 @@ class _Runner:
         self.reason = ""
 
     def work(self) -> Evaluation:
-        pairs = [(question, each) for question in self.plan.questions for each in self.plan.candidates]
+        pairs = [
+            (question, each, trial)
+            for question in self.plan.questions
+            for trial in range(self.plan.trials)
+            for each in self.plan.candidates
+        ]
         known = sum(self._row(*pair).done for pair in pairs)
         self._in_threads(self._ask, [pair for pair in pairs if not self._row(*pair).done])
         self._in_threads(self._judge, unjudged(self.plan, self.rows.values()))
         return results(self.plan, self.rows.values(), known, self.reason)
 
-    def _row(self, question: Question, each: Candidate) -> Row:
+    def _row(self, question: Question, each: Candidate, trial: int) -> Row:
         """Return the stored row, or a new one."""
-        new = Row(self.plan.name, each.key, question.id, question.digest, "")
+        new = Row(self.plan.name, each.key, question.id, question.digest, "", trial=trial)
         return self.rows.get(new.key, new)
 
     def _keep(self, row: Row) -> None:
@@ -88,9 +97,7 @@ class _Runner:
         with self.lock:
             self.rows[row.key] = row
 
-    def _in_threads(
-        self, do: Callable[[Question, Candidate], None], pairs: Sequence[tuple[Question, Candidate]]
-    ) -> None:
+    def _in_threads(self, do: Callable[[Question, Candidate, int], None], pairs: Sequence[Asked]) -> None:
         """Process the pairs, at most `concurrency` at once.  Raise the first error, which also stops the other threads."""
         todo = iter(pairs)
         failed = threading.Event()
@@ -119,7 +126,7 @@ class _Runner:
         if errors:
             raise errors[0]
 
-    def _next(self, todo: Iterator[tuple[Question, Candidate]]) -> tuple[Question, Candidate] | None:
+    def _next(self, todo: Iterator[Asked]) -> Asked | None:
         """Return the next pair, or None if there is none or its expected cost exceeds the cap."""
         with self.lock:
             cap = self.plan.max_usd
@@ -133,13 +140,12 @@ class _Runner:
             self.at_work += pair is not None
             return pair
 
-    def _ask(self, question: Question, each: Candidate) -> None:
-        row = self._row(question, each)
-        recipe = each.asked(question)
+    def _ask(self, question: Question, each: Candidate, trial: int) -> None:
+        row = self._row(question, each, trial)
         if not row.run:
-            row = replace(row, run=new_id())
+            row = replace(row, run=new_id(), seed=seed_of(self.plan.seed, question, trial))
             self._keep(row)  # stored before the run starts, so that a crash leaves no unknown run
-        self._begin(row.run, question, recipe)
+        self._begin(row.run, question, replace(each.asked(question), seed=row.seed))
         tags = self.bench.store.run(row.run).tags
         if self.records.tag not in tags:
             self.bench.store.tag(row.run, [*tags, self.records.tag])
@@ -151,6 +157,7 @@ class _Runner:
             outcome=view.outcome or "needs_input",
             answer=clip(view.answer, SHOWN),
             scores=measure(question, view, self.plan.corpus.names),
+            leaks=leaks(view, question),
             prompt_tokens=view.prompt_tokens,
             completion_tokens=view.completion_tokens,
             estimated=view.estimated,
@@ -196,9 +203,9 @@ class _Runner:
                 with suppress(ConfigError):
                     self.bench.engine.resume(run_id)
 
-    def _judge(self, question: Question, each: Candidate) -> None:
-        row = self._row(question, each)
-        against = question.reference or self._report(self._row(question, self.plan.candidates[0]).run)
+    def _judge(self, question: Question, each: Candidate, trial: int) -> None:
+        row = self._row(question, each, trial)
+        against = question.reference or self._report(self._row(question, self.plan.candidates[0], trial).run)
         try:
             judged = race(self.bench.model(self.plan.judge), question.question, self._report(row.run), against)
         except ProviderError as error:

@@ -16,13 +16,17 @@ from research import plugins
 from research.citations import without_marks
 from research.evaluation import verdict
 from research.evaluation.agreement import cmrc, hotpot
+from research.evaluation.leaks import can_leak, leaks
 from research.evaluation.questions import Question
-from research.events.view import RunView
+from research.events.view import RunView, forgotten
 from research.plugins import scorer
 from research.types import HOLDS, Source, Verdict
 
 CITED = 5
 """Sources that count as evidence, in the order of citation.  Without this limit, citing everything would score best."""
+
+OTHER_LIMITS: Final = ("rounds", "loop", "tool_errors", "needs_input", "failed")
+"""Outcomes of runs that something else than the budget ended."""
 
 Names = Callable[[Source], Collection[str]]
 """Returns the ids under which a dataset may know a source."""
@@ -41,6 +45,13 @@ class FinishedRun(Struct, frozen=True):
             return ""
         return self.view.short or without_marks(self.view.answer)
 
+    def calls_in_world(self, *what: str) -> float | None:
+        """Return the number of tool calls with these values of `Observation.world`; None outside a recorded world."""
+        if not self.view.recipe.world:
+            return None
+        seen = (call.observation for current in self.view.rounds for call in current.calls if call.observation)
+        return float(sum(each.world in what for each in seen))
+
     def share_of(self, gold: Sequence[str], sources: Sequence[Source]) -> float | None:
         """Return the share of gold documents that are among the sources; None without gold documents."""
         if not gold:
@@ -52,18 +63,30 @@ class FinishedRun(Struct, frozen=True):
 class Scores(Struct, frozen=True, omit_defaults=True):
     """The scores of one run, one field per scorer and one for the judge.
 
-    Each is from 0 to 1, except `effective_citations`.  None means that the question does not call for the measure.
+    Each is from 0 to 1, except `effective_citations`, `diverged`, `played` and `budget_spent`.  None means that the question
+    does not call for the measure.
     """
 
     exact_match: float | None = None
     f1: float | None = None
     right: float | None = None
     refused: float | None = None
+    wrong: float | None = None
+    no_answer: float | None = None
+    contains: float | None = None
+    numeric: float | None = None
+    parts_answered: float | None = None
+    leaked: float | None = None
     evidence_recall: float | None = None
     evidence_share: float | None = None
     evidence_seen: float | None = None
     citation_precision: float | None = None
     effective_citations: float | None = None
+    report_kept: float | None = None
+    diverged: float | None = None
+    played: float | None = None
+    budget_spent: float | None = None
+    budget_unspent: float | None = None
     race: float | None = None
     """The judge's points for the report, as a share of those for report and reference together."""
     extra: dict[str, float] = {}
@@ -84,10 +107,11 @@ def measures() -> tuple[str, ...]:
     return (*OWN, *(entry.id for entry in plugins.scorer.all() if entry.id not in OWN))
 
 
-def measure(question: Question, view: RunView, names: Names) -> Scores:
-    """Return the scores of a run that has ended, all but `race`, which the judge gives."""
+def measure(question: Question, view: RunView, names: Names, only: Collection[str] | None = None) -> Scores:
+    """Return the scores of a run that has ended, all but `race`, which the judge gives; `only` these if given."""
     run = FinishedRun(view, names)
-    found = {entry.id: entry.function(run, question) for entry in plugins.scorer.all()}
+    entries = [entry for entry in plugins.scorer.all() if only is None or entry.id in only]
+    found = {entry.id: entry.function(run, question) for entry in entries}
     extra = {name: float(score) for name, score in found.items() if name not in OWN and score is not None}
     return Scores(**{name: score for name, score in found.items() if name in OWN}, extra=extra)
 
@@ -109,13 +133,60 @@ def right(run: FinishedRun, question: Question) -> float | None:
     """1 if the verdict gives a gold answer or a number close enough, or refuses an unanswerable question."""
     if not question.answerable:
         return float(verdict.refused(run.view))
-    return float(verdict.is_right(question, run.answer)) if question.answers else None
+    return float(verdict.is_right(question, run.answer)) if question.has_gold else None
 
 
 @scorer("Refused")
 def refused(run: FinishedRun, question: Question) -> float | None:
     """1 if the run says that the sources do not contain the answer; unanswerable questions only."""
     return None if question.answerable else float(verdict.refused(run.view))
+
+
+@scorer("Wrong", higher_is_better=False)
+def wrong(run: FinishedRun, question: Question) -> float | None:
+    """1 if the run gives an answer, and it is not right; for unanswerable questions, if it gives any."""
+    if not question.has_gold:
+        return None
+    return float(not verdict.silent(run.view) and right(run, question) == 0)
+
+
+@scorer("No answer", higher_is_better=False)
+def no_answer(run: FinishedRun, question: Question) -> float | None:
+    """1 if the run gives no answer to a question that has one: it refuses, fails, or ends too early."""
+    if not question.has_gold or not question.answerable:
+        return None
+    return float(verdict.silent(run.view) and right(run, question) == 0)
+
+
+@scorer("Contains")
+def contains(run: FinishedRun, question: Question) -> float | None:
+    """1 if a gold answer appears anywhere in the answer, as whole words in any case."""
+    if not question.answerable or not question.answers:
+        return None
+    said = "" if verdict.silent(run.view) else f"{run.view.short}\n{without_marks(run.view.answer)}"
+    return float(any(verdict.find(said, gold) is not None for gold in question.answers))
+
+
+@scorer("Numeric")
+def numeric(run: FinishedRun, question: Question) -> float | None:
+    """1 if the short answer's first number is within the tolerance; questions with a value only."""
+    if question.value is None:
+        return None
+    said = verdict.numbers(run.answer, question.unit)
+    return float(bool(said) and abs(said[0] - abs(question.value)) <= question.tolerance)
+
+
+@scorer("Parts answered")
+def parts_answered(run: FinishedRun, question: Question) -> float | None:
+    """Share of the question's parts that the run answers; answerable questions only."""
+    parts = run.view.parts
+    return sum(part.status == "answered" for part in parts) / len(parts) if parts and question.answerable else None
+
+
+@scorer("Leaked", higher_is_better=False)
+def leaked(run: FinishedRun, question: Question) -> float | None:
+    """1 if a tool's result is a copy of the dataset: its canary, or the question's own text with an expected answer near it."""
+    return float(bool(leaks(run.view, question))) if can_leak(question) else None
 
 
 @scorer("Evidence recall")
@@ -149,6 +220,50 @@ def citation_precision(run: FinishedRun, question: Question) -> float | None:
 def effective_citations(run: FinishedRun, question: Question) -> float | None:
     """Number of cited statements that their source supports."""
     return float(sum(status in HOLDS for status in _verdicts(run)))
+
+
+@scorer("Report kept")
+def report_kept(run: FinishedRun, question: Question) -> float | None:
+    """Share of supported statements of an evolving report that its next version still contains, over all rounds."""
+    found = [loss for each in forgotten(run.view).values() for loss in each]
+    supported = sum(loss.supported for loss in found)
+    return 1 - sum(len(loss.gone) for loss in found) / supported if supported else None
+
+
+@scorer("Diverged calls", higher_is_better=False)
+def diverged(run: FinishedRun, question: Question) -> float | None:
+    """Number of tool calls for which the recorded world has no result; runs in a recorded world only."""
+    return run.calls_in_world("missing", "new")
+
+
+@scorer("Played calls")
+def played(run: FinishedRun, question: Question) -> float | None:
+    """Number of tool calls that got their recorded result; runs in a recorded world only."""
+    return run.calls_in_world("recorded")
+
+
+@scorer("Budget spent")
+def budget_spent(run: FinishedRun, question: Question) -> float | None:
+    """Share of the budget that the run spent, of the cap that it came closest to; with a budget only."""
+    view = run.view
+    budget = view.recipe.budget
+    spent = (
+        (view.prompt_tokens + view.completion_tokens, budget.tokens),
+        (view.cost_usd or 0.0, budget.usd),
+        (view.elapsed(view.updated), budget.seconds),
+        (sum(len(each.calls) for each in view.rounds), budget.tool_calls),
+    )
+    return max((used / cap for used, cap in spent if cap is not None), default=None)
+
+
+@scorer("Budget not spendable", higher_is_better=False)
+def budget_unspent(run: FinishedRun, question: Question) -> float | None:
+    """1 if another limit ended the run before its budget did, or the recorded world refused its calls; with a budget only."""
+    share = budget_spent(run, question)
+    if share is None:
+        return None
+    hindered = run.view.outcome in OTHER_LIMITS or bool(run.calls_in_world("missing"))
+    return float(share < 1 and hindered)
 
 
 def _agreement(run: FinishedRun, question: Question) -> tuple[float | None, float | None]:

@@ -1,6 +1,8 @@
 """Means with bootstrap intervals, and paired differences between recipes.
 
 The percentile bootstrap over questions (Efron and Tibshirani 1993, ch. 13) is seeded: the same rows give the same figures.
+A question is one value, however many trials it has: the mean of its trials, so that intervals are clustered by question.
+Shares, where each question is 0 or 1, have Wilson's interval.
 """
 
 from __future__ import annotations
@@ -8,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from research.evaluation.inference import wilson
 from research.evaluation.records import Row
 from research.evaluation.scorers import measures
 
@@ -55,11 +59,15 @@ class Difference(Struct, frozen=True):
 
 
 COSTS: Final = ("prompt_tokens", "completion_tokens", "cost_usd", "seconds")
+TOKENS: Final = "tokens"
+"""Name of the sum of prompt and completion tokens."""
+UNBOUNDED: Final = ("effective_citations", "diverged", "played", "budget_spent", TOKENS, *COSTS)
+"""What may exceed 1, and is no share even where every value is 0."""
 
 
 def summary(rows: Sequence[Row]) -> Summary:
     """Return the figures of one recipe.  The `mean` of `seconds_p50` and `seconds_p90` holds the percentile."""
-    figures = {name: mean(_values(rows, name)) for name in (*measures(), *COSTS)}
+    figures = {name: mean(list(question_means(rows, name).values()), name) for name in (*measures(), *COSTS)}
     if any(row.cost_usd is None for row in rows):
         figures["cost_usd"] = None  # the mean of the known costs would be too low
     seconds = _values(rows, "seconds")
@@ -72,18 +80,34 @@ def differences(rows: Mapping[str, Sequence[Row]]) -> list[Difference]:
     """Return the difference of each pair of recipes, over the questions that both have answered."""
     found = []
     for first, second in combinations(rows, 2):
-        other = {row.question: row for row in rows[second]}
-        pairs = [(row, other[row.question]) for row in rows[first] if row.question in other]
         figures = {}
         for name in (*measures(), *COSTS):
-            both = [(value(one, name), value(two, name)) for one, two in pairs]
-            figures[name] = mean([one - two for one, two in both if one is not None and two is not None])
+            one, two = question_means(rows[first], name), question_means(rows[second], name)
+            figures[name] = bootstrapped([one[asked] - two[asked] for asked in one if asked in two])
         found.append(Difference(first, second, figures))
     return found
 
 
-def mean(values: Sequence[float]) -> Figure | None:
-    """Return the mean; None without values."""
+def question_means(
+    rows: Sequence[Row], name: str, of: Callable[[Row, str], float | None] | None = None
+) -> dict[str, float]:
+    """Return the mean of each question's trials, by the question's id; `of` reads a row, by default `value`."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if (one := (of or value)(row, name)) is not None:
+            found.setdefault(row.question, []).append(one)
+    return {asked: fmean(values) for asked, values in found.items()}
+
+
+def mean(values: Sequence[float], name: str) -> Figure | None:
+    """Return the mean, with Wilson's interval if every value is 0 or 1 and may not exceed 1; None without values."""
+    if name not in UNBOUNDED and len(values) > 1 and all(each in (0.0, 1.0) for each in values):
+        return Figure(fmean(values), wilson(sum(values), len(values)), len(values))
+    return bootstrapped(values)
+
+
+def bootstrapped(values: Sequence[float]) -> Figure | None:
+    """Return the mean with its bootstrap interval; None without values."""
     return _figure(values, lambda drawn: drawn.mean(axis=-1))
 
 

@@ -34,17 +34,22 @@ def refused(view: RunView) -> bool:
     )
 
 
+def silent(view: RunView) -> bool:
+    """Return whether a run gives no answer: it refuses, or ended without one."""
+    return view.outcome in UNANSWERED or refused(view)
+
+
 def is_right(question: Question, answer: str) -> bool:
     """Return whether the verdict, not the evidence under later headings, gives a gold answer."""
     verdict = _verdict(answer)
     if question.value is not None:
         return any(
-            abs(number - abs(question.value)) <= question.tolerance for number in _numbers(verdict, question.unit)
+            abs(number - abs(question.value)) <= question.tolerance for number in numbers(verdict, question.unit)
         )
     if question.answers[0].casefold() in ("yes", "no", "是", "否"):
         return verdict.casefold().startswith(question.answers[0].casefold())
-    place = min((found for gold in question.answers if (found := _find(verdict, gold)) is not None), default=None)
-    others = [found for other in question.over if (found := _find(verdict, other)) is not None]
+    place = min((found for gold in question.answers if (found := find(verdict, gold)) is not None), default=None)
+    others = [found for other in question.over if (found := find(verdict, other)) is not None]
     return place is not None and all(place < other for other in others)
 
 
@@ -55,7 +60,7 @@ def _verdict(answer: str) -> str:
     return head.replace("**", "").strip()
 
 
-def _find(text: str, wanted: str) -> int | None:
+def find(text: str, wanted: str) -> int | None:
     """Return the position of some words, in any case and as whole words: `129` is not in `1,290` or in `129.5`."""
     found = re.search(
         rf"(?<![^\W\u3400-\u9fff])(?<!\d[.,]){re.escape(wanted)}(?![^\W\u3400-\u9fff])(?![.,]\d)", text, re.IGNORECASE
@@ -63,7 +68,7 @@ def _find(text: str, wanted: str) -> int | None:
     return found.start() if found else None
 
 
-def _numbers(text: str, unit: str) -> list[float]:
+def numbers(text: str, unit: str) -> list[float]:
     """Return the numbers of a text, scale words applied, without signs: an answer may say "fell by"."""
     return [
         float(digits.replace(",", "")) * _SCALES.get(scale.lower(), 1.0)

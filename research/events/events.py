@@ -7,19 +7,24 @@ and the path of the agent that caused it (`main`, `main/researcher-2`).  Framewo
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from research._util.nul import json_without_nul
 from research.errors import ConfigError
+from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.recipe import Recipe
+from research.text import clip
 from research.types import (
     Citation,
+    Forecast,
     Message,
     Observation,
     Outcome,
     Part,
+    PlanItem,
     Reply,
     Source,
     Status,
@@ -63,6 +68,8 @@ class RunStarted(Base, frozen=True):
     recipe: Recipe
     earlier: Earlier | None = None
     """Set for a follow-up."""
+    given: Given | None = None
+    """Set for an audit: the report that is checked."""
 
 
 class Asked(Base, frozen=True):
@@ -123,6 +130,33 @@ class Replied(Base, frozen=True):
     seconds: float
 
 
+class Forwarded(Base, frozen=True):
+    """A request of another program's agent, as it is sent on to the endpoint once this is saved.
+
+    Its messages are the first `keep` of this agent's previous request, then `items`; a `head` of None is the previous one.
+    """
+
+    ask: int
+    api: Literal["chat", "responses", "messages"]
+    sha256: str
+    """Of the body, as sent."""
+    head: dict[str, Any] | None = None
+    """The body without its messages."""
+    keep: int = 0
+    items: tuple[Any, ...] = ()
+    """Messages as the body has them."""
+
+
+class Returned(Base, frozen=True):
+    """The endpoint's answer, byte for byte; saved before the agent gets its end."""
+
+    ask: int
+    status: int
+    body: bytes
+    headers: dict[str, str] = {}
+    """Those that a replay repeats."""
+
+
 class ToolStarted(Base, frozen=True):
     call: ToolCall
 
@@ -181,6 +215,18 @@ class Concluding(Base, frozen=True):
     reason: Outcome
 
 
+class Audited(Base, frozen=True):
+    """More of a report was checked: sources that were looked for, and statements that were judged."""
+
+    statements: tuple[AuditedStatement, ...] = ()
+    sources: tuple[AuditedSource, ...] = ()
+    miscounts: tuple[Miscount, ...] = ()
+    total: int = 0
+    """Number of statements of the report; 0 in all but the first event."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+
 class ChildStarted(Base, frozen=True):
     """A sub-agent starts; `agent` is its own path."""
 
@@ -199,10 +245,26 @@ class WaitingForUser(Base, frozen=True):
     prompt: str
     site: str = ""
     """The site whose further pages the user may allow with yes; empty for a question of the agent's own."""
+    plan: bool = False
+    """Whether the run waits for `PlanApproved`, not for a reply."""
 
 
 class UserReplied(Base, frozen=True):
     text: str
+
+
+class PlanProposed(Base, frozen=True):
+    """What the run intends to do; nothing else is spent before the user has approved it."""
+
+    items: tuple[PlanItem, ...]
+    forecast: Forecast | None = None
+    """None if it is unknown."""
+
+
+class PlanApproved(Base, frozen=True):
+    """The user approved the plan, perhaps after a change; it is a part of every prompt, next to the question."""
+
+    items: tuple[PlanItem, ...]
 
 
 class Paused(Base, frozen=True):
@@ -245,6 +307,8 @@ class RunFinished(Base, frozen=True):
     """The answer in one line, if the question has one: a name, a figure with its unit and year, yes or no."""
     parts: tuple[Part, ...] = ()
     """What the question asks for; empty in runs of earlier versions."""
+    plan: tuple[Part, ...] = ()
+    """The items of the approved plan, and whether the report answers each."""
     seconds: float = 0.0
 
 
@@ -255,6 +319,8 @@ Event = (
     | Withdrawn
     | Rejected
     | Replied
+    | Forwarded
+    | Returned
     | ToolStarted
     | ToolFinished
     | Edited
@@ -264,10 +330,13 @@ Event = (
     | ReportUpdated
     | ReportEdited
     | Concluding
+    | Audited
     | ChildStarted
     | ChildFinished
     | WaitingForUser
     | UserReplied
+    | PlanProposed
+    | PlanApproved
     | Paused
     | Resumed
     | RunFailed
@@ -280,13 +349,14 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> bytes:
-    """Return the event as one line of JSON."""
-    return _encoder.encode(event)
+    """Return the event as one line of JSON, without the character U+0000."""
+    return json_without_nul(_encoder.encode(event))
 
 
 def decode(line: bytes | str) -> Event:
     """Parse an event and check it against the schema.  Raises `ConfigError`."""
     try:
-        return _decoder.decode(line)
+        return _decoder.decode(json_without_nul(line.encode() if isinstance(line, str) else line))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"not an event of a run: {error}") from error
+        # It quotes what is wrong, however long that is.
+        raise ConfigError(clip(f"not an event of a run: {error}", 300)) from error

@@ -12,9 +12,16 @@ from msgspec import Struct
 from research import defaults, plugins
 
 ROLES = ("planner", "researcher", "summariser", "writer", "critic", "reader", "judge")
-"""Parts of the work that a model may be chosen for.  A `reader` reads the answer in the prose that the offline model cites.
-A `judge` checks the citations of the finished report."""
-PURPOSES: Mapping[str, str] = {"act": "researcher", "conclude": "writer", "read": "reader", "verify": "judge"}
+"""Parts of the work that a model may be chosen for.  A `reader` chooses the passages of visited pages; for the offline
+model it reads the answer in the prose that it cites.  A `judge` checks the citations of the finished report."""
+PURPOSES: Mapping[str, str] = {
+    "act": "researcher",
+    "conclude": "writer",
+    "read": "reader",
+    "extract": "reader",
+    "verify": "judge",
+    "propose": "planner",
+}
 """Purposes of the requests that every framework makes, each with its role; see `plugins.Framework.purposes` for others."""
 LIBRARY = "library"
 """The source that is the sample library and the recipe's folders."""
@@ -30,6 +37,8 @@ def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str
     return dict(PURPOSES) | {purpose: role for entry in entries for purpose, role in entry.purposes.items()}
 
 
+PLANS = ("", "approve")
+"""Whether a run shows its plan first: not, or it waits until the user has approved it."""
 REMEMBER = ("off", "findings", "everything")
 """The parts of a run that memory saves; `findings` are supported statements, `everything` adds passages and report."""
 RECALL_MOST = 20
@@ -87,10 +96,28 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     judge: str = ""
     """The judge of citations besides the rules: `model` (the recipe's), `cross-encoder:PATH_OR_ID` or `off`.  Empty: the model
     of the role `judge`, if there is one; so in runs of earlier versions."""
+    novelty: bool = True
+    """The model is told when several rounds in a row add nothing; if they go on, the run is concluded."""
     language: str = "auto"
     """`en`, `zh`, or `auto`: the language of the question."""
+    ask: bool = True
+    """Whether the agent may ask the user for a missing detail, and wait for the reply; if not, it assumes the likeliest."""
+    plan: str = ""
+    """One of `PLANS`."""
+    allow_domains: tuple[str, ...] = ()
+    """Only web sources of these domains and their subdomains; empty: of all."""
+    deny_domains: tuple[str, ...] = ()
+    since: str = ""
+    """Only web sources published on this day or later, as ISO date; empty: no limit."""
+    until: str = ""
     prompts: str = ""
     """Hash of the prompt files that the run was started with."""
+    world: str = ""
+    """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they work."""
+    world_new: bool = False
+    """Whether a call without a recorded result is made; if not, it is refused."""
+    seed: int | None = None
+    """Sent with each request to a service that takes one; None: none is sent."""
 
     @property
     def hash(self) -> str:
@@ -99,12 +126,28 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return every field by name; two recipes are the same if these are."""
+        """Return every field by name; two recipes are the same if these are.
+
+        `ask` is left out: it says whether somebody is there, not how the work is done.
+        """
         # Not as JSON, because msgspec omits a default only if it is the identical object.
         found = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}
+        del found["ask"]
         if not self.judge:  # recipes of earlier versions keep their hash
             del found["judge"]
+        if self.novelty:
+            del found["novelty"]
+        for name in ("plan", "allow_domains", "deny_domains", "since", "until", "world", "world_new"):
+            if not found[name]:
+                del found[name]
+        if self.seed is None:
+            del found["seed"]
         return found
+
+    @property
+    def reads_pages(self) -> bool:
+        """Whether a reader chooses the passages of visited pages; with the offline model it reads the answer instead."""
+        return self.model != defaults.OFFLINE and bool({"reader", "extract"} & self.roles.keys())
 
     @property
     def judged_by(self) -> str:

@@ -15,6 +15,8 @@ class Interaction(Struct, frozen=True):
     observations: tuple[Observation, ...] = ()
     hint: str = ""
     """A warning from the workbench to the model, placed after the observations."""
+    note: str = ""
+    """What the workbench adds to the last observation, such as the number of the next round."""
 
 
 class Summary(Struct, frozen=True):

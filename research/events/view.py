@@ -10,108 +10,92 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import get_args
 
-from research import plugins
+import msgspec
+
 from research.citations import cited
+from research.citations.forgetting import Loss, losses
 from research.events import events as e
+from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
+from research.events.branches import PROPOSE, Branch, Branches, step_purposes
 from research.events.recipe import Recipe
+from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
     Citation,
+    Forecast,
     Message,
     Observation,
     Outcome,
     Part,
-    Reply,
+    PlanItem,
     Source,
     Status,
-    ToolCall,
     Usage,
     Verdict,
 )
 
 
+@dataclass(frozen=True)
+class Searched:
+    """How often a run searched a collection or service, and how many results it got from it."""
+
+    searches: int = 0
+    results: int = 0
+
+
 @dataclass
-class CallView:
-    """One tool call; `observation` is None while it runs."""
+class PlanView:
+    """The plan of a run, in its view."""
 
-    call: ToolCall
-    started: float
-    observation: Observation | None = None
-
-
-@dataclass
-class RoundView:
-    """One request to a model, its reply, and the calls in it."""
-
-    agent: str
-    ask: int
-    """Number of the agent's request, from 1; 0 for events before the first request."""
-    number: int
-    """The agent's round, from 1."""
-    purpose: str
-    model: str
-    started: float
-    prompt_tokens: int
-    """An estimate; `usage` has the provider's count."""
-    sent: list[tuple[int, tuple[Message, ...]]]
-    """Each request of the round: the number of messages kept from the previous request, and the messages added."""
-    draft: str = ""
-    """The text streamed so far; empty once `reply` is complete."""
-    draft_reasoning: str = ""
-    reply: Reply | None = None
-    usage: Usage | None = None
-    seconds: float = 0.0
-    calls: list[CallView] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    """Withdrawn requests, rejected replies and warnings, as text."""
-    rounds_shown: int = 0
-    rounds_so_far: int = 0
-    window: int = 0
-    """These three as in `Asked`."""
+    status: Status = "running"
+    outcome: Outcome | None = None
+    answer: str = ""
+    plan: tuple[PlanItem, ...] = ()
+    """What the run intends to do, or does since the user approved it."""
+    approved: bool = False
+    """Whether the user has approved the plan."""
+    forecast: Forecast | None = None
+    """What the plan was expected to take."""
+    plan_done: tuple[Part, ...] = ()
+    """What of the plan the report answers."""
 
     @property
-    def thinking(self) -> str:
-        """Return the reasoning, as far as it is known."""
-        return self.reply.thinking if self.reply else self.draft_reasoning
+    def plan_waits(self) -> bool:
+        """Return whether the run waits until the user approves its plan."""
+        return self.status == "waiting_input" and bool(self.plan) and not self.approved
 
-    @property
-    def full(self) -> float | None:
-        """Return the share of the window that the prompt fills, from 0 to 1; None if the window is unknown."""
-        counted = self.usage.prompt_tokens if self.usage and not self.usage.estimated else self.prompt_tokens
-        return min(1.0, counted / self.window) if self.window else None
-
-    @property
-    def done(self) -> bool:
-        """Return whether the reply and all observations are complete."""
-        return (self.reply is not None or self.ask == 0) and all(call.observation for call in self.calls)
+    def _take_plan(self, event: e.PlanProposed | e.PlanApproved) -> None:
+        self.plan = event.items
+        if isinstance(event, e.PlanProposed):
+            self.forecast = event.forecast
+        else:
+            self.approved, self.status, self.outcome, self.answer = True, "running", None, ""
 
 
 @dataclass
-class Worktime:
-    """The working time of a run, from its events: pauses, waits and the time after a crash do not count."""
+class AuditView:
+    """An audit, in the view of its run."""
 
-    seconds: float = 0.0
-    idle: list[tuple[float, float]] = field(default_factory=list)
-    """Start and end of each interval in which no process drove the run, in seconds since the epoch."""
-    last: float | None = None
+    given: Given | None = None
+    """The report that is checked; None for any other run."""
+    statements: dict[int, AuditedStatement] = field(default_factory=dict)
+    """Those that were judged, by place in the report."""
+    audited: dict[int, AuditedSource] = field(default_factory=dict)
+    """The sources that the report names, by number."""
+    miscounts: tuple[Miscount, ...] = ()
+    audit_notes: tuple[str, ...] = ()
+    total: int = 0
+    """Number of statements of the report."""
 
-    def apply(self, event: e.Event) -> None:
-        """Add the time since the last event."""
-        if self.last is not None:
-            if isinstance(event, e.Resumed | e.UserReplied):
-                self.idle.append((self.last, max(self.last, event.time)))
-            else:  # max, because clocks can be set back
-                self.seconds += max(0.0, event.time - self.last)
-        self.last = event.time
-
-
-@plugins.derived
-def step_purposes() -> frozenset[str]:
-    """Return the purposes of requests that take an agent a step further; the others sum up, judge or frame."""
-    return frozenset({"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)})
+    def _take_audit(self, event: e.Audited) -> None:
+        self.statements |= {each.n: each for each in event.statements}
+        self.audited |= {each.n: each for each in event.sources}
+        self.miscounts += event.miscounts
+        self.audit_notes += event.notes
+        self.total = event.total or self.total
 
 
 @dataclass
-class RunView:
+class RunView(PlanView, AuditView):
     """Everything that a page or an export shows of a run.
 
     >>> view = research.run("How many people live in Japan?")
@@ -121,16 +105,14 @@ class RunView:
     run: str = ""
     question: str = ""
     recipe: Recipe = field(default_factory=Recipe)
-    status: Status = "running"
-    outcome: Outcome | None = None
     started: float = 0.0
     updated: float = 0.0
     seconds: float = 0.0
     rounds: list[RoundView] = field(default_factory=list)
     reports: list[tuple[int, str]] = field(default_factory=list)
-    """The evolving report after each round that changed it, as (round, text)."""
-    answer: str = ""
+    """The main agent's evolving report after each round that changed it, as (round, text)."""
     report: str = ""
+    """While the run works: the main agent's evolving report or, if it has none, the latest one of any branch."""
     citations: tuple[Citation, ...] = ()
     uncited: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -157,9 +139,14 @@ class RunView:
     """The memory's result before the first round; its sources are in `sources`, too."""
     remembered: e.Remembered | None = None
     """What was saved in the memory."""
+    replied: bool = False
+    """Whether the user replied to a question of the run."""
     worktime: Worktime = field(default_factory=Worktime)
     edits: list[e.Edited | e.ReportEdited] = field(default_factory=list)
     """Observations and reports that the user replaced before this fork started."""
+    count: Branches = field(default_factory=Branches)
+    """The count of rounds, and the sub-agents."""
+    _index: Index = field(default_factory=Index, repr=False, compare=False)
 
     @property
     def running(self) -> bool:
@@ -169,7 +156,7 @@ class RunView:
     @property
     def cited_sources(self) -> list[Source]:
         """Return one source, with its best quote, for each number that the report cites, in order of first use."""
-        return [self._source(n) for n in cited(self.report) if n in self.sources]
+        return self._represented(n for n in cited(self.report) if n in self.sources)
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
@@ -181,7 +168,7 @@ class RunView:
     @property
     def seen_sources(self) -> list[Source]:
         """Return one source for each number, cited or not."""
-        return [self._source(n) for n in sorted(self.sources)]
+        return self._represented(sorted(self.sources))
 
     @property
     def images(self) -> list[bytes]:
@@ -199,12 +186,19 @@ class RunView:
         return sum(last.values())
 
     @property
+    def branches(self) -> dict[str, Branch]:
+        """Return the sub-agents by path, with their answers and reports."""
+        return self.count.found
+
+    @property
+    def last_round(self) -> int:
+        """Return the number of the run's latest round: of the main agent, or of branches that work side by side."""
+        return max((r.place for r in self.rounds), default=0)
+
+    @property
     def forkable(self) -> int:
-        """Return the last round that a fork can keep, which is the number of complete rounds of the main agent."""
-        own = [r for r in self.rounds if r.agent == "main"]
-        last = max((r.number for r in own), default=0)
-        # The last round is complete only if it has calls and all have an observation.
-        return max([last - 1, *(r.number for r in own if r.calls and r.done)], default=0) if last else 0
+        """Return the last round that a fork can keep, which is the number of complete rounds of the run."""
+        return _forkable(self)
 
     @property
     def idle(self) -> list[tuple[float, float]]:
@@ -222,24 +216,22 @@ class RunView:
         self.seq, self.updated = event.seq, event.time
         self.run = event.run
         self.worktime.apply(event)
-        if event.agent not in self.agents:
+        place = self.count.apply(event)
+        if event.agent not in self._index.agents:
+            self._index.agents.add(event.agent)
             self.agents.append(event.agent)
         if isinstance(event, e.Edited | e.ReportEdited):
             self.edits.append(event)
         match event:
             case e.RunStarted():
                 self.question, self.recipe, self.started = event.question, event.recipe, event.time
-                self._inherit(event.earlier)
+                self._inherit(event)
             case e.Asked():
-                self._add_request(event)
-            case e.Streamed(kind="text"):
-                self._round(event).draft += event.text
+                self._add_request(event, place)
             case e.Streamed():
-                self._round(event).draft_reasoning += event.text
+                self._round(event).write(event)
             case e.Withdrawn():
-                current = self._round(event)
-                current.draft = current.draft_reasoning = ""
-                current.notes.append(f"{event.error} (trying again in {event.wait_s:.0f} s)")
+                self._round(event).withdraw(event)
             case e.Rejected():
                 self._round(event).notes.append(f"Reply refused: {event.problem}")
                 self._spend(event.usage)
@@ -249,10 +241,11 @@ class RunView:
                 current.draft = current.draft_reasoning = ""
                 self._spend(event.usage)
             case e.ToolStarted():
-                self._last(event.agent).calls.append(CallView(event.call, event.time))
+                self._last(event.agent).start(event)
                 self.tool_calls += 1
             case e.ToolFinished():
-                self._finish_call(event)
+                self._last(event.agent).finish(event.observation)
+                self._add_sources(event.observation.sources)
             case e.Warned():
                 self._last(event.agent).notes.append(event.text)
             case e.Concluding():
@@ -263,73 +256,67 @@ class RunView:
             case e.Remembered():
                 self.remembered = event
             case e.ReportUpdated():
-                self.report = event.report
-                self.reports.append((self._last(event.agent).number, event.report))
+                self._update_report(event)
+            case e.PlanProposed() | e.PlanApproved():
+                self._take_plan(event)
+            case e.Audited():
+                self._take_audit(event)
             case e.WaitingForUser() | e.UserReplied() | e.Paused() | e.Resumed() | e.RunFailed() | e.RunFinished():
-                self._change_status(event)
-            case e.ChildStarted() | e.ChildFinished():
-                pass
+                _change_status(self, event)
 
-    def _change_status(
-        self, event: e.WaitingForUser | e.UserReplied | e.Paused | e.Resumed | e.RunFailed | e.RunFinished
-    ) -> None:
-        match event:
-            case e.WaitingForUser():
-                self.status, self.outcome, self.answer = "waiting_input", "needs_input", event.prompt
-            case e.UserReplied():
-                self.status, self.outcome, self.answer = "running", None, ""
-                self._last(event.agent).notes.append(f"Your reply: {event.text}")
-            case e.Paused():
-                self.status, self.seconds, self.error = "paused", self.worktime.seconds, event.reason
-            case e.Resumed():
-                self.status, self.outcome, self.answer, self.error = "running", None, "", ""
-            case e.RunFailed():
-                self.error, self.traceback = event.error, event.traceback
-            case e.RunFinished():
-                self.status, self.outcome, self.seconds = event.status, event.outcome, event.seconds
-                self.answer, self.report, self.citations = event.answer, event.report, event.citations
-                self.uncited, self.removed = event.uncited, event.removed
-                self.short, self.parts = event.short, event.parts
+    def _update_report(self, event: e.ReportUpdated) -> None:
+        """Add a version to the reports of the agent that wrote it."""
+        version = (self._last(event.agent).number, event.report)
+        branch = self.branches.get(event.agent)
+        (branch.reports if branch else self.reports).append(version)
+        if not (branch and self.reports):
+            self.report = event.report
 
-    def _inherit(self, earlier: e.Earlier | None) -> None:
-        self.earlier = earlier
-        self._add_sources(earlier.sources if earlier else ())
+    def _inherit(self, event: e.RunStarted) -> None:
+        self.earlier, self.given = event.earlier, event.given
+        self._add_sources(event.earlier.sources if event.earlier else ())
 
     def _add_sources(self, sources: Iterable[Source]) -> None:
         for source in sources:
-            quotes = self.sources.setdefault(source.n, [])
-            if source not in quotes:
-                quotes.append(source)
+            if (written := msgspec.json.encode(source)) not in self._index.passages:
+                self._index.passages.add(written)
+                self.sources.setdefault(source.n, []).append(source)
 
-    def _source(self, n: int) -> Source:
+    def _represented(self, numbers: Iterable[int]) -> list[Source]:
+        quotes = {each.n: each.quote for each in reversed(self.citations) if each.quote}
+        return [self._source(n, quotes.get(n, "")) for n in numbers]
+
+    def _source(self, n: int, best: str) -> Source:
         """Return one source with its best quote and the bibliographic data of all its passages.
 
         `memory` is set only if no passage was seen in this run itself.
         """
         passages = self.sources[n]
-        quote = next((c.quote for c in self.citations if c.n == n and c.quote), passages[0].quote)
+        quote = best or passages[0].quote
         csl = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
         entry = passages[0].memory if all(passage.memory for passage in passages) else ""
-        return Source(n, passages[0].url, passages[0].title, quote, csl, entry)
+        cited = next((passage for passage in passages if quote in passage.quote), passages[0])
+        kind = next((passage.kind for passage in passages if passage.kind), "")
+        return Source(n, passages[0].url, cited.title, quote, csl, entry, kind)
 
-    def _add_request(self, event: e.Asked) -> None:
-        current = next((r for r in reversed(self.rounds) if r.agent == event.agent), None)
+    def _add_request(self, event: e.Asked, place: int) -> None:
+        current = self._index.latest.get(event.agent)
         if current is None or current.ask != event.ask:
-            self.rounds.append(
-                RoundView(
-                    agent=event.agent,
-                    ask=event.ask,
-                    number=event.round,
-                    purpose=event.purpose,
-                    model=event.model,
-                    started=event.time,
-                    prompt_tokens=event.prompt_tokens,
-                    sent=[(event.keep, event.messages)],
-                    rounds_shown=event.rounds_shown,
-                    rounds_so_far=event.rounds_so_far,
-                    window=event.window,
-                )
+            added = RoundView(
+                agent=event.agent,
+                ask=event.ask,
+                number=0 if event.purpose == PROPOSE else event.round,  # the plan comes before the first round
+                purpose=event.purpose,
+                model=event.model,
+                started=event.time,
+                prompt_tokens=event.prompt_tokens,
+                sent=[(event.keep, event.messages)],
+                rounds_shown=event.rounds_shown,
+                rounds_so_far=event.rounds_so_far,
+                window=event.window,
+                place=place,
             )
+            self._add_round(added)
             return
         # The request is repeated after a rejected reply, of which the streamed text is discarded.
         current.sent.append((event.keep, event.messages))
@@ -338,20 +325,17 @@ class RunView:
         current.rounds_shown, current.rounds_so_far = event.rounds_shown, event.rounds_so_far
 
     def _round(self, event: e.Streamed | e.Withdrawn | e.Rejected | e.Replied) -> RoundView:
-        return next(r for r in reversed(self.rounds) if r.agent == event.agent and r.ask == event.ask)
+        return self._index.requests[event.agent, event.ask]
+
+    def _add_round(self, added: RoundView) -> None:
+        self.rounds.append(added)
+        self._index.latest[added.agent] = self._index.requests[added.agent, added.ask] = added
 
     def _last(self, agent: str) -> RoundView:
         """Return the agent's latest round; events before its first request get a round 0."""
-        if not any(r.agent == agent for r in self.rounds):
-            self.rounds.append(RoundView(agent, 0, 0, "start", "", self.updated, 0, []))
-        return next(r for r in reversed(self.rounds) if r.agent == agent)
-
-    def _finish_call(self, event: e.ToolFinished) -> None:
-        observation = event.observation
-        for call in self._last(event.agent).calls:
-            if call.call.id == observation.call_id:
-                call.observation = observation
-        self._add_sources(observation.sources)
+        if agent not in self._index.latest:
+            self._add_round(RoundView(agent, 0, 0, "start", "", self.updated, 0, []))
+        return self._index.latest[agent]
 
     def _spend(self, usage: Usage) -> None:
         self.model_calls += 1
@@ -360,6 +344,46 @@ class RunView:
         self.estimated = self.estimated or usage.estimated
         known = usage.cost_usd is not None and self.cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (usage.cost_usd or 0.0) if known else None
+
+
+def _forkable(view: RunView) -> int:
+    last = view.last_round
+    at_work = {"main", *(view.branches if view.count.parallel else ())}
+    working = [r for r in view.rounds if r.place == last and r.agent in at_work]
+    if not last:
+        return 0
+    if not view.count.parallel:  # the last round is complete only if it has calls and all have an observation
+        return last if any(r.calls and r.done for r in working) else last - 1
+    # A branch that has ended without a reply is repeated by a fork; one that is at work is waited for.
+    undone = min((r.place for r in view.rounds if view.running and not r.done), default=last + 1)
+    return min(last if all(r.calls and r.done for r in working) else last - 1, undone - 1)
+
+
+def _change_status(
+    view: RunView, event: e.WaitingForUser | e.UserReplied | e.Paused | e.Resumed | e.RunFailed | e.RunFinished
+) -> None:
+    """Update status, outcome and what belongs to them."""
+    match event:
+        case e.WaitingForUser():
+            view.status, view.outcome, view.answer = "waiting_input", "needs_input", event.prompt
+            if not event.plan:
+                view._last(event.agent).asked = event.prompt
+        case e.UserReplied():
+            view.status, view.outcome, view.answer, view.replied = "running", None, "", True
+            current = view._last(event.agent)
+            current.replied = event.text
+            current.notes.append(f"Your reply: {event.text}")
+        case e.Paused():
+            view.status, view.seconds, view.error = "paused", view.worktime.seconds, event.reason
+        case e.Resumed():
+            view.status, view.outcome, view.answer, view.error = "running", None, "", ""
+        case e.RunFailed():
+            view.error, view.traceback = event.error, event.traceback
+        case e.RunFinished():
+            view.status, view.outcome, view.seconds = event.status, event.outcome, event.seconds
+            view.answer, view.report, view.citations = event.answer, event.report, event.citations
+            view.uncited, view.removed = event.uncited, event.removed
+            view.short, view.parts, view.plan_done = event.short, event.parts, event.plan
 
 
 def fold(events: Iterable[e.Event]) -> RunView:
@@ -373,14 +397,40 @@ def fold(events: Iterable[e.Event]) -> RunView:
     return view
 
 
-def first_rounds(events: Iterable[e.Event], number: int) -> list[e.Event]:
-    """Return the events up to the end of the main agent's round `number`."""
-    found = []
-    for event in events:
-        if isinstance(event, e.Asked) and event.agent == "main" and event.round > number:
-            break
-        found.append(event)
+def kinds(view: RunView) -> dict[str, int]:
+    """Return how many of the cited sources are of each class, the most frequent first."""
+    return dict(Counter(source.kind for source in view.cited_sources if source.kind).most_common())
+
+
+def agent_status(view: RunView) -> str:
+    """Return `SUCCESS` for a run that ended by itself without a reply of the user, `COMPLETED` for one that got one.
+
+    Of any other run, its status in capitals, such as `WAITING_INPUT`.  The names are those of ToolAgentBase.
+    """
+    if view.status != "completed":
+        return view.status.upper()
+    return "COMPLETED" if view.replied else "SUCCESS"
+
+
+def searched(view: RunView) -> dict[str, Searched]:
+    """Return what a run searched, by the name of the collection or service, in the order of the first search."""
+    found: dict[str, Searched] = {}
+    for current in view.rounds:
+        for call in current.calls:
+            for name, results in (call.observation.searched if call.observation else {}).items():
+                before = found.get(name, Searched())
+                found[name] = Searched(before.searches + 1, before.results + results)
     return found
+
+
+def forgotten(view: RunView) -> dict[str, list[Loss]]:
+    """Return what each version of an evolving report forgot, by the agent that wrote it.
+
+    >>> {agent: [loss.share for loss in losses] for agent, losses in forgotten(view).items()}
+    """
+    written = {"main": view.reports, **{agent: branch.reports for agent, branch in view.branches.items()}}
+    sources = [source for passages in view.sources.values() for source in passages]
+    return {agent: losses(reports, sources) for agent, reports in written.items() if len(reports) > 1}
 
 
 def messages_sent(view: RunView, agent: str, ask: int) -> list[Message]:

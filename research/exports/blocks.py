@@ -7,7 +7,9 @@ direction characters.  Unknown markup stays as text.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -55,6 +57,8 @@ class Span(Struct, frozen=True, omit_defaults=True):
     """The number that a citation mark such as `[3]` cites; `text` is the mark."""
     status: Verdict | Literal[""] = ""
     """`Citation.status` of the statement before the mark; empty if unknown."""
+    claim: str = ""
+    """The statement of a mark, without its marks: `Citation.claim` if it was checked."""
 
 
 class Heading(Struct, frozen=True):
@@ -180,14 +184,14 @@ class _Reader:
         inline = node.children[0] if node.children else None
         if inline is None or inline.token is None:
             return ()
-        found: dict[int, list[Verdict | None]] = {}  # the verdicts of each number's marks, in order
+        found: dict[int, deque[str]] = {}  # the statements of each number's marks, in order
         for statement in statements(inline.content) if "[" in inline.content else ():
             claim = without_marks(statement.text)
             for n in _numbers(statement.text):
-                found.setdefault(n, []).append(self._verdicts.get((n, claim)))
+                found.setdefault(n, deque()).append(claim)
         return tuple(_merged(self._spans(inline.token.children or (), found)))
 
-    def _spans(self, tokens: Sequence[Token], found: dict[int, list[Verdict | None]]) -> Iterable[Span]:
+    def _spans(self, tokens: Sequence[Token], found: dict[int, deque[str]]) -> Iterable[Span]:
         look = Span("")
         for token in tokens:
             match token.type:
@@ -213,15 +217,15 @@ class _Reader:
                 case _:
                     yield from self._marked(_BREAK.sub("\n", token.content), look, found)
 
-    def _marked(self, text: str, look: Span, found: dict[int, list[Verdict | None]]) -> Iterable[Span]:
+    def _marked(self, text: str, look: Span, found: dict[int, deque[str]]) -> Iterable[Span]:
         """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
         for mark in () if look.href else MARK.finditer(text):
             yield replace(look, text=text[place : mark.start()])
             for n in map(int, re.findall(r"\d+", mark[1])):
-                own = found[n].pop(0) if found.get(n) else None
-                status = own or self._only.get(n) or ""
-                yield replace(look, text=f"[{n}]", cites=n, status=status)
+                claim = found[n].popleft() if found.get(n) else ""
+                status = self._verdicts.get((n, claim)) or self._only.get(n) or ""
+                yield replace(look, text=f"[{n}]", cites=n, status=status, claim=claim)
             place = mark.end()
         yield replace(look, text=text[place:])
 
@@ -233,16 +237,11 @@ def _numbers(text: str) -> list[int]:
 
 def _merged(spans: Iterable[Span]) -> Iterable[Span]:
     """Join neighbours of the same style."""
-    last: Span | None = None
-    for span in spans:
-        if last and not last.cites and replace(span, text="") == replace(last, text=""):
-            last = replace(last, text=last.text + span.text)
-        else:
-            if last and last.text:
-                yield replace(last, text=_joined(last.text))
-            last = span
-    if last and last.text:
-        yield replace(last, text=_joined(last.text))
+    for look, group in groupby(spans, lambda span: replace(span, text="")):
+        texts = [span.text for span in group]
+        for text in texts if look.cites else ["".join(texts)]:
+            if text:
+                yield replace(look, text=_joined(text))
 
 
 def _joined(text: str) -> str:

@@ -66,9 +66,11 @@ def items(view: RunView, *, everything: bool = False) -> list[dict[str, Any]]:
     day = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     known: dict[int, dict[str, Any]] = {}
     taken: set[str] = set()
+    candidates: dict[str, Iterator[str]] = {}
     for source in view.seen_sources:
         item = _item(source, day)
-        key = next(key for key in _candidates(_key(item, source)) if key not in taken)
+        name = _key(item, source)
+        key = next(key for key in candidates.setdefault(name, _candidates(name)) if key not in taken)
         taken.add(key)
         known[source.n] = {"id": key, **item}
     return [known[source.n] for source in (view.seen_sources if everything else view.cited_sources)]

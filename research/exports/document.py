@@ -11,11 +11,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
-from research.events.view import RunView
-from research.exports.blocks import Block, Heading, Span, parse, visible, words
+from research.events.view import RunView, searched
+from research.exports.blocks import Block, Heading, Span, Table, parse, visible, words
+from research.exports.charts import Chart, charts
 from research.exports.csl import web
-from research.exports.progress import OUTCOMES
+from research.exports.numbering import by_first_use
+from research.exports.progress import OUTCOMES, place_name
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
@@ -79,6 +82,17 @@ class Note(Struct, frozen=True):
     """Whether the items are addresses that must not become links."""
 
 
+class Drawn(Struct, frozen=True):
+    """A chart of the answer's figures: the same as on the page, with its table."""
+
+    title: str
+    picture: bytes
+    """A PNG file."""
+    told: str
+    """The figures in one line, for readers who do not see the picture."""
+    table: Table
+
+
 class Document(Struct, frozen=True):
     """A report to export."""
 
@@ -90,17 +104,20 @@ class Document(Struct, frozen=True):
     body: tuple[Block, ...]
     left: str
     """Note on the part of the report that was cut; empty if there is none."""
+    charts: tuple[Drawn, ...]
     references: tuple[Reference, ...]
     checked: tuple[Note, ...]
     plots: tuple[bytes, ...]
     """PNG files without metadata."""
     plots_left: str
     """Note on the plots that were left out; empty if there are none."""
+    numbers: frozenset[int]
+    """Those of the references."""
 
 
 def compose(view: RunView, longest: int) -> Document:
     """Return the document of a run, with at most `longest` characters of its report."""
-    say = words_of(view)
+    say, view = words_of(view), by_first_use(view)
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = view.report.strip()
     drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
@@ -109,6 +126,7 @@ def compose(view: RunView, longest: int) -> Document:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
     plots = _plots(view.images)
+    cited = references(view, say)
     left, hidden = len(report) - len(drawn), len(view.images) - len(plots)
     return Document(
         say,
@@ -123,13 +141,33 @@ def compose(view: RunView, longest: int) -> Document:
         )
         if left
         else "",
-        references(view, say),
+        tuple(_drawn(chart, say) for chart in charts(view)),
+        cited,
         checked(view, say),
         plots,
         say("{count} not shown here: too large, too many, or no PNG.", count=say.count(hidden, "plot"))
         if hidden
         else "",
+        frozenset(each.n for each in cited),
     )
+
+
+def _drawn(chart: Chart, say: Words) -> Drawn:
+    from research.exports.drawing import png  # loads matplotlib
+
+    head = (say("Subject"), say("Year"), chart.name, say("Source"))
+    rows = [
+        (
+            (Span(point.subject),),
+            (Span(str(point.year) if point.year else "–"),),
+            (Span(point.written),),
+            (Span(f"[{point.n}]", cites=point.n),),
+        )
+        for point in chart.points
+    ]
+    told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
+    table = Table(tuple((Span(visible(name)),) for name in head), tuple(rows), (False, False, True, False))
+    return Drawn(visible(chart.name), png(chart), visible(told), table)
 
 
 def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
@@ -171,11 +209,14 @@ def _outcome(view: RunView, say: Words) -> str:
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     """Return the cited sources in the order of their numbers in the report."""
-    return tuple(_reference(source, view.citations, say) for source in view.cited_sources)
+    citations: dict[int, list[Citation]] = {}
+    for each in view.citations:
+        citations.setdefault(each.n, []).append(each)
+    return tuple(_reference(source, citations.get(source.n, []), say) for source in view.cited_sources)
 
 
-def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> Reference:
-    own = [citation for citation in citations if citation.n == source.n]
+def _reference(source: Source, own: list[Citation], say: Words) -> Reference:
+    """Return a source with the verdicts of the citations of its own."""
     doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = ""
     if own:
@@ -187,7 +228,8 @@ def _reference(source: Source, citations: tuple[Citation, ...], say: Words) -> R
             verdict += " · " + say("{count} not verified", count=open_)
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
-    lines = tuple(visible(line).strip() for line in source.quote.splitlines() if line.strip())
+    quotes = "\n".join([each.quote for each in own if each.quote] or [source.quote])
+    lines = tuple(dict.fromkeys(visible(line).strip() for line in quotes.splitlines() if line.strip()))
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     # the address of a memory entry leads nowhere
     address = "" if source.url.startswith(MEMORY) else " ".join(visible(source.url).split())
@@ -211,6 +253,11 @@ def _doubt(citation: Citation, say: Words) -> str:
     return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=_line(citation.reason), claim=claim)
 
 
+def _place(name: str, say: Words) -> str:
+    # Only the workbench's own words are translated; a collection has the name that its owner gave it.
+    return say(place_name(name)) if name == FACTBOOK else place_name(name)
+
+
 def checked(view: RunView, say: Words) -> tuple[Note, ...]:
     """Return the notes on missing parts, edits, citations and removed addresses; empty if there is nothing to report."""
     statuses = Counter(citation.status for citation in view.citations)
@@ -225,6 +272,8 @@ def checked(view: RunView, say: Words) -> tuple[Note, ...]:
     missing = [part for part in view.parts if part.status == "not_found"]
     if missing:
         notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in missing], say)))
+    if empty := [_place(name, say) for name, each in searched(view).items() if not each.results]:
+        notes.append(Note(say("Searched, and nothing found in:"), _listed([_line(name) for name in empty], say)))
     if view.edits:
         text = say(
             "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")

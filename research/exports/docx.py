@@ -80,10 +80,14 @@ class _Writer:
         self.spans([Span(document.title)], "Title")
         self.blocks(document.body)
         self.note(document.left)
+        for each in document.charts:
+            self.spans([Span(each.title)], "Heading 2")
+            self.plot(each.picture, each.told)
+            self.foreign_table(each.table)
         if document.references:
             self.spans([Span(say("References"))], "Heading 1")
-            for each in document.references:
-                self.reference(each)
+            for source in document.references:
+                self.reference(source)
         if document.checked:
             self.spans([Span(say("Checked"))], "Heading 1")
             for note in document.checked:

@@ -63,13 +63,19 @@ def html(view: RunView) -> str:
     import nh3
 
     document = compose(view, LONGEST)
-    body = nh3.clean(
-        _body(document),
-        tags=set(_ALLOWED),
-        attributes={tag: names for tag, names in _ALLOWED.items() if names},
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer",
-        strip_comments=True,
+    # Pictures bypass the sanitiser, which removes them; ours are drawn or re-encoded here.
+    body = "".join(
+        part
+        if part.startswith("<img ")
+        else nh3.clean(
+            part,
+            tags=set(_ALLOWED),
+            attributes={tag: names for tag, names in _ALLOWED.items() if names},
+            url_schemes={"http", "https", "mailto"},
+            link_rel="noopener noreferrer",
+            strip_comments=True,
+        )
+        for part in _body(document)
     )
     rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in document.facts)
     here = Path(__file__).with_name("report.html")
@@ -83,15 +89,21 @@ def html(view: RunView) -> str:
     )
 
 
-def _body(document: Document) -> str:
+def _body(document: Document) -> list[str]:
+    """Return the parts of the file; those that begin with `<img ` are pictures of ours."""
     say = document.say
     parts = [f'<section class="report">{_blocks(document.body, document)}{_aside(document.left)}</section>']
+    for each in document.charts:
+        picture = base64.b64encode(each.picture).decode()
+        parts.append(f"<h3>{escape(each.title)}</h3>")
+        parts.append(f'<img alt="{escape(each.told)}" src="data:image/png;base64,{picture}">')
+        parts.append(_table(each.table, document))
     if document.references:
         rows = "".join(_reference(each) for each in document.references)
         parts.append(_section(say("References"), f"<ol>{rows}</ol>", "references"))
     if document.checked:
         parts.append(_section(say("Checked"), "".join(map(_checked, document.checked)), "checked"))
-    return "".join(parts)
+    return parts
 
 
 def _section(heading: str, content: str, name: str) -> str:
@@ -154,7 +166,7 @@ def _mark(span: Span, document: Document) -> str:
     say: Words = document.say
     verdict = say(STATUSES[span.status]) if span.status else ""
     sign = f'<abbr class="{span.status}" title="{escape(verdict)}">{SYMBOLS[span.status]}</abbr>' if verdict else ""
-    if any(each.n == span.cites for each in document.references):
+    if span.cites in document.numbers:
         return f'<a class="mark" href="#source-{span.cites}">{escape(span.text)}</a>{sign}'
     return f'<code class="mark">{escape(span.text)}</code>{sign}'
 

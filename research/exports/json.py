@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from research.auditing.trial import score, to_fix
+from research.events.audit import AuditedSource, AuditedStatement
 from research.events.events import Edited, Event, ReportEdited, encode
 from research.events.recipe import Recipe
-from research.events.view import RunView
+from research.events.view import RunView, agent_status, kinds, searched
 from research.exports.progress import entries
 from research.types import Source
 
@@ -21,6 +23,7 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         "question": view.question,
         "recipe": _recipe(view.recipe),
         "status": view.status,
+        "agent_status": agent_status(view),
         "outcome": view.outcome,
         "answer": view.short or view.answer,
         "report": view.report,
@@ -64,7 +67,12 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 def _source(source: Source) -> dict[str, Any]:
     """Return a cited source; `memory` is the id of its entry if the run saw it only in the memory."""
     memory = {"memory": source.memory} if source.memory else {}
-    return {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote, **memory}
+    return {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote, **memory, **_kind(source)}
+
+
+def _kind(source: Source) -> dict[str, Any]:
+    """Return the class of a source, and whether it was retracted, if they are known."""
+    return {**({"class": source.kind} if source.kind else {}), **({"retracted": True} if source.retracted else {})}
 
 
 def _usage(view: RunView) -> dict[str, Any]:
@@ -99,6 +107,16 @@ def _optional(view: RunView) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if view.parts:
         found["parts"] = [{"text": p.text, "status": p.status, "reason": p.reason} for p in view.parts]
+    if places := searched(view):
+        found["searched"] = [
+            {"name": name, "searches": each.searches, "results": each.results} for name, each in places.items()
+        ]
+    if found_kinds := kinds(view):
+        found["source_classes"] = found_kinds
+    if view.plan:
+        found["plan"] = _plan(view)
+    if view.given is not None:
+        found["audit"] = _audit(view)
     if view.edits:
         found["edits"] = [_edit(edit) for edit in view.edits]
     if view.recalled is not None:
@@ -106,11 +124,48 @@ def _optional(view: RunView) -> dict[str, Any]:
         found["recalled"] = {"ok": seen.ok, "entries": list(entries(seen)), "text": seen.text}
     if view.remembered is not None:
         found["remembered"] = {"added": list(view.remembered.added), "known": list(view.remembered.known)}
+    if view.recipe.framework_options.get("include_source_str"):
+        found["source_str"] = "\n\n".join(
+            f"[{each.n}] {each.title}\n{each.url}\n{each.quote}" for each in view.seen_sources
+        )
     if view.status == "waiting_input":
         found["prompt"] = view.answer
     if view.error:
         found["error"] = view.error
+    if view.outcome in ("rounds", "tokens", "cost", "time", "loop"):
+        found["loop_status"] = "max_rounds_reached" if view.outcome == "rounds" and view.reports else "incomplete"
     return found
+
+
+def _plan(view: RunView) -> dict[str, Any]:
+    """Return the plan; at the end, each item with whether the report answers it."""
+    done = {part.text: {"status": part.status, "reason": part.reason} for part in view.plan_done}
+    items = [
+        {"question": item.question, "sources": list(item.sources), **done.get(item.question, {})} for item in view.plan
+    ]
+    found: dict[str, Any] = {"approved": view.approved, "items": items}
+    if view.forecast:
+        found["estimate"] = msgspec.to_builtins(view.forecast)
+    return found
+
+
+def _audit(view: RunView) -> dict[str, Any]:
+    """Return what was found about a report: the same for the same report and sources."""
+    statements = sorted(view.statements.values(), key=lambda each: each.n)
+    sources = {each.n: each for each in sorted(view.audited.values(), key=lambda each: each.n)}
+    return {
+        "title": view.given.title if view.given else "",
+        "score": msgspec.to_builtins(score(statements)),
+        "fix_first": [each.n for each in to_fix(statements, sources)],
+        "statements": [_full(each) for each in statements],
+        "sources": [_full(each) for each in sources.values()],
+        "miscounts": msgspec.to_builtins(view.miscounts),
+        "notes": list(view.audit_notes),
+    }
+
+
+def _full(each: AuditedStatement | AuditedSource) -> dict[str, Any]:
+    return {name: msgspec.to_builtins(value) for name, value in msgspec.structs.asdict(each).items()}
 
 
 def _edit(edit: Edited | ReportEdited) -> dict[str, str]:

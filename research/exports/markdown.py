@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from research.events.view import RunView
 from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, references
+from research.exports.numbering import by_first_use
 from research.exports.words import Words, words_of
 from research.text import clip
 
@@ -34,7 +35,7 @@ _UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 def markdown(view: RunView) -> str:
     """Return a file for people, static-site generators and pandoc."""
-    say = words_of(view)
+    say, view = words_of(view), by_first_use(view)
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",

@@ -43,10 +43,14 @@ class _Writer(Sheet):
         self.space(4)
         self.blocks(document.body)
         self.note(document.left)
+        for each in document.charts:
+            self.heading(each.title, 2)
+            self.plot(each.picture)
+            self.table(each.table)
         if document.references:
             self.heading(say("References"))
-            for each in document.references:
-                self.reference(each)
+            for source in document.references:
+                self.reference(source)
         if document.checked:
             self.heading(say("Checked"))
             for note in document.checked:

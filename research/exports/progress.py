@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, get_args
 
+from research.agent.plan import written
+from research.defaults import FACTBOOK
 from research.events import events as e
-from research.events.view import RunView
+from research.events.view import RunView, forgotten, kinds, searched
 from research.text import as_words, clip
 from research.types import Observation, Source, Verdict
 from research.web.url_guard import MEMORY
@@ -19,6 +21,7 @@ Report = Callable[[int, int, str], None]
 OUTCOMES = {
     "answered": "Answered",
     "partly_answered": "Partly answered",
+    "rejected": "Answered; the last verdict on the answer is FAIL",
     "rounds": "The limit of rounds was reached; best answer from what is known",
     "tokens": "The token budget is spent; best answer from what is known",
     "cost": "The cost budget is spent; best answer from what is known",
@@ -64,12 +67,18 @@ def lines(event: e.Event) -> Iterator[str]:
             yield remembered(event, "entry", "entries")
         case e.Concluding(reason=reason):
             yield f"  {where}concluding: {reason}"
+        case e.PlanApproved(items=items):
+            yield f"  plan approved: {len(items)} {'item' if len(items) == 1 else 'items'}"
+        case e.WaitingForUser(plan=True):
+            yield "  waits until the plan is approved"
         case e.WaitingForUser(prompt=prompt):
             yield f"  {where}asks: {prompt}"
         case e.Paused(reason=reason):
             yield f"  {where}paused" + (f": {reason}" if reason else "")
         case e.Resumed():
             yield f"  {where}goes on"
+        case e.Audited(statements=statements):
+            yield from (f"  {each.verdict.replace('_', ' ')}: {clip(each.text, 140)}" for each in statements)
         case e.RunFailed(error=error):
             yield f"  {error}"
         case _:
@@ -81,12 +90,16 @@ def summary(view: RunView) -> str:
     references = [_reference(source) for source in view.cited_sources]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
-    end = OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
+    end = (
+        "The plan waits for your approval"
+        if view.plan_waits
+        else OUTCOMES.get(view.outcome or "", "Paused" if view.status == "paused" else "Still running")
+    )
     spent = (
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
         f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
     )
-    answer = f"Answer: {view.short}" if view.short else ""
+    answer = f"Answer: {view.short}" if view.short else planned(view)
     memory = [recalled(view.recalled)] if view.recalled else []
     if view.remembered:
         nouns = ("finding", "findings") if view.recipe.remember == "findings" else ("entry", "entries")
@@ -94,19 +107,38 @@ def summary(view: RunView) -> str:
     parts = (
         answer,
         view.report.strip(),
+        classes(view),
         "\n".join(references),
         answered(view),
+        places(view),
         checked(view),
+        lost(view),
         "\n".join(memory),
         spent,
     )
     return "\n\n".join(part for part in parts if part)
 
 
+def planned(view: RunView) -> str:
+    """Return the plan that waits to be approved, with what it may take; empty if none does."""
+    if not view.plan_waits:
+        return ""
+    expected = f"\n\nExpected: {view.forecast.line}" if view.forecast else ""
+    return f"Plan:\n{written(view.plan)}{expected}"
+
+
+def classes(view: RunView) -> str:
+    """Return one line on the classes of the cited sources; empty if none is known."""
+    found = kinds(view)
+    return "Sources cited: " + " · ".join(f"{number} {name}" for name, number in found.items()) if found else ""
+
+
 def _reference(source: Source) -> str:
     if source.url.startswith(MEMORY):
         return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
-    return f"[{source.n}] {source.title} <{source.url}>{' (from memory)' if source.memory else ''}"
+    about = filter(None, (source.kind, "RETRACTED" if source.retracted else "", "from memory" if source.memory else ""))
+    said = ", ".join(about)
+    return f"[{source.n}] {source.title} <{source.url}>{f' ({said})' if said else ''}"
 
 
 def recalled(seen: Observation) -> str:
@@ -142,6 +174,34 @@ def answered(view: RunView) -> str:
     if len(view.parts) == 1:
         return f"Not answered: {missing[0].reason}" if missing[0].reason else "Not answered"
     return f"{len(view.parts) - len(missing)} of {len(view.parts)} parts answered; not found: {named}"
+
+
+def places(view: RunView) -> str:
+    """Return one line on what was searched and what of it had nothing to show; empty if nothing was searched."""
+    found = [place_name(name) for name, each in searched(view).items() if each.results]
+    empty = [place_name(name) for name, each in searched(view).items() if not each.results]
+    said = [f"Searched: {', '.join(found)}"] if found else []
+    if empty:
+        said.append(f"{'n' if found else 'Searched, and n'}othing found in {', '.join(empty)}")
+    return "; ".join(said)
+
+
+def place_name(place: str) -> str:
+    """Return the name of a collection or service for a reader, that of a folder without the way to it."""
+    if place == FACTBOOK:
+        return "the CIA World Factbook"
+    return place.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or place
+
+
+def lost(view: RunView) -> str:
+    """Return one line for each version of an evolving report that lost much; empty if none did."""
+    return "\n".join(
+        f"{'' if agent == 'main' else f'{agent}: '}the report of round {loss.round} no longer contains {len(loss.gone)} of "
+        f"{loss.supported} supported statements"
+        for agent, losses in forgotten(view).items()
+        for loss in losses
+        if loss.much
+    )
 
 
 def checked(view: RunView) -> str:

@@ -24,6 +24,9 @@ SYMBOLS: Final = {
 """Sign for the status of a citation."""
 
 _CHINESE: Final = {
+    "Subject": "对象",
+    "Year": "年份",
+    "Source": "来源",
     "References": "参考文献",
     "Checked": "核查",
     "Plots": "图",
@@ -53,6 +56,8 @@ _CHINESE: Final = {
     ),
     "The rest of the table is not drawn here: {count}.": "表格其余部分未在此排出：{count}。",
     "There is no report yet.": "尚无报告。",
+    "Searched, and nothing found in:": "已检索，但没有找到相关内容：",
+    "the CIA World Factbook": "CIA 世界概况",
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
     "Answer": "答案",
@@ -77,6 +82,7 @@ _CHINESE: Final = {
     "Still running": "仍在运行",
     "Answered": "已回答",
     "Partly answered": "部分已回答",
+    "Answered; the last verdict on the answer is FAIL": "已回答；对答案的最后评判是“未通过”（FAIL）",
     "The limit of rounds was reached; best answer from what is known": "已达轮数上限；以下为根据已知内容的最佳回答",
     "The token budget is spent; best answer from what is known": "词元预算用尽；以下为根据已知内容的最佳回答",
     "The cost budget is spent; best answer from what is known": "费用预算用尽；以下为根据已知内容的最佳回答",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from research._util.said import say
 from research.agent.context import Steps
 from research.agent.conversation import as_text
 from research.agent.model_call import Reads
@@ -36,6 +37,7 @@ def iter_research(
     *,
     rounds: Annotated[int, Range(1, 2048), "Rounds; the last is the forced answer, without tools."] = 100,
     report_tokens: Annotated[int, Range(200, 20_000), "Largest report; a longer one is condensed, then cut."] = 2_000,
+    must_act: Annotated[bool, "With native calls, every reply must call a tool; final_answer is the answer."] = False,
 ) -> Steps[Answer]:
     """Each round rewrites a report and takes one action; only report and last observation go on.  For many steps.
 
@@ -47,7 +49,8 @@ def iter_research(
     When the last round brings no answer, the report is the answer.
     """
     while run.transcript.length < rounds - 1:
-        reply = yield from run.ask(reads=_reads(run.protocol.name == "native"), report=True)
+        reads = _reads(run.protocol.name == "native")
+        reply = yield from run.ask(reads=reads, report=True, must_act=must_act, rounds=rounds)
         yield from _rewrite(run, reply.report, report_tokens)
         if reply.answer:
             return Answer(reply.answer)
@@ -67,7 +70,7 @@ def _reads(native: bool) -> Reads:
         if not reply.report and not asked_again:
             asked_again = True
             raise FormatError(
-                "The reply held no <report>. Write the whole updated report in <report> tags, then one action."
+                say("The reply held no <report>. Write the whole updated report in <report> tags, then one action.")
             )
 
     return reads

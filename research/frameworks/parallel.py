@@ -62,14 +62,12 @@ def parallel(
     Source: the Research-Synthesis mode of Tongyi DeepResearch (arXiv:2510.24701).
     """
     context = _context_of(branch) or run.recipe.context
-    # The user could not answer several runs at once.
-    options = {"rounds": rounds, "ask": False} if branch == "tool_rounds" else {"rounds": rounds}
     children = [
         run.child(
             f"run-{number}",
             framework=branch,
             context=context,
-            framework_options=options,
+            framework_options={"rounds": rounds},
             context_options=run.recipe.context_options if context == run.recipe.context else {},
             temperature=spread * (number - 1) / (n - 1) if spread else run.recipe.temperature,
         )

@@ -12,7 +12,10 @@ from research.types import Answer
 
 @framework("ReAct", when="Few steps: a fact or two to look up, in fewer than ten rounds.")
 def react(
-    run: Run, *, rounds: Annotated[int, Range(1, 2048), "Rounds before the forced answer."] = 30
+    run: Run,
+    *,
+    rounds: Annotated[int, Range(1, 2048), "Rounds before the forced answer."] = 30,
+    must_act: Annotated[bool, "With native calls, every reply must call a tool; final_answer is the answer."] = False,
 ) -> Steps[Answer]:
     """Think, act, observe until the model answers; best for fewer than ten steps.
 
@@ -20,7 +23,7 @@ def react(
     Deliberate change: the limit of rounds ends in a forced answer instead of none.
     """
     while run.transcript.length < rounds:
-        reply = yield from run.ask()
+        reply = yield from run.ask(must_act=must_act, rounds=rounds)
         if reply.answer:
             return Answer(reply.answer)
         yield from run.use(reply)

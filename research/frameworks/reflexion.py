@@ -11,12 +11,15 @@ from research.agent.run import Run
 from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.citations import check, cited
 from research.errors import ConfigError, LimitReached, ProviderError
+from research.events.events import Warned
 from research.plugins import Oracle, Range, framework
 from research.text import clip, tokens
 from research.types import FAILS, Answer
 
 REFLECTIONS = 3
 """Number of latest reflections that an attempt sees, as in the paper."""
+VERDICT = 500
+"""Characters shown of the last verdict."""
 TRAJECTORY = 12_000
 """Characters of a failed attempt that the reflection is based on."""
 
@@ -57,7 +60,8 @@ def reflexion(
     """A ReAct attempt, a verdict, a verbal reflection, and another attempt that has read it.  Where retries are allowed.
 
     Source: Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning" (arXiv:2303.11366).
-    Deliberate change: when a verdict or reflection fails, the last attempt's answer is returned.
+    Deliberate change: when a verdict or reflection fails, the last attempt's answer is returned;
+    when the last verdict is FAIL, the outcome is `rejected`.
     """
     if evaluator == "gold" and not gold.strip():
         raise ConfigError("framework.evaluator=gold needs the right answer: framework.gold=TEXT")
@@ -72,13 +76,22 @@ def reflexion(
         answer = yield from run.delegate(trial)
         try:
             problem = yield from _judge(run, answer, evaluator, gold)
-            if not problem or number == trials:
+            if not problem:
                 break
+            if number == trials:
+                return (yield from _failed(run, answer, problem))
             notes = yield from _reflect(run, trial, problem, memory)
         except (LimitReached, ProviderError):
             break
         reflections = tuple(notes) if memory == "last_trial" else (*reflections, *notes)[-REFLECTIONS:]
     return answer
+
+
+def _failed(run: Run, answer: Answer, problem: str) -> Steps[Answer]:
+    """Return the last attempt's answer, whose outcome tells that its verdict is FAIL unless a limit ended it."""
+    text = f"The last verdict is FAIL: {clip(problem, VERDICT)}"
+    yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
+    return Answer(answer.text, "rejected" if answer.outcome == "answered" else answer.outcome, answer.report)
 
 
 def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from research._util.said import say
 from research.agent import prompts
 from research.agent.context import Steps
 from research.agent.parsing import PlanStep, read_plan
@@ -142,7 +143,7 @@ def _planned_again(
         done = "".join(f"#{name} = {LLM.name}[-]\n" for name in evidence if name != step.id)
         found = _steps(msgspec.structs.replace(reply, answer=done + reply.answer), [*callable_tools, LLM])[-1]
         if found.id != step.id or found.tool == LLM.name:
-            raise FormatError(f"The reply is not one step of the form #{step.id} = tool[input].")
+            raise FormatError(say("The reply is not one step of the form #{id} = tool[input].", id=step.id))
         return found
 
     try:

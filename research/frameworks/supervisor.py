@@ -9,7 +9,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from research import plugins
+from research._util.said import say
 from research.agent import prompts
+from research.agent.asking import ASK_USER
 from research.agent.context import Steps
 from research.agent.run import Run
 from research.agent.toolbox import Local
@@ -35,7 +38,14 @@ class Scope(BaseModel):
 class Sections(BaseModel):
     """Divide the report into sections; a researcher works on each."""
 
-    sections: list[Scope] = Field(min_length=1, max_length=10)
+    sections: list[Scope | Annotated[str, Field(min_length=1)]] = Field(
+        min_length=1, max_length=10, description="Sections, or only their headings."
+    )
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """The sections; one given as a heading has to find out what the heading says."""
+        return [each if isinstance(each, Scope) else Scope(name=each, description=each) for each in self.sections]
 
 
 class Section(BaseModel):
@@ -76,6 +86,16 @@ class FinishReport(BaseModel):
     """Say that the report is complete."""
 
 
+MODELS: tuple[type[BaseModel], ...] = (
+    Question,
+    Sections,
+    Section,
+    FinishResearch,
+    Introduction,
+    Conclusion,
+    FinishReport,
+)
+"""The structures that supervisor and researchers hand in, each as a tool."""
 SECTIONS = 10
 """Most sections that the estimate expects."""
 _END = {"en": "Conclusion", "zh": "结论"}
@@ -105,11 +125,13 @@ def _work(options: Mapping[str, Any]) -> Work:
 def supervisor(
     run: Run,
     *,
-    ask: Annotated[bool, "The supervisor may ask you about the scope."] = False,
+    ask: Annotated[bool, "The supervisor may ask you about the scope."] = True,
     queries: Annotated[int, Range(1, 10), "Searches suggested for each section."] = 3,
     rounds: Annotated[int, Range(1, 50), "Rounds of each researcher."] = 8,
     planning: Annotated[int, Range(1, 10), "Rounds of the supervisor before it has to name sections."] = 4,
     concurrency: Annotated[int, Range(1, 16), "Researchers at once."] = 5,
+    mcp_prompt: Annotated[str, "What supervisor and researchers are told about the tools of MCP servers."] = "",
+    include_source_str: Annotated[bool, "The JSON of the run has the text of all sources in one string."] = False,
 ) -> Steps[Answer]:
     """A supervisor plans sections, isolated researchers write them in parallel, code assembles the report.  For long reports.
 
@@ -117,12 +139,24 @@ def supervisor(
     Source: Open Deep Research, legacy multi-agent graph.  Deliberate changes: rounds are capped, FinishResearch counts
     anywhere among the calls, an unknown tool is an observation, and errors do not end the report.
     """
-    models: list[type[BaseModel]] = [Sections, *([Question] if ask else []), Introduction, Conclusion, FinishReport]
-    run.offer([*(tool for tool in run.tools if tool.name == "search"), *map(_spec, models)])
+    if not ask:
+        run.ask_nobody()
+    models: list[type[BaseModel]] = [
+        Sections,
+        *([Question] if run.asks else []),
+        Introduction,
+        Conclusion,
+        FinishReport,
+    ]
+    ours = {*plugins.tool.names(), ASK_USER} - {"search"}
+    run.offer([*(tool for tool in run.tools if tool.name not in ours), *map(_spec, models)])
+    run.instruct(mcp_prompt)
     scopes = yield from _outline(run, planning)
     tools = [_spec(Section), _spec(FinishResearch)]
     numbers = range(1, len(scopes) + 1)
     researchers = [run.child(f"researcher-{number}", prompt="researcher", tools=tools) for number in numbers]
+    for researcher in researchers:
+        researcher.instruct(mcp_prompt)
     sections = yield from run.together(
         [
             run.delegate(child, _research(child, scope, rounds, queries))
@@ -147,7 +181,8 @@ def supervisor(
 
 def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
     """Return the sections, after the supervisor has searched or asked the user; by default one for the question."""
-    first = [tool for tool in run.tools if tool.name in ("search", "Sections", "Question")]
+    later = {each.__name__ for each in (Introduction, Conclusion, FinishReport)}
+    first = [tool for tool in run.tools if tool.name not in later]
     try:
         for left in reversed(range(planning)):
             extra = prompts.text("outline_task", run.language, question=run.question)
@@ -158,12 +193,9 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
                 reads=_call,
                 must_call=True,
             )
-            yield from run.use(reply, _own(Sections, Question))
+            yield from run.use(reply, _own(Sections), asking=Question.__name__)
             if sections := _first(reply, Sections):
-                return sections.sections
-            if asked := _first(reply, Question):
-                reply_of_user = yield from run.ask_user(Reply(text=asked.question, answer=asked.question))
-                run.rephrase(f"{run.question}\n{reply_of_user}")
+                return sections.scopes
     except LimitReached as limit:
         if limit.limit not in ("failed", "loop"):
             raise
@@ -179,7 +211,12 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
     """Return one section by a researcher that sees only its own messages; if it fails, a marked gap."""
     child.rephrase(
         prompts.text(
-            "research_task", child.language, section=scope.name, description=scope.description, queries=str(queries)
+            "research_task",
+            child.language,
+            section=scope.name,
+            description=scope.description,
+            queries=str(queries),
+            question=child.question,
         )
     )
     outcome: Outcome = "rounds"
@@ -187,7 +224,8 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
     try:
         while child.transcript.length < rounds:
             last = child.transcript.length == rounds - 1
-            reply = yield from child.ask("research", tools=[_spec(Section)] if last else None, must_call=True)
+            tools = [_spec(Section)] if last else None
+            reply = yield from child.ask("research", tools=tools, must_call=True, rounds=rounds)
             if reply.answer:
                 return _section(scope.name, reply.answer)
             yield from child.use(reply, _own(Section, FinishResearch))
@@ -261,9 +299,9 @@ def _validated(model: type[BaseModel], arguments: dict[str, Any]) -> str:
     except ValidationError as error:
         first = error.errors()[0]
         raise ToolError(f"{model.__name__}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    return "Noted."
+    return say("Noted.")
 
 
 def _call(reply: Reply) -> None:
     if not reply.calls and not reply.answer:
-        raise FormatError("Call one of the tools.")
+        raise FormatError(say("Call one of the tools."))

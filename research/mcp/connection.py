@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import anyio
 
 from research._util import cancel
+from research._util.said import say
 from research.errors import ConfigError, Stopped, ToolError
 from research.mcp.config import Launch, Redactor, Server
 from research.mcp.schemas import clean
@@ -123,13 +124,21 @@ class Connection:
         try:
             return _wait_for(session.portal.start_task_soon(bounded)).result()
         except TimeoutError:
-            raise ToolError(f"{what} did not answer within {seconds:g} s; try something else") from None
+            raise ToolError(
+                say("{what} did not answer within {seconds:g} s; try something else", what=what, seconds=seconds)
+            ) from None
         except MCPError as error:
             if error.code != CONNECTION_CLOSED and error.message != "Session terminated":
-                raise ToolError(f"{what} refused the request: {session.message(error)}") from None
+                raise ToolError(
+                    say("{what} refused the request: {value}", what=what, value=session.message(error))
+                ) from None
             raise self._drop(session, what, error) from None
         except ValueError as error:  # from pydantic: the answer violates the protocol
-            raise ToolError(f"{what} sent an answer that violates the protocol: {session.message(error)}") from None
+            raise ToolError(
+                say(
+                    "{what} sent an answer that violates the protocol: {value}", what=what, value=session.message(error)
+                )
+            ) from None
         except (CancelledError, RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise self._drop(session, what, error) from None
 
@@ -141,7 +150,11 @@ class Connection:
         session.close()
         reason = session.reason(error)
         return ToolError(
-            f"{what} lost its connection ({reason}); the server is started again at the next call, or try something else"
+            say(
+                "{what} lost its connection ({reason}); the server is started again at the next call, or try something else",
+                what=what,
+                reason=reason,
+            )
         )
 
     def _open(self) -> _Session:
@@ -151,8 +164,13 @@ class Connection:
             now = time.monotonic()
             if len(self._starts) == STARTS and now - self._starts[0] < STARTS_WITHIN_S:
                 raise ToolError(
-                    f"MCP server {self.name} has ended {STARTS} times within {STARTS_WITHIN_S:g} s and is not started "
-                    "again for a while; try something else"
+                    say(
+                        "MCP server {name} has ended {starts} times within {starts_within_s:g} s "
+                        "and is not started again for a while; try something else",
+                        name=self.name,
+                        starts=STARTS,
+                        starts_within_s=STARTS_WITHIN_S,
+                    )
                 )
             self._starts.append(now)
             try:
@@ -164,7 +182,7 @@ class Connection:
                 raise ToolError(str(error)) from error
             if self._closed:
                 self._session.close()
-                raise ToolError(f"MCP server {self.name} is closed")
+                raise ToolError(say("MCP server {name} is closed", name=self.name))
             return self._session
 
 
@@ -205,10 +223,19 @@ class _Session:
             raise
         if not ready:
             self._ended.cancel()
-            raise ToolError(f"MCP server {self._name} was not ready within {START_S:g} s{self._stderr_note}")
+            raise ToolError(
+                say(
+                    "MCP server {name} was not ready within {start_s:g} s{stderr_note}",
+                    name=self._name,
+                    start_s=START_S,
+                    stderr_note=self._stderr_note,
+                )
+            )
         problem = self._opened.exception()
         if problem is not None:
-            raise ToolError(f"MCP server {self._name} cannot be used: {self.reason(problem)}") from None
+            raise ToolError(
+                say("MCP server {name} cannot be used: {value}", name=self._name, value=self.reason(problem))
+            ) from None
 
     def close(self) -> None:
         """Ask the session to end; cancel it after `CLOSE_S`, or at once when it is not yet open."""
@@ -241,7 +268,7 @@ class _Session:
     def _report_end(self, ended: Future[None]) -> None:
         if not self._opened.done():
             self._opened.set_exception(
-                CancelledError() if ended.cancelled() else ended.exception() or ToolError("it ended at once")
+                CancelledError() if ended.cancelled() else ended.exception() or ToolError(say("it ended at once"))
             )
 
     async def _run(self) -> None:

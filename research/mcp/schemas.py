@@ -23,6 +23,8 @@ SCHEMA_CHARACTERS = 8_000
 """Approximate maximum characters of a tool's parameters."""
 _VALUE_CHARACTERS = 300
 """Maximum characters of a description within a schema, and of a value."""
+_NUMBER = 1e18
+"""Numbers in a schema are smaller: JSON has no infinity, and Python writes no number of 5,000 digits."""
 _MAX_DEPTH = 8
 _ENUM_VALUES = 100
 """Maximum entries of an enumeration."""
@@ -109,14 +111,14 @@ class _Pruner:
 
     def _part(self, key: str, value: Any, depth: int) -> Any:
         """Return the value of one keyword, or None to leave it out."""
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _NUMBER
         match key:
             case "description" if isinstance(value, str):
                 return self._text(value)
             case "type":
                 kinds = value if isinstance(value, list) else [value]
                 known = kinds and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
-                return value if known else None
+                return value if known and len(kinds) <= len(_TYPES) else None
             case "enum" if isinstance(value, list) and 0 < len(value) <= _ENUM_VALUES:
                 return value if all(map(self._is_short_value, value)) else None
             case "const" | "default" if self._is_short_value(value):
@@ -130,7 +132,7 @@ class _Pruner:
             case _ if key in _LENGTHS:
                 return value if isinstance(value, int) and number and value >= 0 else None
             case "required" if isinstance(value, list):
-                return [name for name in value if isinstance(name, str)]
+                return [name for name in value if self._is_name(name)]
             case "properties" if isinstance(value, dict):
                 return self._properties(value, depth)
             case "items":
@@ -144,12 +146,18 @@ class _Pruner:
     def _properties(self, given: dict[str, Any], depth: int) -> dict[str, Any]:
         kept = {}
         for name, schema in given.items():
-            self._characters_left -= len(name)
             if self._characters_left <= 0:
                 break
-            if name and len(name) <= 100 and name == clean(name):
+            if self._is_name(name):
                 kept[name] = self.schema(schema, depth + 1)
         return kept
+
+    def _is_name(self, name: Any) -> bool:
+        """Return whether the value can be the name of an argument and fits into the remaining characters."""
+        if not isinstance(name, str) or self._characters_left <= 0:
+            return False
+        self._characters_left -= len(name) + 4
+        return 0 < len(name) <= 100 and name == clean(name)
 
     def _text(self, text: str) -> str | None:
         text = clip(escape(clean(text)), _VALUE_CHARACTERS)
@@ -161,7 +169,7 @@ class _Pruner:
         if isinstance(value, str):
             self._characters_left -= len(value)
             return self._characters_left > 0 and len(value) <= _VALUE_CHARACTERS and value == clean(value, lines=True)
-        return value is None or isinstance(value, (bool, int, float))
+        return value is None or (isinstance(value, (bool, int, float)) and abs(value) < _NUMBER)
 
     def _resolved(self, given: Any) -> Any:
         """Return the schema that a `$ref` within the document points to; a schema without one is returned unchanged."""

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.said import say
 from research.errors import ConfigError, ToolError
 from research.memory import CAPACITY, NO_FILTERS, Added, Entry, Filters, Imported, Match
 from research.memory.adding import add_chunk
@@ -23,7 +24,7 @@ from research.memory.store import MemoryStore
 from research.memory.vectors import Vectors
 from research.search.library.ranking import query_words
 from research.search.library.storage import storable
-from research.text import checked_tags, within
+from research.text import checked_tags, clip, within
 from research.types import Embedder
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Memory:
         """
         words = query_words(query)
         if not words:
-            raise ToolError(f"the query {query!r} has no words to search for")
+            raise ToolError(say("the query {query!r} has no words to search for", query=query))
         if not self._vectors.same_encoder():
             return []  # the memory is empty, so the encoder need not be loaded
         depth = max(_DEPTH, 2 * limit)
@@ -254,14 +255,12 @@ class Memory:
                 try:
                     entries.append(_checked(decoding.decode(line, Entry)))
                 except (msgspec.DecodeError, UnicodeDecodeError, ConfigError) as error:
-                    raise ConfigError(f"line {number} is not an exported entry: {error}") from error
+                    raise ConfigError(f"line {number} is not an exported entry: {clip(str(error), 300)}") from error
+            if len(entries) > self.capacity:  # read no further
+                raise _too_many(f"more than {self.capacity:,} entries", self.capacity, self.count())
         known = self._store.by_id([entry.id for entry in entries if entry.id])
-        room = max(0, self.capacity - self.count())
-        if len(entries) - len(known) > room:
-            raise ConfigError(
-                f"the file has {len(entries) - len(known):,} new entries, and the memory has room for {room:,} of "
-                f"{self.capacity:,}; forget some, or raise the limit of the memory"
-            )
+        if len(entries) - len(known) > max(0, self.capacity - self.count()):
+            raise _too_many(f"{len(entries) - len(known):,} new entries", self.capacity, self.count())
         new = sum(added.new for added in self.add(reversed(entries)))
         return Imported(new, len(entries) - new)
 
@@ -300,6 +299,14 @@ class Memory:
             if progress:
                 progress(done, max(done, total))
         return done
+
+
+def _too_many(entries: str, capacity: int, count: int) -> ConfigError:
+    room = max(0, capacity - count)
+    return ConfigError(
+        f"the file has {entries}, and the memory has room for {room:,} of {capacity:,}; forget some, or raise the limit of "
+        "the memory"
+    )
 
 
 def _checked(entry: Entry) -> Entry:

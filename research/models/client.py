@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from research.models import sse
+from research.models.endpoint import Endpoint
+from research.models.failures import BadGeneration, RequestRejected
 from research.models.redacted import redacted
+from research.models.service import Service
 from research.types import Completion, Delta, Request, Usage
 
 
@@ -18,12 +20,13 @@ class ServedModel(ABC):
     Safe to share between threads.  Closing the iterator that `stream` returns closes the connection.
     """
 
-    def __init__(self, name: str, model: str, server: sse.Server, *, native: bool) -> None:
+    def __init__(self, name: str, model: str, service: Service, endpoint: Endpoint, *, native: bool) -> None:
         """`name` is the name in a recipe, `model` the server's name."""
         self.name = name
         self.native = native
         self._model = model
-        self._server = server
+        self._service = service
+        self._endpoint = endpoint
         self._rejected: set[str] = set()
         """Parameters that this model has rejected."""
 
@@ -36,23 +39,33 @@ class ServedModel(ABC):
         while True:
             body = self._body(request)
             try:
-                return (yield from redacted(self._stream(body, len(request.messages)), self._server.secret))
-            except sse.RequestRejected as rejection:
+                return (yield from redacted(self._stream(body, len(request.messages)), self._service.secret))
+            except BadGeneration as failed:
+                # The service could not parse what the model wrote; our parser may, or asks the model again.
+                meant = "tool_calls" if set("{<[") & set(failed.written) else "stop"
+                yield Completion(failed.written, finish_reason=meant)
+                return
+            except RequestRejected as rejection:
                 if not self._adapt(rejection, body):
                     raise
 
     def price(self, usage: Usage) -> float | None:
         """Return the price of a call with this usage in US dollars; None if it is unknown."""
-        from research.models.prices import cost_usd
+        from research.models.prices import cost_usd, stated_cost
 
-        return cost_usd(self._server.url, self._model, usage)
+        if self._endpoint.prices is not None:
+            return stated_cost(self._endpoint.prices, usage)
+
+        return cost_usd(self._service.url, self._model, usage)
 
     @cached_property
     def window(self) -> int:
-        """Size of the context window in tokens, from the price table; 0 if unknown."""
+        """Size of the context window in tokens, of the endpoint or from the price table; 0 if unknown."""
+        if self._endpoint.limits.window:
+            return self._endpoint.limits.window
         from research.models.prices import window
 
-        return window(self._server.url, self._model)
+        return window(self._service.url, self._model)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -65,10 +78,10 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
-        """Send one request and stream its reply.  Raises `sse.RequestRejected`, or another `ProviderError`."""
+        """Send one request and stream its reply.  Raises `RequestRejected`, or another `ProviderError`."""
 
     @abstractmethod
-    def _adapt(self, rejection: sse.RequestRejected, body: dict[str, Any]) -> bool:
+    def _adapt(self, rejection: RequestRejected, body: dict[str, Any]) -> bool:
         """Record what was rejected; return whether a new body of the same request differs and may be accepted.
 
         A rejected parameter is never sent again, so the retries end.

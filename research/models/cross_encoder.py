@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research._util import extras
+from research._util.paths import folder_named
 from research.citations.verifiers import CROSS_ENCODER, CrossEncoderVerifier
 from research.errors import ConfigError
 
@@ -26,9 +27,8 @@ _CONTRADICTS = re.compile(r"contradict|refut", re.I)
 
 def open_verifier(name: str) -> CrossEncoderVerifier:
     """Return the verifier `cross-encoder:NAME`; its weights are loaded with the first claim.  `name` is without the kind."""
-    folder = Path(name).expanduser()
     # Resolve now: the working directory may have changed when the first claim arrives.
-    source = str(folder.resolve()) if folder.is_dir() else name
+    source = str(folder_named(name) or name)
     return CrossEncoderVerifier(name, lambda pairs: _loaded(source)(pairs))
 
 

@@ -77,6 +77,8 @@ class GgufModel:
             body["stop"] = request.stop
         if request.temperature is not None:
             body["temperature"] = request.temperature
+        if request.seed is not None:
+            body["seed"] = request.seed
         # The limit in characters is twice that in tokens, so that a reply completes its form before it runs out of
         # tokens, even if it is all digits, which take a token each.
         if schema := form.schema_of(request, answer=2 * longest):

@@ -1,34 +1,28 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, DeepSeek, vLLM, llama.cpp, Ollama and others.
-
-Sources: OpenAI API reference, "Create chat completion" and its streaming events; `reasoning_content` is DeepSeek's
-addition, `reasoning` that of Ollama and newer vLLM.
-"""
-
-# Uses httpx2 and not the `openai` SDK, whose retries and types we would bypass.  Best of 25 calls with a history of 200
-# rounds, on loopback: the SDK's typed `create` takes 125 ms (it validates the whole history each time), a raw post
-# through the SDK 5.0 ms, this client 2.0 ms.  The SDK takes 0.7 s to import, httpx2 0.07 s.  The SDK also reads
-# organisation, project and headers from the environment, which only our settings may do.
+"""Any server that speaks OpenAI's APIs: OpenAI, Azure, DeepSeek, vLLM, llama.cpp, Ollama and others."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from research.errors import ConfigError
-from research.models import assembly, sse
+from research.models import chat_reply, chat_request, endpoint, responses
 from research.models.client import ServedModel
+from research.models.endpoint import Endpoint
+from research.models.failures import RequestRejected, mention
+from research.models.families import api_of
 from research.models.host import Host
+from research.models.service import Service
 from research.plugins import provider
-from research.types import Completion, Delta, Message, Model, Request, Usage
+from research.types import Completion, Delta, Model, Request
 
-OPENAI = "https://api.openai.com/v1"
-
-# Finish reasons of failures in vLLM, OpenRouter and DeepSeek: the reply is incomplete.
-_BROKEN = {"abort", "error", "insufficient_system_resource"}
+WANT_REASONING = frozenset({"api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn", "api.z.ai"})
+"""Hosts whose documentation asks for past reasoning in tool rounds; others that want it say so when it is missing."""
 
 _DONE = "[DONE]"
 
@@ -36,13 +30,32 @@ _DONE = "[DONE]"
 # A list of what each model accepts would go stale: OpenAI's reasoning models reject `temperature` and `stop`.
 _OPTIONAL = (
     "temperature",
+    "seed",
     "stop",
     "max_tokens",
     "max_completion_tokens",
+    "max_output_tokens",
     "response_format",
+    "text",
     "tool_choice",
     "stream_options",
 )
+_SCHEMAS = ("response_format", "text")
+"""Without the schema a request still works: the caller validates the reply in any case."""
+
+_LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    (r"tool.?call.{0,60}length of 9|invalid_function_call.*\bid\b|\b3280\b", {"call_ids": "nine"}),
+    (r"invalid_request_message_order|\b3230\b|role '?user'? after role '?tool'?", {"user_after_tool": False}),
+    (r"(tools|function).{0,200}(unknown name|\$schema|additionalProperties|exclusiveM|propertyNames|\$ref\b)"
+     r"|unknown name.{0,200}(tools|function)", {"schemas": "subset"}),
+    (r"thought_signature", {"signature_filler": "skip_thought_signature_validator"}),
+    (r"system message must be|system role.{0,30}(first|beginning)", {"later_system": False}),
+    (r"enable_thinking.{0,30}must be set to false", {"body": {"enable_thinking": False}}),
+    (r"content.{0,40}(non-?empty|must not be empty|min_length)", {"empty_content": "null"}),
+)  # fmt: skip
+"""Refusals that teach a quirk of the service, each once; endpoints of a preset know their quirks from the start."""
+
+_FOREIGN_REASONING = re.compile(r"encrypted[ _]content|reasoning|item .{0,80}not (found|persisted)", re.IGNORECASE)
 
 
 class OpenAIModel(ServedModel):
@@ -51,186 +64,119 @@ class OpenAIModel(ServedModel):
     Safe to share between threads.  Closing the iterator that `stream` returns closes the connection.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        base_url: str | None,
-        api_key: str,
-        native: bool = True,
-        timeout_s: float = 120,
-        send_reasoning: bool = False,
-        allow_hosts: tuple[str, ...] | None = None,
-    ) -> None:
-        """
-        `name` is the server's name of the model, e.g. `gpt-5-mini`.  `base_url` None means OpenAI itself.  An empty
-        `api_key` sends none, as most local servers expect.  A request times out after `timeout_s` seconds without a byte.
-        `send_reasoning` sends past reasoning back with its message: DeepSeek's thinking mode rejects turns with tool
-        calls without it, its older models reject it.  `allow_hosts` as in `sse.Server`.  Raises `ConfigError` for an
-        invalid url or key.
-        """
-        server = sse.Server(
-            OPENAI if base_url is None else base_url,
-            model=name,
-            key=api_key,
-            service="OPENAI",
-            hint="most end in /v1",
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
-            timeout_s=timeout_s,
-            allow_hosts=allow_hosts,
-        )
-        super().__init__(f"openai:{name}", name, server, native=native)
-        self._send_reasoning = send_reasoning
+    def __init__(self, name: str, endpoint: Endpoint, *, native: bool = True) -> None:
+        """`name` is the server's name of the model, e.g. `gpt-5-mini`.  Raises `ConfigError` for an invalid url or key."""
+        service = Service(endpoint, model=name, hint="most end in /v1")
+        super().__init__(f"{endpoint.name}:{name}", name, service, endpoint, native=native)
+        self._api = api_of(service.host, name) if endpoint.api == "auto" else endpoint.api
+        self._quirks = endpoint.quirks
+        learn = self._quirks.reasoning == "learn"
+        self._send_reasoning = self._quirks.reasoning == "send" or (learn and service.host in WANT_REASONING)
+        self._reasoning_name = chat_reply.REASONING
+        """The name under which the server sends reasoning, and gets it back."""
+        self._reasoning_learned = self._quirks.reasoning == "never"
+        """Whether a refusal has changed `_send_reasoning`, which happens once."""
+        self._rejected_items: set[str] = set()
+        """Reasoning items that the service has rejected."""
         # OpenAI's newer models reject `max_tokens`; other servers do not know its successor.
         limits = ["max_tokens", "max_completion_tokens"]
-        self._limits = limits[::-1] if self._server.host == "api.openai.com" else limits
+        newer = service.host == "api.openai.com" or self._quirks.token_limit == limits[1]
+        self._limits = limits[::-1] if newer else limits
 
     def list_models(self) -> list[str]:
         """Return the names of the server's models, sorted.  Raises `ProviderError`."""
-        return sorted(entry.id for entry in self._server.get("models", _Listing).data or ())
+        # Gemini lists its models with a prefix that requests do not need.
+        return sorted(entry.id.removeprefix("models/") for entry in self._service.get("models", _Listing).data or ())
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
-        reply = _Reply()
-        with closing(self._server.events("chat/completions", body, _DONE.__eq__)) as events:
+        yield from self._stream_chat(body, position) if "messages" in body else self._stream_items(body, position)
+
+    def _stream_chat(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
+        reply = chat_reply.Reply(self._service.host)
+        with closing(self._service.events("/chat/completions", body, _DONE.__eq__, whole="choices")) as events:
             for data in events:
                 if data == _DONE:
                     continue
-                chunk = self._server.read(data, _Chunk)
+                chunk = self._service.read(data, chat_reply.Chunk)
                 if chunk.error or chunk.object == "error":
-                    raise self._server.error_event(data)
+                    raise self._service.error_event(data)
                 yield from reply.take(chunk)
+        self._reasoning_name = reply.reasoning_name or self._reasoning_name
         # A reply is complete when it has a finish reason; some servers forget to send `[DONE]`.
-        if not reply.finish_reason or reply.finish_reason in _BROKEN:
-            raise self._server.ended_early(reply.finish_reason or "no finish_reason")
+        if not reply.finish_reason or reply.finish_reason in chat_reply.BROKEN:
+            raise self._service.ended_early(reply.finish_reason or "no finish_reason")
         yield reply.completion(position)
 
-    def _adapt(self, rejection: sse.RequestRejected, body: dict[str, Any]) -> bool:
-        refused = rejection.unsupported([name for name in _OPTIONAL if name in body])
-        # From GPT-5.6 on, this endpoint rejects tools together with reasoning, and reasoning is on by default.
+    def _stream_items(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
+        reply = responses.Reply(self._service.host)
+        with closing(self._service.events("/responses", body, _is_end, whole="output")) as events:
+            for data in events:
+                event = self._service.read(data, responses.Event)
+                if event.type == "error":
+                    raise self._service.error_event(f'{{"error":{data}}}')
+                if event.type:
+                    yield from reply.take(event)
+                else:
+                    yield from reply.take_whole(self._service.read(data, responses.Whole))
+        ended = reply.ended
+        if ended and ended.error:
+            raise self._service.error_event(msgspec.json.encode({"error": ended.error}).decode())
+        if ended is None or ended.status not in ("completed", "incomplete"):
+            raise self._service.ended_early((ended and ended.status) or "no response.completed")
+        yield reply.completion(position)
+
+    def _adapt(self, rejection: RequestRejected, body: dict[str, Any]) -> bool:
         words = f"{rejection.param} {rejection.server_message}"
-        if "tools" in body and "reasoning_effort" not in body and sse.mention("reasoning_effort", words):
+        if self._learn_reasoning(words, body) or self._learn_quirk(words):
+            return True
+        refused = rejection.unsupported([name for name in (*_OPTIONAL, *self._quirks.body) if name in body])
+        # From GPT-5.6 on, this endpoint rejects tools together with reasoning, and reasoning is on by default.
+        if "tools" in body and "reasoning_effort" not in body and mention("reasoning_effort", words):
             refused = "reasoning_effort"
-        # Without the schema the request still works: the caller validates the reply in any case.
-        if refused is None and "response_format" in body and sse.mention("response_format", words):
-            refused = "response_format"
         if refused is None:
+            refused = next((name for name in _SCHEMAS if name in body and mention(name, words)), None)
+        if refused is None or (refused == "tool_choice" and refused not in body):
             return False
         self._rejected.add(refused)
         return True
 
+    def _learn_reasoning(self, words: str, body: dict[str, Any]) -> bool:
+        """Send past reasoning from now on, or no longer, after a refusal that names it; return whether that changed.
+
+        Services word it in many ways, so what is tried is the opposite of what was refused.
+        """
+        if "input" in body:
+            sent = responses.sent_reasoning(body)
+            if sent and _FOREIGN_REASONING.search(words):
+                self._rejected_items |= sent
+                return True
+            return False
+        if self._reasoning_learned or not mention(self._reasoning_name, words):
+            return False
+        self._reasoning_learned = True
+        self._send_reasoning = not self._send_reasoning
+        return any(message["role"] == "assistant" for message in body["messages"])
+
+    def _learn_quirk(self, words: str) -> bool:
+        for sign, quirk in _LESSONS:
+            new = any(getattr(self._quirks, name) != value for name, value in quirk.items())
+            if new and re.search(sign, words, re.IGNORECASE):
+                self._quirks = msgspec.structs.replace(self._quirks, **quirk)
+                return True
+        return False
+
     def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [self._message(message) for message in request.messages],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        if request.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-                }
-                for tool in request.tools
-            ]
-            if request.must_call:
-                body["tool_choice"] = "required"
-        if request.schema is not None:
-            form = {"name": "reply", "schema": request.schema, "strict": _is_closed(request.schema)}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        if request.stop:
-            body["stop"] = request.stop
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        limit = next((name for name in self._limits if name not in self._rejected), None)
-        if request.max_tokens is not None and limit:
-            body[limit] = request.max_tokens
+        if self._api == "responses":
+            body = responses.body_of(request, self._model, self._quirks, self._service.host, self._rejected_items)
+        else:
+            reasoning = self._reasoning_name if self._send_reasoning else ""
+            form = chat_request.Form(self._quirks, self._service.host, reasoning)
+            limit = next((name for name in self._limits if name not in self._rejected), None)
+            body = chat_request.body_of(request, form, self._model, limit)
         body = {name: value for name, value in body.items() if name not in self._rejected}
-        if "tools" in body and "reasoning_effort" in self._rejected:
+        if "tools" in body and "reasoning_effort" in self._rejected and self._api == "chat":
             body["reasoning_effort"] = "none"
         return body
-
-    def _message(self, message: Message) -> dict[str, Any]:
-        # `message.blocks` belongs to another provider's format and is not sent.
-        sent: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.calls:
-            sent["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": msgspec.json.encode(call.arguments).decode()},
-                }
-                for call in message.calls
-            ]
-        if message.call_id is not None:
-            sent["tool_call_id"] = message.call_id
-        if self._send_reasoning and (message.calls or message.reasoning is not None):
-            sent["reasoning_content"] = message.reasoning or ""  # required with calls, even if empty
-        return sent
-
-
-def _is_closed(schema: object) -> bool:
-    """Return whether every object in a schema requires all its properties and allows no others.
-
-    OpenAI's strict mode accepts only such schemas.
-    """
-    if isinstance(schema, list):
-        return all(map(_is_closed, schema))
-    if not isinstance(schema, dict):
-        return True
-    properties = schema.get("properties")
-    if schema.get("type") == "object" or isinstance(properties, dict):
-        named = set(properties) if isinstance(properties, dict) else set()
-        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != named:
-            return False
-    return all(map(_is_closed, schema.values()))
-
-
-class _Function(Struct):
-    name: str | None = None
-    arguments: str | dict[str, Any] | None = None
-    """A fragment of the JSON; Ollama and some gateways send the object itself."""
-
-
-class _Fragment(Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function = msgspec.field(default_factory=_Function)
-
-
-class _Delta(Struct):
-    content: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    tool_calls: list[_Fragment] | None = None
-
-
-class _Choice(Struct):
-    delta: _Delta | None = None
-    finish_reason: str | None = None
-
-
-class _PromptDetails(Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
-    """DeepSeek's name for `cached_tokens`."""
-
-
-class _Chunk(Struct):
-    """One event of a stream."""
-
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    error: Any = None
-    object: str | None = None
 
 
 class _Entry(Struct):
@@ -241,77 +187,14 @@ class _Listing(Struct):
     data: list[_Entry] | None
 
 
-class _Reply:
-    """Collects a reply from the events of its stream."""
-
-    def __init__(self) -> None:
-        self.finish_reason = ""
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._refused = False
-        self._calls: list[assembly.Call] = []
-        self._open: dict[int | None, assembly.Call] = {}
-        self._usage: Usage | None = None
-
-    def take(self, chunk: _Chunk) -> Iterator[Delta]:
-        if chunk.usage and chunk.usage.prompt_tokens is not None:
-            details = chunk.usage.prompt_tokens_details or _PromptDetails()
-            self._usage = Usage(
-                chunk.usage.prompt_tokens,
-                chunk.usage.completion_tokens or 0,
-                cache_read_tokens=details.cached_tokens or chunk.usage.prompt_cache_hit_tokens or 0,
-                cache_write_tokens=details.cache_write_tokens or 0,
-            )
-        for choice in chunk.choices or ():
-            delta = choice.delta or _Delta()
-            if thought := delta.reasoning_content or delta.reasoning:
-                self._reasoning.append(thought)
-                yield Delta(thought, kind="reasoning")
-            if said := delta.content or delta.refusal:
-                self._refused = self._refused or not delta.content
-                self._text.append(said)
-                yield Delta(said)
-            for fragment in delta.tool_calls or ():
-                self._add(fragment)
-            self.finish_reason = choice.finish_reason or self.finish_reason
-
-    def _add(self, fragment: _Fragment) -> None:
-        call, function = self._open.get(fragment.index), fragment.function
-        # Ollama has sent parallel calls with index 0 for all, or without an index: a new id, or a name, starts a call.
-        other = call is not None and call.id and fragment.id and fragment.id != call.id
-        if call is None or other or (fragment.index is None and function.name and not fragment.id):
-            call = self._open[fragment.index] = assembly.Call()
-            self._calls.append(call)
-        call.id = call.id or fragment.id or ""
-        call.name = call.name or function.name or ""
-        if isinstance(function.arguments, dict):
-            call.arguments += msgspec.json.encode(function.arguments).decode()
-        else:
-            call.arguments += function.arguments or ""
-
-    def completion(self, position: int) -> Completion:
-        # OpenAI ends a refusal with `stop`, although its text is the reason for the refusal and not an answer.
-        reason = "content_filter" if self._refused else self.finish_reason
-        text, reasoning = "".join(self._text), "".join(self._reasoning)
-        return assembly.completion(text, self._calls, reasoning, reason, self._usage, position=position)
+def _is_end(data: str) -> bool:
+    """Return whether the event ends a response; inside a text the quotes would be escaped."""
+    return any(end in data for end in ('"response.completed"', '"response.incomplete"', '"response.failed"'))
 
 
 @provider("OpenAI-compatible")
 def openai(name: str, host: Host) -> Model:
     """Any server that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, DeepSeek, and more."""
-    settings = host.settings
     if not name:
         raise ConfigError("openai: name a model after the colon, e.g. openai:gpt-5-mini")
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else ""
-    if not key and settings.openai_base_url is None:
-        raise ConfigError(
-            f"openai:{name} needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
-            "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment, in .env, or on the Settings page"
-        )
-    return OpenAIModel(
-        name,
-        base_url=settings.openai_base_url,
-        api_key=key,
-        send_reasoning=settings.openai_send_reasoning,
-        allow_hosts=settings.allowed_for("openai_base_url"),
-    )
+    return OpenAIModel(name, endpoint.openai(host.settings, name))

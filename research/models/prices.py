@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
+    from research.models.endpoint import Prices
+
 
 def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
     """Return the price of a call in US dollars; None if it is unknown, 0.0 only if the model is known to be free.
@@ -41,6 +43,18 @@ def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write_tokens,
     )
     return float(info.calc_price(counted, provider).total_price)
+
+
+def stated_cost(prices: Prices, usage: Usage) -> float | None:
+    """Return the price of a call in US dollars at an endpoint's own prices; None for impossible usage."""
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    counts = (usage.prompt_tokens, usage.completion_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    if min(counts) < 0 or cached > usage.prompt_tokens:
+        return None
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    write = prices.input if prices.cache_write is None else prices.cache_write
+    million = (usage.prompt_tokens - cached) * prices.input + usage.completion_tokens * prices.output
+    return (million + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / 1e6
 
 
 def window(provider_or_url: str, model: str) -> int:

@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Final, Literal, TypeVar
 
 import msgspec
-from pydantic import SecretStr
 
 from research.config.settings import Settings
 from research.events import events as e
@@ -58,11 +57,9 @@ def redact_keys(*settings: Settings) -> None:
     from research._util.redaction import key_pattern
 
     for each in settings:
-        for field in type(each).model_fields:
-            value = getattr(each, field)
-            if isinstance(value, SecretStr):
-                for secret in _secrets(value.get_secret_value()):
-                    _patterns.setdefault(secret, key_pattern(secret))
+        for value in each.secrets():
+            for secret in _secrets(value):
+                _patterns.setdefault(secret, key_pattern(secret))
 
 
 def _secrets(value: str) -> Iterator[str]:

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from research.errors import ConfigError
 from research.events.events import Resumed
-from research.events.view import RoundView, RunView, fold
+from research.events.rounds import RoundView
+from research.events.view import RunView, fold
 from research.store import RunLog, RunRow
 from research.types import Outcome
 
@@ -37,10 +38,13 @@ class Metrics(Struct, frozen=True):
 
     runs: int
     average_rounds: float
+    average_tool_rounds: float
+    """Rounds that called a tool, per run."""
     multi_round_share: float
     """Share of the runs that called tools in two or more rounds."""
     tool_calls: int
     tool_failure_rate: float
+    average_seconds: float
     seconds_p50: float
     seconds_p90: float
     seconds_p95: float
@@ -149,9 +153,11 @@ def combined(ended: Sequence[Figures]) -> Metrics | None:
     return Metrics(
         runs=len(ended),
         average_rounds=mean(each.rounds for each in ended),
+        average_tool_rounds=mean(each.tool_rounds for each in ended),
         multi_round_share=sum(each.tool_rounds >= 2 for each in ended) / len(ended),
         tool_calls=calls,
         tool_failure_rate=sum(each.failed for each in ended) / calls if calls else 0.0,
+        average_seconds=mean(seconds),
         seconds_p50=runs.p50,
         seconds_p90=runs.p90,
         seconds_p95=_percentile(seconds, 0.95),

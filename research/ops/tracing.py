@@ -121,7 +121,7 @@ class Spans:
                 yield from self._close(
                     event, self._calls.pop(seen.call_id, None), came, "" if seen.ok else "tool_error"
                 )
-            case e.Paused() | e.WaitingForUser() | e.Resumed() | e.UserReplied() | e.Concluding():
+            case e.Paused() | e.WaitingForUser() | e.Resumed() | e.UserReplied() | e.PlanApproved() | e.Concluding():
                 if self._run:
                     self._run.marks.append((_MARKS[type(event)], event.time))
             case e.RunFailed(error=error, traceback=trace) if trace:
@@ -237,6 +237,7 @@ _MARKS: Mapping[type[e.Base], str] = {
     e.WaitingForUser: "waits for the user",
     e.Resumed: "goes on",
     e.UserReplied: "the user replied",
+    e.PlanApproved: "the user approved the plan",
     e.Concluding: "concludes",
 }
 

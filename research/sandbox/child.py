@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 
 from research.sandbox import linux
-from research.sandbox.job import TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
+from research.sandbox.job import SEED, TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
 from research.sandbox.process import confine
 
 USEFUL = tuple(
@@ -56,9 +56,6 @@ CODECS = "big5 cp1252 euc-jp euc-kr gb18030 gb2312 gbk idna latin-1 punycode shi
 _CODE = "<code>"
 _RESERVE = 16 * 2**20
 """Bytes set aside while the code runs, so that a `MemoryError` can be reported."""
-
-SEED = 0
-"""Where random numbers begin."""
 
 MEMORY = 2**30
 """Bytes of address space that the code may use in addition to its libraries."""

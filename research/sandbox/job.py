@@ -20,6 +20,10 @@ PLOT_PIXELS = 2400
 """Maximum width and height of a plot."""
 
 
+SEED = 0
+"""Where random numbers begin."""
+
+
 class Job(Struct, frozen=True):
     """Code to run and the seconds it may take."""
 

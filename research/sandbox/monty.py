@@ -9,13 +9,15 @@ import sys
 
 import msgspec
 
-from research.sandbox.job import OUTPUT_CHARACTERS, TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
+from research.sandbox.job import OUTPUT_CHARACTERS, SEED, TRACEBACK_CHARACTERS, Job, OutputHead, Result, out_of_time
 from research.sandbox.process import confine
 
 MEMORY = 256 * 2**20
 """Bytes that the objects of the code may take."""
 
 _START_S = 10.0
+_SEEDED = "def _seed():\n    import random\n    random.seed({})\n_seed()"
+"""Starts all random numbers the same way; a function, so that the code has no name that it did not import."""
 
 
 def _interpret(job: Job) -> Result:
@@ -29,6 +31,7 @@ def _interpret(job: Job) -> Result:
         pool.checkout(limits=limits, os_policy={"sleep": "zero"}) as session,
     ):
         try:
+            session.feed_run(_SEEDED.format(SEED))
             value = session.feed_run(job.code, print_callback=lambda _stream, text: printed.add(text))
         except (pydantic_monty.MontySyntaxError, pydantic_monty.MontyRuntimeError) as error:
             return Result(printed.text, printed.length, error.display()[-TRACEBACK_CHARACTERS:])

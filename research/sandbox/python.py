@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.said import say
 from research.errors import ToolError
 from research.sandbox.job import (
     OUTPUT_CHARACTERS,
@@ -66,7 +67,7 @@ def run_python(
     """
     found = state(choice)
     if found.backend is None:
-        raise ToolError(f"the python tool is off: {found.why}")
+        raise ToolError(say("the python tool is off: {why}", why=found.why))
     return run_in(found.backend, code, timeout_s=timeout_s, stop=stop)
 
 
@@ -88,18 +89,24 @@ def run_in(backend: Backend, code: str, *, timeout_s: float = 30.0, stop: thread
     except ProcessDied as error:
         if error.status == -signal.SIGKILL and time.monotonic() - started >= timeout_s:
             raise ToolError(out_of_time(timeout_s)) from None  # its CPU time ran out
-        raise ToolError(f"the Python process died ({error}): do it another way, or with less memory") from error
+        raise ToolError(
+            say("the Python process died ({error}): do it another way, or with less memory", error=error)
+        ) from error
     except ChildProcessError as error:
-        raise ToolError(f"the Python sandbox failed: {error}") from error
+        raise ToolError(say("the Python sandbox failed: {error}", error=error)) from error
     except (ValueError, RecursionError) as error:
-        raise ToolError("the code ended its process, or wrote over its answer: print the result instead") from error
+        raise ToolError(
+            say("the code ended its process, or wrote over its answer: print the result instead")
+        ) from error
     return _output(result)
 
 
 def _output(result: Result) -> ToolOutput:
     """Return the result as a tool's output, within all limits.  The code may have forged every part of it."""
     if result.unsealed:
-        raise ToolError(f"the Python process cannot be sealed: {result.unsealed[:TRACEBACK_CHARACTERS]}")
+        raise ToolError(
+            say("the Python process cannot be sealed: {unsealed}", unsealed=result.unsealed[:TRACEBACK_CHARACTERS])
+        )
     output = _shortened(result.output, result.length)
     if result.error:
         raise ToolError(f"{output}\n{result.error[: 2 * TRACEBACK_CHARACTERS]}".strip())

@@ -91,6 +91,11 @@ def cited(count: int | None) -> dict[str, int] | None:
     return None if count is None else {"citations": count}
 
 
+def retracted(csl: dict[str, Any]) -> bool:
+    """Return whether the work was retracted, as far as the service knows."""
+    return bool((csl.get("custom") or {}).get("retracted"))
+
+
 def citations(csl: dict[str, Any]) -> int | None:
     """Return the number of citations that `cited` stored; None if it is unknown."""
     count: int | None = (csl.get("custom") or {}).get("citations")

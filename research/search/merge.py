@@ -119,6 +119,8 @@ def _joined(first: Passage, other: Passage) -> Passage:
     counts = [count for count in map(csl.citations, (first.csl, other.csl)) if count is not None]
     if counts:
         fields["custom"] = csl.cited(max(counts))
+    if csl.retracted(first.csl) or csl.retracted(other.csl):
+        fields["custom"] = {**(fields.get("custom") or {}), "retracted": True}
     published = next((p.csl for p in (first, other) if p.csl.get("container-title") and not _preprint(p.csl)), None)
     if published is not None and _preprint(first.csl):  # cite the reviewed version
         for name in ("type", "container-title", "volume", "issue", "page", "DOI", "issued"):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from research._util import cancel
+from research._util.said import say
 from research.errors import ToolError
 
 T = TypeVar("T")
@@ -98,7 +99,13 @@ class RateLimit:
             now = self.clock.now()
             wait = max(self._next - now, 0.0)
             if wait > MAX_WAIT_S:
-                raise ToolError(f"{self._name} is rate limited; retry in {wait:.0f} s, or use other sources")
+                raise ToolError(
+                    say(
+                        "{name} is rate limited; retry in {wait:.0f} s, or use other sources",
+                        name=self._name,
+                        wait=wait,
+                    )
+                )
             self._next = now + wait + self.interval_s
         if wait:
             self.clock.sleep(wait)

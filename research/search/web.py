@@ -17,6 +17,7 @@ from msgspec import Struct
 from pydantic import SecretStr
 
 from research._util import decoding, threads
+from research._util.said import say
 from research.config.settings import Settings
 from research.errors import ConfigError, ToolError
 from research.plugins import searcher
@@ -24,6 +25,7 @@ from research.search import csl
 from research.search.cache import ResultCache
 from research.search.rate_limit import SYSTEM, Clock
 from research.search.remote import Remote
+from research.search.scope import EVERYTHING, Scope
 from research.text import clip
 from research.types import Passage, Searcher
 
@@ -76,12 +78,18 @@ def search_request(
 ) -> SearchRequest:
     """Build a request from the arguments of a tool call.  Raises `ToolError`."""
     if not re.search(r"\w", query):
-        raise ToolError(f"the query {query!r} has no words to search for")
+        raise ToolError(say("the query {query!r} has no words to search for", query=query))
     for year in (year_from, year_to):
         if year is not None and not 1000 <= year <= 9999:
-            raise ToolError(f"{year} is not a year; write four digits, e.g. 2024")
+            raise ToolError(say("{year} is not a year; write four digits, e.g. 2024", year=year))
     if year_from is not None and year_to is not None and year_from > year_to:
-        raise ToolError(f"the first year {year_from} is after the last year {year_to}; swap them")
+        raise ToolError(
+            say(
+                "the first year {year_from} is after the last year {year_to}; swap them",
+                year_from=year_from,
+                year_to=year_to,
+            )
+        )
     site = re.sub(r"^(?:site:)?(?:https?://)?(?:www\.)?", "", site.strip().lower()).rstrip("/")
     return SearchRequest(" ".join(query.split()), limit, year_from, year_to, site)
 
@@ -94,6 +102,8 @@ class SearchResults(Struct, frozen=True):
     """Seconds since the service returned them; None if they are not from the cache."""
     note: str = ""
     """A remark for the model, such as a cache that cannot be written."""
+    collections: dict[str, tuple[str, ...]] = {}
+    """The collections of the library that were searched, each with the urls of its passages."""
 
 
 @runtime_checkable
@@ -251,16 +261,21 @@ class Gathered(Struct, frozen=True):
             for name, found in self.found.items()
             if found.age_s is not None or found.note
         ]
-        return "\n".join([*said, *(f"{name} failed: {why}." for name, why in self.failed.items())])
+        return "\n".join(
+            [*said, *(say("{name} failed: {why}.", name=name, why=why) for name, why in self.failed.items())]
+        )
 
 
-def gather(searchers: Sequence[Searcher], request: SearchRequest) -> Gathered:
-    """Search with all of them at the same time.  Raises `ToolError` with all reasons if every one fails."""
+def gather(searchers: Sequence[Searcher], request: SearchRequest, scope: Scope = EVERYTHING) -> Gathered:
+    """Search with all of them at the same time; results outside the scope are left out.
+
+    Raises `ToolError` with all reasons if every one fails.
+    """
     named: dict[str, Searcher] = {}
     for one in searchers:
         name = getattr(one, "name", "library")
         named[name if name not in named else f"{name} {len(named) + 1}"] = one
-    futures = {name: _start(partial(_find, one, request)) for name, one in named.items()}
+    futures = {name: _start(partial(_find, one, request, scope)) for name, one in named.items()}
     found, failed = {}, {}
     for name, future in futures.items():
         try:
@@ -273,13 +288,80 @@ def gather(searchers: Sequence[Searcher], request: SearchRequest) -> Gathered:
     return Gathered(found, failed)
 
 
-def _find(one: Searcher, request: SearchRequest) -> SearchResults:
+def widened(searchers: Sequence[Searcher], request: SearchRequest, scope: Scope = EVERYTHING) -> tuple[Gathered, str]:
+    """Search; if nothing matches, drop the filter by site, then that by year.
+
+    Returns the results and, for the model, which filters were dropped; models invent sites and years, and would
+    search within them for ever.  Raises `ToolError` as `gather` does.
+    """
+    gathered, dropped = gather(searchers, request, scope), []
+    for said, changes in (
+        (say("on {site}", site=request.site) if request.site else "", {"site": ""}),
+        (_span(request), {"year_from": None, "year_to": None}),
+    ):
+        if said and not any(found.passages for found in gathered.found.values()):
+            dropped.append(said)
+            request = msgspec.structs.replace(request, **changes)
+            gathered = gather(searchers, request, scope)
+    return gathered, say(" and ").join(dropped)
+
+
+def _span(request: SearchRequest) -> str:
+    """Return the years of a filter in words; empty without one."""
+    first, last = request.year_from, request.year_to
+    if first is None and last is None:
+        return ""
+    if first == last:
+        return say("of {year}", year=first)
+    since = say("from {year}", year=first) if first else ""
+    return " ".join(filter(None, [since, say("up to {year}", year=last) if last else ""]))
+
+
+def _find(one: Searcher, request: SearchRequest, scope: Scope) -> SearchResults:
+    # Documents of the library have neither a domain nor a date, so they are not filtered by the user's.
+    narrowed = _narrowed(request, scope) if isinstance(one, Service) else request
+    return _within(_found(one, narrowed, told=not (scope.since or scope.until)), scope)
+
+
+def _narrowed(request: SearchRequest, scope: Scope) -> SearchRequest:
+    """Return the request with the user's limits, as far as services can filter by them; `_within` checks all of them.
+
+    Raises `ToolError` if it asks for other years only.
+    """
+    first, last = scope.years
+    year_from = max(filter(None, (request.year_from, first)), default=None)
+    year_to = min(filter(None, (request.year_to, last)), default=None)
+    if year_from is not None and year_to is not None and year_from > year_to:
+        raise ToolError(say("the user wants only sources {span}; search within these years", span=scope.span))
+    site = request.site or (scope.allow[0] if len(scope.allow) == 1 else "")
+    return msgspec.structs.replace(request, year_from=year_from, year_to=year_to, site=site)
+
+
+def _within(found: SearchResults, scope: Scope) -> SearchResults:
+    """Return the results that the user allows, with a remark on those that are left out."""
+    refused = {passage.url: why for passage in found.passages if (why := scope.refusal(passage))}
+    if not refused:
+        return found
+    kept = tuple(passage for passage in found.passages if passage.url not in refused)
+    why = "; ".join(list(dict.fromkeys(refused.values()))[:3])
+    note = say("{n} results left out: {why}", n=len(found.passages) - len(kept), why=why)
+    return msgspec.structs.replace(found, passages=kept, note="; ".join(filter(None, [found.note, note])))
+
+
+def _found(one: Searcher, request: SearchRequest, *, told: bool) -> SearchResults:
+    """Return the results; `told`: with a remark on those whose year is unknown."""
     if isinstance(one, FilteringSearcher):
-        return one.find(request)
-    found = one.search(request.words, request.limit)
-    return SearchResults(
-        tuple(passage for passage in found if not request.site or _on_site(passage.url, request.site, request.host))
+        found = one.find(request)
+    else:
+        passages = one.search(request.words, request.limit)
+        found = SearchResults(tuple(filter(request.admits, passages)))
+    undated = sum(csl.year(passage.csl) is None for passage in found.passages) if told and request.days else 0
+    if not undated:
+        return found
+    note = say(
+        "{undated} of {n} results have no date, so their year was not checked", undated=undated, n=len(found.passages)
     )
+    return msgspec.structs.replace(found, note="; ".join(filter(None, [found.note, note])))
 
 
 def _start(work: Callable[[], SearchResults]) -> Future[SearchResults]:
@@ -306,7 +388,7 @@ def _on_site(url: str, site: str, host: str) -> bool:
 def _age(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+    for unit, size in ((say("d"), 86_400), (say("h"), 3_600), (say("min"), 60)):
         if seconds >= size:
-            return f"from the cache, {seconds / size:.0f} {unit} old"
-    return "from the cache, less than a minute old"
+            return say("from the cache, {age:.0f} {unit} old", age=seconds / size, unit=unit)
+    return say("from the cache, less than a minute old")

@@ -1,4 +1,4 @@
-"""An MCP server that offers `research`, `show_run` and `search_memory` to other agents.
+"""An MCP server that offers `research`, `check_report`, `show_run` and `search_memory` to other agents.
 
 Callers choose the framework and the budget of a run.  They cannot choose its model, documents or MCP servers: these are
 the owner's settings.  Standard output carries the protocol, so nothing else may be printed to it.
@@ -47,7 +47,7 @@ MAX_RESULTS = 20
 """Maximum entries of the memory, and maximum runs, that `search_memory` returns."""
 
 _FIELDS = tuple(
-    "run_id question status outcome answer report sources citations rounds usage seconds prompt error".split()
+    "run_id question status outcome answer report sources citations rounds usage seconds audit prompt error".split()
 )
 """Keys of `research.exports.json` that callers get for a run."""
 
@@ -85,7 +85,7 @@ def build(bench: Workbench) -> MCPServer:
     """Return the server with its tools."""
     server = MCPServer("research-workbench", instructions=INSTRUCTIONS, version="0.1", log_level="ERROR")
     tools = _Tools(bench)
-    for tool in (tools.research, tools.show_run, tools.search_memory):
+    for tool in (tools.research, tools.check_report, tools.show_run, tools.search_memory):
         server.add_tool(tool)
     return server
 
@@ -116,19 +116,42 @@ class _Tools:
             handle = await anyio.to_thread.run_sync(
                 partial(self._begin, question, framework, context, Budget(budget_tokens, None, budget_seconds))
             )
-            events, view, steps = handle.events(), RunView(), 0
-            try:
-                while (event := await anyio.to_thread.run_sync(next, events, None)) is not None:
-                    view.apply(event)
-                    for line in progress.lines(event):
-                        steps += 1
-                        await ctx.report_progress(steps, message=line.strip())
-            except anyio.get_cancelled_exc_class():
-                # The caller has cancelled: stop the run, which then answers with what it has found.
-                self._bench.engine.stop(handle.run_id)
-                with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(deque, events, 0)
-                raise
+            view = await self._followed(handle, ctx)
+        return _summary(view)
+
+    async def _followed(self, handle: RunHandle, ctx: Context) -> RunView:
+        """Drive a run to its end, and report its progress."""
+        events, view, steps = handle.events(), RunView(), 0
+        try:
+            while (event := await anyio.to_thread.run_sync(next, events, None)) is not None:
+                view.apply(event)
+                for line in progress.lines(event):
+                    steps += 1
+                    await ctx.report_progress(steps, message=line.strip())
+        except anyio.get_cancelled_exc_class():
+            # The caller has cancelled: stop the run, which then answers with what it has found.
+            self._bench.engine.stop(handle.run_id)
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(deque, events, 0)
+            raise
+        return view
+
+    async def check_report(
+        self,
+        report: Annotated[
+            str, Field(description="The report with its sources as Markdown, or a link to it.", min_length=1)
+        ],
+        ctx: Context,
+        budget_seconds: Positive = None,
+    ) -> dict[str, Any]:
+        """Check the citations of a report: read each source that it names, and judge every statement; may take minutes.
+
+        Returns the score, the statements with their verdict, quote and reason (supported, contradicted, not_checkable …),
+        the sources with the state of their links, and the run's id. Only addresses in the report are opened.
+        """
+        with _refusing():
+            handle = await anyio.to_thread.run_sync(partial(self._begin_check, report, Budget(seconds=budget_seconds)))
+            view = await self._followed(handle, ctx)
         return _summary(view)
 
     async def show_run(self, run_id: RunId) -> dict[str, Any]:
@@ -153,10 +176,17 @@ class _Tools:
         return await anyio.to_thread.run_sync(self._search, query, limit)
 
     def _begin(self, question: str, framework: str, context: str | None, budget: Budget) -> RunHandle:
-        recipe = self._bench.recipe(framework=framework, context=context, budget=budget)
+        recipe = self._bench.recipe(framework=framework, context=context, budget=budget, ask=False)
         with progress.bar(sys.stderr) as report:
             self._bench.prepare((), report)
         return self._bench.engine.start(question, recipe, here=True)
+
+    def _begin_check(self, report: str, budget: Budget) -> RunHandle:
+        from research.workbench import auditing
+
+        given = auditing.given_of(self._bench, report)
+        recipe = auditing.recipe_for(self._bench, budget=budget, folders=())
+        return self._bench.engine.start(auditing.question_of(given), recipe, given=given, here=True)
 
     def _search(self, query: str, limit: int) -> dict[str, Any]:
         from research.memory.recalling import recall

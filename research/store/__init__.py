@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
@@ -12,7 +12,20 @@ from research.events.recipe import Recipe
 from research.types import Outcome, Status
 
 Control = Literal["stop", "pause"]
-Kind = Literal["preset", "comparison", "opinion", "share", "row", "evaluation", "spent"]
+Kind = Literal[
+    "preset",
+    "comparison",
+    "opinion",
+    "share",
+    "row",
+    "evaluation",
+    "spent",
+    "declined",
+    "tested",
+    "world",
+    "set",
+    "set_documents",
+]
 
 
 class Origin(Struct, frozen=True):
@@ -22,6 +35,10 @@ class Origin(Struct, frozen=True):
     how: Literal["fork", "follow_up", "rerun"]
     round: int = 0
     """Rounds that a fork shares with its origin."""
+
+
+EVALUATED: Final = "eval:"
+"""Start of the tag that the runs of an evaluation have; its name follows."""
 
 
 class Filters(Struct, frozen=True):
@@ -34,6 +51,8 @@ class Filters(Struct, frozen=True):
     models: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """Runs with any of these tags."""
+    not_tagged: str = ""
+    """Runs without a tag that starts with this."""
     since: float | None = None
     """Runs created at this time or later, in seconds since the epoch."""
     origin: str = ""

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from research._util.nul import without_nul
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import (
     Asked,
     Event,
     Paused,
+    PlanApproved,
     Resumed,
     RunFinished,
     Streamed,
@@ -62,7 +64,9 @@ class Batch:
         """Whether the append waits for the commit."""
         self.change = next((change for event in reversed(events) if (change := _change(event))), None)
         """The change of the last event that has one."""
-        self.resumed = any(isinstance(event, UserReplied | Resumed) and not _by_itself(event) for event in events)
+        self.resumed = any(
+            isinstance(event, UserReplied | PlanApproved | Resumed) and not _by_itself(event) for event in events
+        )
         """Whether a user resumes the run, which clears earlier requests; a reclaimed run still obeys them."""
         self.error: ConfigError | StoreUnavailable | None = None
         self.settled = False
@@ -76,12 +80,12 @@ def _by_itself(event: Event) -> bool:
 def _change(event: Event) -> Change | None:
     match event:
         case RunFinished(status=status, outcome=outcome, answer=answer):
-            return Change(event.run, status, outcome, answer, event.time)
+            return Change(event.run, status, outcome, without_nul(answer, str), event.time)
         case WaitingForUser(prompt=prompt):
-            return Change(event.run, "waiting_input", "needs_input", prompt, event.time)
+            return Change(event.run, "waiting_input", "needs_input", without_nul(prompt, str), event.time)
         case Paused():
             return Change(event.run, "paused", None, "", event.time)
-        case UserReplied() | Resumed():
+        case UserReplied() | PlanApproved() | Resumed():
             return Change(event.run, "running", None, "", event.time)
         case _:
             return None

@@ -9,6 +9,7 @@ from typing import Any, Final, LiteralString
 
 import msgspec
 
+from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
 from research.events.recipe import Recipe
@@ -16,7 +17,7 @@ from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.database import apply_migrations, availability, connected, pool
 from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row
+from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
 from research.text import checked_tags
 
 _ADD: Final = (
@@ -143,6 +144,9 @@ class PostgresRunLog(PostgresSchema):
             "context = ANY(%s)": _array(filters.contexts),
             "model = ANY(%s)": _array(filters.models),
             "id IN (SELECT run FROM {schema}.tags WHERE tag = ANY(%s))": _array(filters.tags),
+            "id NOT IN (SELECT run FROM {schema}.tags WHERE tag LIKE %s)": (starting_with(filters.not_tagged),)
+            if filters.not_tagged
+            else (),
             "created >= %s": () if filters.since is None else (filters.since,),
             "origin = %s": (filters.origin,) if filters.origin else (),
         }
@@ -309,7 +313,7 @@ class PostgresKeyValue(PostgresSchema):
             "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body, time = excluded.time"
         )
         with self._using() as execute:
-            execute(upsert, (kind, key, body, time.time()))
+            execute(upsert, (kind, key, json_without_nul(body), time.time()))
 
     def values(self, kind: Kind, prefix: str = "") -> list[bytes]:
         query: LiteralString = (

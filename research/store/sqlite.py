@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
+from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
 from research.events.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row
+from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
 from research.store.sqlite_file import SqliteFile, placeholders
 from research.text import checked_tags
 
@@ -126,6 +127,9 @@ class SqliteRunLog(SqliteFile):
         if filters.tags:
             conditions.append(f"id IN (SELECT run FROM tags WHERE tag IN ({placeholders(filters.tags)}))")
             parameters += filters.tags
+        if filters.not_tagged:
+            conditions.append("id NOT IN (SELECT run FROM tags WHERE tag LIKE ? ESCAPE '\\')")
+            parameters.append(starting_with(filters.not_tagged))
         if filters.since is not None:
             conditions.append("created >= ?")
             parameters.append(filters.since)
@@ -192,7 +196,7 @@ class SqliteKeyValue(SqliteFile):
     """`KeyValue` in the table `kept`."""
 
     def put(self, kind: Kind, key: str, body: bytes) -> None:
-        row = {"kind": kind, "key": key, "body": body.decode(), "time": time.time()}
+        row = {"kind": kind, "key": key, "body": json_without_nul(body).decode(), "time": time.time()}
         with self._using():
             self._db.table("kept").upsert(row, pk=("kind", "key"))
 

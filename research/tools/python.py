@@ -62,7 +62,7 @@ class PythonTool:
             raise ToolError(str(error)) from error
 
 
-@tool("Python")
+@tool("Python", calculates=True)
 def python(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Calculate and plot in a sandbox without files and network."""
     return PythonTool(host.settings.python_tool, stop, host.calculating)

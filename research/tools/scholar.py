@@ -9,9 +9,11 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
+from research._util.said import say
 from research.events.recipe import Recipe
 from research.plugins import tool
 from research.search import csl, merge, web
+from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.text import clip
 from research.tools.host import Host
 from research.tools.spec import spec_of
@@ -30,7 +32,8 @@ class ScholarTool:
     timeout_s = 45.0
     """Longer than a service may take with all its retries, so that its own error arrives."""
 
-    def __init__(self, searchers: Sequence[Searcher]) -> None:
+    def __init__(self, searchers: Sequence[Searcher], scope: Scope = EVERYTHING) -> None:
+        self._scope = scope
         self._searchers = searchers
 
     @property
@@ -49,12 +52,22 @@ class ScholarTool:
         year_to: Annotated[int | None, Field(description=_YEARS.format("earlier"))] = None,
     ) -> ToolOutput:
         ask = web.search_request(query, LIMIT, year_from, year_to)
-        gathered = web.gather(self._searchers, ask)
+        gathered, dropped = web.widened(self._searchers, ask, self._scope)
         found = merge.fused([found.passages for found in gathered.found.values()], merge.same_paper)[:LIMIT]
         if not found:
-            nothing = f"No papers for {ask.query!r}. Try other or fewer words{', or other years' if ask.days else ''}."
-            return ToolOutput("\n".join(filter(None, (nothing, gathered.remarks))))
-        return ToolOutput(gathered.remarks, tuple(map(_summarised, found)))
+            return ToolOutput("\n".join(filter(None, (_nothing(ask, dropped), gathered.remarks))))
+        without = say("No papers {dropped}: these are of other years.", dropped=dropped) if dropped else ""
+        return ToolOutput("\n".join(filter(None, (without, gathered.remarks))), tuple(map(_summarised, found)))
+
+
+def _nothing(ask: web.SearchRequest, dropped: str) -> str:
+    if dropped:
+        return say(
+            "No papers for {query!r} {dropped}, nor of other years. Try other or fewer words.",
+            query=ask.query,
+            dropped=dropped,
+        )
+    return say("No papers for {query!r}. Try other or fewer words.", query=ask.query)
 
 
 def _summarised(paper: Passage) -> Passage:
@@ -63,6 +76,7 @@ def _summarised(paper: Passage) -> Passage:
     facts = [
         ", ".join(authors[:_AUTHORS]) + (", et al." if len(authors) > _AUTHORS else ""),
         str(year) if year else "",
+        say("RETRACTED") if csl.retracted(paper.csl) else "",
         "" if citations is None else f"{citations:,} citation{'' if citations == 1 else 's'}",
     ]
     lines = " · ".join(filter(None, facts)), clip(paper.quote, ABSTRACT)
@@ -72,4 +86,4 @@ def _summarised(paper: Passage) -> Passage:
 @tool("Scholar")
 def scholar(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Find scientific papers with the scholarly services that the recipe names."""
-    return ScholarTool(web.services(recipe.scholar, host.settings))
+    return ScholarTool(web.services(recipe.scholar, host.settings), of_recipe(recipe))

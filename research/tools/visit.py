@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec.structs import replace
 from pydantic import Field
 
-from research.errors import ConfigError
+from research import plugins
+from research._util.said import say
+from research.errors import ConfigError, ToolError
 from research.events.recipe import Recipe
 from research.plugins import tool
 from research.search.relevance import reduce, scores
+from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
@@ -52,15 +55,23 @@ class VisitTool:
         allowed_hosts: tuple[str, ...] = (),
         reader: Reader | None = None,
         embedder: Callable[[], Embedder] | None = None,
+        *,
+        whole: bool = False,
+        shown: int = SHOWN,
+        scope: Scope = EVERYTHING,
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
+        `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
         self._allowed_hosts = allowed_hosts
         self._reader = reader
         self._embedder = embedder
+        self._whole = whole
+        self._shown = shown
+        self._scope = scope
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -80,20 +91,28 @@ class VisitTool:
     ) -> ToolOutput:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
-            quote, remark = self._reduced(document.text, goal, SHOWN)
+            quote, remark = self._reduced(document.text, goal, self._shown)
             return ToolOutput(
-                remark, (Passage(document.url, document.title, quote),), private=is_users_own(document.url)
+                remark,
+                (Passage(document.url, self._library.titled(document, quote), quote),),
+                private=is_users_own(document.url),
+                document=document.text[:READ] if self._whole else "",
             )
+        if why := self._scope.of_url(url):
+            raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
         key = normalized(url)
         page = self._pages.get(key) or self._read(url)
         if len(self._pages) < PAGES:
             self._pages[key] = replace(page, text=page.text[:READ])
+        if why := self._scope.refusal(Passage(page.url, page.title, "", page.csl)):
+            raise ToolError(say("This page is not used: {why}.", why=why), "refused")
         links = _best_links(page.links, goal)
-        quote, remark = self._reduced(page.text, goal, SHOWN - len(links))
+        quote, remark = self._reduced(page.text, goal, self._shown - len(links))
         return ToolOutput(
             "\n".join(filter(None, (links, remark))),
             (Passage(page.url, page.title, quote, page.csl),),
             private=page.private,
+            document=page.text[:READ] if self._whole else "",
         )
 
     def _reduced(self, text: str, goal: str, limit: int) -> tuple[str, str]:
@@ -104,7 +123,7 @@ class VisitTool:
         try:
             return reduce(text, goal, limit, self._embedder()), ""
         except ConfigError as error:
-            return reduce(text, goal, limit), f"(passages were chosen by words only: {error})"
+            return reduce(text, goal, limit), say("(passages were chosen by words only: {error})", error=error)
 
     def _read(self, url: str) -> FetchedPage:
         from research.web.fetch import FetchPolicy, fetch
@@ -117,7 +136,7 @@ def _best_links(links: Sequence[Link], goal: str) -> str:
     """Return the links most relevant to the goal, in the order of the page, as a quotation since the page wrote them."""
     found = scores(goal, [f"{link.text} {link.url}" for link in links])
     best = sorted(range(len(links)), key=lambda index: -found[index])[:LINKS]
-    lines, room = ["Links on the page:"], LINKS_SHOWN
+    lines, room = [say("Links on the page:")], LINKS_SHOWN
     for index in sorted(best):
         line = f"> {links[index].text} <{links[index].url}>"
         if len(line) < room:
@@ -129,7 +148,15 @@ def _best_links(links: Sequence[Link], goal: str) -> str:
 @tool("Visit")
 def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Read one document of the library or a web page, reduced to what serves the goal."""
-    return VisitTool(host.library, host.settings.allowed_hosts, _jina(host.settings), lambda: host.embedder)
+    return VisitTool(
+        host.library,
+        host.settings.allowed_hosts,
+        _jina(host.settings),
+        lambda: host.embedder,
+        whole=recipe.reads_pages,
+        shown=plugins.framework.get(recipe.framework).page or SHOWN,
+        scope=of_recipe(recipe),
+    )
 
 
 def _jina(settings: Settings) -> Reader | None:

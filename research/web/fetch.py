@@ -17,7 +17,8 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research._util.network import VettedNetwork
+from research._util.network import AddressRefused, VettedNetwork
+from research._util.said import say
 from research.errors import ToolError
 from research.web.isolated import read_isolated
 from research.web.readers import FileText, Link, UnreadableFile
@@ -34,6 +35,8 @@ class FetchPolicy(Struct, frozen=True):
     allow_hosts: tuple[str, ...] = ()
     """Private hosts that the administrator allows, written as in a url: `127.0.0.1:8080`, or `wiki.internal` for its
     ports 80 and 443.  Metadata services of clouds are refused even when they are listed here."""
+    links: bool = False
+    """Keep links and footnotes in the text (`research/web/linked.py`)."""
 
 
 DEFAULT_POLICY = FetchPolicy()
@@ -99,11 +102,23 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
         if response.location is None:
             if not 200 <= response.status < 300:
                 raise ToolError(
-                    f"{here} answered with status {response.status}; check the address or try another source"
+                    say(
+                        "{here} answered with status {status}; check the address or try another source",
+                        here=here,
+                        status=response.status,
+                    ),
+                    f"status {response.status}",
                 )
-            return replace(_page(str(here), response), private=network.private)
+            return replace(_page(str(here), response, links=policy.links), private=network.private)
         here = parse_url(response.location, base=here)
-    raise ToolError(f"{url} redirects more than {policy.max_redirects} times; try another source")
+    raise ToolError(
+        say(
+            "{url} redirects more than {max_redirects} times; try another source",
+            url=url,
+            max_redirects=policy.max_redirects,
+        ),
+        "network",
+    )
 
 
 def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
@@ -135,17 +150,25 @@ def parse_url(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
     """Return `text` as a url, relative to `base`.  Raises `ToolError` for a url that may not be visited."""
     # Parsers disagree about these characters, so the host that is checked could differ from the host that is visited.
     if any(character in " \\" or not character.isprintable() for character in text):
-        raise ToolError(f"{text!r} is not a url: it contains white space, a backslash or a control character")
+        raise ToolError(
+            say("{text!r} is not a url: it contains white space, a backslash or a control character", text=text),
+            "refused",
+        )
     try:
         url = httpx2.URL(text) if base is None else base.join(text)
     except httpx2.InvalidURL as error:
-        raise ToolError(f"{text!r} is not a url: {error}") from error
+        raise ToolError(say("{text!r} is not a url: {error}", text=text, error=error), "refused") from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise ToolError(f"{text!r} cannot be visited: only http:// and https:// urls with a host can")
+        raise ToolError(
+            say("{text!r} cannot be visited: only http:// and https:// urls with a host can", text=text), "refused"
+        )
     if re.match("([^/?#:]+:)?//[^/?#]*@", text):
-        raise ToolError(f"{text!r} cannot be visited: it contains a user name; leave out everything up to the @")
+        raise ToolError(
+            say("{text!r} cannot be visited: it contains a user name; leave out everything up to the @", text=text),
+            "refused",
+        )
     if url.port is not None and not 0 < url.port < 2**16:
-        raise ToolError(f"{text!r} is not a url: a port is a number from 1 to 65535")
+        raise ToolError(say("{text!r} is not a url: a port is a number from 1 to 65535", text=text), "refused")
     return url.copy_with(fragment=None)  # browsers do not send it, so a reading service must not get it either
 
 
@@ -184,11 +207,18 @@ def _as_tool_errors(url: httpx2.URL, policy: FetchPolicy) -> Iterator[None]:
     try:
         yield
     except httpcore2.TimeoutException as error:
-        raise ToolError(f"{url} took more than {policy.total_s:g} s; try another source") from error
+        raise ToolError(
+            say("{url} took more than {total_s:g} s; try another source", url=url, total_s=policy.total_s), "timeout"
+        ) from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        raise ToolError(f"{url} cannot be read ({error}); check the address or try another source") from error
+        raise ToolError(
+            say("{url} cannot be read ({error}); check the address or try another source", url=url, error=error),
+            "refused" if isinstance(error, AddressRefused) else "network",
+        ) from error
     except zlib.error as error:
-        raise ToolError(f"{url} cannot be unpacked ({error}); try another source") from error
+        raise ToolError(
+            say("{url} cannot be unpacked ({error}); try another source", url=url, error=error), "unreadable"
+        ) from error
 
 
 def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Response:
@@ -204,12 +234,26 @@ def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Respo
         case "gzip" | "x-gzip" | "deflate":
             pieces = _unpacked(pieces)
         case encoding:
-            raise ToolError(f"{url} is compressed as {encoding[:80]!r}, which was not requested; try another source")
+            raise ToolError(
+                say(
+                    "{url} is compressed as {encoding!r}, which was not requested; try another source",
+                    url=url,
+                    encoding=encoding[:80],
+                ),
+                "unreadable",
+            )
     body = bytearray()
     for piece in pieces:
         body += piece
         if len(body) > policy.max_bytes:
-            raise ToolError(f"{url} is bigger than {policy.max_bytes / 1e6:g} MB; try a smaller page of the site")
+            raise ToolError(
+                say(
+                    "{url} is bigger than {value:g} MB; try a smaller page of the site",
+                    url=url,
+                    value=policy.max_bytes / 1000000.0,
+                ),
+                "unreadable",
+            )
     return _Response(response.status, content_type=headers.get(b"content-type", ""), body=bytes(body))
 
 
@@ -230,7 +274,7 @@ def _unpacked(packed: Iterable[bytes]) -> Iterator[bytes]:
         raise zlib.error("the data is incomplete")
 
 
-def _page(url: str, response: _Response) -> FetchedPage:
+def _page(url: str, response: _Response, *, links: bool = False) -> FetchedPage:
     kind, _, parameters = response.content_type.lower().partition(";")
     kind = kind.strip() or "text/html"
     if response.body.startswith(b"%PDF-"):  # servers often declare another type for a PDF
@@ -240,10 +284,15 @@ def _page(url: str, response: _Response) -> FetchedPage:
         suffix = ".txt"
     if suffix is None:
         shown = kind if re.fullmatch(r"[\w.+-]{1,99}/[\w.+-]{1,99}", kind) else "of an invalid media type"
-        raise ToolError(f"{url} is {shown}, which cannot be read as text; try another source")
+        raise ToolError(
+            say("{url} is {shown}, which cannot be read as text; try another source", url=url, shown=shown),
+            "unreadable",
+        )
     charset = re.search(r"charset=[\"']?([^\s\"';]{1,40})", parameters)
     try:
-        page = read_isolated(response.body, suffix, url, charset=charset[1] if charset else "", timeout_s=PARSE_S)
+        page = read_isolated(
+            response.body, suffix, url, charset=charset[1] if charset else "", timeout_s=PARSE_S, links=links
+        )
     except UnreadableFile as error:
-        raise ToolError(f"{error}; try another source") from error
+        raise ToolError(say("{error}; try another source", error=error), "unreadable") from error
     return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), csl=page.csl)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from research._util.said import say
 from research.errors import ToolError
 from research.search import csl
 from research.search.rate_limit import AttemptError
@@ -66,7 +67,12 @@ class JinaReader:
         if data is None or not (data.content or "").strip():
             why = self._remote.mask(" ".join(((data and data.warning) or "").split()))
             raise ToolError(
-                f"{_NAME} found no text on {target}{f' ({clip(why, 200)})' if why else ''}; try another source"
+                say(
+                    "{name} found no text on {target}{value}; try another source",
+                    name=_NAME,
+                    target=target,
+                    value=f" ({clip(why, 200)})" if why else "",
+                )
             )
         return self._page(target, data)
 

@@ -18,13 +18,21 @@ from types import ModuleType
 import msgspec
 
 from research.sandbox import serve
-from research.web import charsets, isolated, readers
+from research.web import charsets, isolated, linked, readers, spreadsheets
 from research.web.readers import FileText, UnreadableFile
 
 _PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
 <script type="application/ld+json">{"@type": "Article", "datePublished": "2024-05-06"}</script></head><body><article>
 <h1>A</h1><p>%s</p><table><tr><td>1</td></tr></table><a href="/b">c</a></article></body></html>""" % (b"A text. " * 99)
 """A page that makes the parsers of html load what they load at the first use."""
+
+_MESSAGE = b"""From: =?utf-8?q?A?= <a@b.c>\nSubject: A\nDate: Mon, 6 May 2024 10:00:00 +0000\nMIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64
+
+PHA+QQ==\n--x\nContent-Disposition: attachment; filename="a.txt"\nContent-Transfer-Encoding: quoted-printable\n\nA=20b\n--x--
+"""
+
+_TABLE = b"day;a (kg)\n1 May 2024;1,5 %\n2 May 2024;2\n"
 
 _FONT_TABLES = (
     "C_F_F_ O_S_2f_2 _c_m_a_p _g_l_y_f _h_e_a_d _h_h_e_a _h_m_t_x _l_o_c_a _m_a_x_p _n_a_m_e _p_o_s_t".split()
@@ -38,7 +46,12 @@ def _prepare(suffix: str, _charset: str) -> None:
     _import_all(encodings)
     charsets.preload()
     time.localtime()  # reads the time zone
-    if suffix in (".html", ".htm"):
+    readers.read_bytes(_TABLE, ".csv", "a")  # most formats have tables
+    if suffix.endswith(linked.MARK):
+        kind = suffix.removesuffix(linked.MARK)
+        _prepare(kind, "")
+        linked.read_bytes({".pdf": _pdf, ".docx": linked.word}.get(kind, linked.page)(), kind, "a")
+    elif suffix in (".html", ".htm"):
         from trafilatura.external import jt_stoplist_init
 
         importlib.import_module("xml.sax.xmlreader")  # lxml imports it when it converts a tree
@@ -54,6 +67,21 @@ def _prepare(suffix: str, _charset: str) -> None:
         readers.read_bytes(_pdf(), ".pdf", "a")
     elif suffix == ".docx":
         readers.read_bytes(_docx(), ".docx", "a")
+    elif suffix in spreadsheets.SUFFIXES:
+        importlib.import_module("python_calamine")
+    elif suffix == ".parquet":
+        readers.read_bytes(_parquet(), suffix, "a")
+    elif suffix in (".json", ".jsonl"):
+        readers.read_bytes(b'[{"a": 1, "day": "1 May 2024"}]', ".json", "a")
+    elif suffix in (".pptx", ".epub"):
+        importlib.import_module("lxml.etree")
+    elif suffix == ".eml":
+        import email
+
+        _import_all(email)
+        for attached in (".html", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json"):
+            _prepare(attached, "")
+        readers.read_bytes(_MESSAGE, ".eml", "a")
 
 
 def _import_all(package: ModuleType) -> None:
@@ -84,6 +112,27 @@ def _pdf() -> bytes:
     return written.getvalue()
 
 
+def _parquet() -> bytes:
+    """Return a small file with a column of each kind."""
+    import datetime
+
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    day = datetime.datetime(2024, 5, 6, 10)
+    columns = {
+        "a": [1, 2],
+        "b": ["x", None],
+        "c": [0.5, 1.5],
+        "d": [day, day],
+        "e": [day.date(), None],
+        "f": [True, False],
+    }
+    written = io.BytesIO()
+    pq.write_table(pa.table(columns), written)
+    return written.getvalue()
+
+
 def _docx() -> bytes:
     import docx
 
@@ -99,7 +148,9 @@ def _work(data: bytes, suffix: str, charset: str) -> bytes:
     if suffix == isolated.PROBE:
         return msgspec.json.encode(_problem())
     try:
-        answer: FileText | str = readers.read_bytes(data, suffix, "", charset)
+        kind = suffix.removesuffix(linked.MARK)
+        read = readers.read_bytes if kind == suffix else linked.read_bytes
+        answer: FileText | str = read(data, kind, "", charset)
     except UnreadableFile as error:
         answer = error.reason
     return msgspec.json.encode(answer)

@@ -1,4 +1,4 @@
-"""Extract text from files: markdown, plain text, html, pdf, docx.
+"""Extract text and tables from files: markdown, plain text, html, pdf, docx, csv, tsv, and those of `formats`.
 
 Everything here runs in the process that calls it; `research.web.isolated` runs it in a sealed one.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import islice
 from pathlib import Path
@@ -20,20 +19,20 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets
+from research.web import charsets, formats, grid, places
+from research.web.packages import BROKEN, OLE, Package
+from research.web.places import Part, Place
+from research.web.table import Table, limited
+from research.web.table_text import as_text
 
 if TYPE_CHECKING:
-    from docx.table import Table
     from lxml.html import HtmlElement
 
-SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx")
+SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".csv", ".tsv", *formats.SUFFIXES)
 """Suffixes of the files that can be read, in lower case."""
 
 MAX_BYTES = 50 * 10**6
 """Maximum size of a file."""
-
-MAX_UNPACKED = 200 * 10**6
-"""Maximum total size of the unpacked parts of a docx."""
 
 ARTICLE_CHARACTERS = 3_000_000
 """In longer html, finding the article would take too long: all of its text is used."""
@@ -71,6 +70,10 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """The document's base url for relative links; empty when it declares none."""
     csl: dict[str, Any] = {}
     """The document's own metadata in CSL JSON; html and pdf only."""
+    tables: tuple[Table, ...] = ()
+    """Its tables with typed cells; their text is in `text` too, as far as it fits."""
+    places: tuple[Place, ...] = ()
+    """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
 
 
 class UnreadableFile(ConfigError):
@@ -94,10 +97,14 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
         case ".pdf":
             read = _pdf(data, name)
         case ".docx":
-            read = FileText(*_docx(data, name))
+            read = _docx(data, name)
         case ".md":
             text = _decoded(data, name, header=charset)
             read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
+        case ".csv" | ".tsv":
+            read = _delimited(data, name, suffix.lower())
+        case other if other in formats.SUFFIXES:
+            read = _other(data, other, name)
         case _:
             read = FileText("", _decoded(data, name, header=charset))
     if not read.text.strip():
@@ -121,6 +128,8 @@ def bounded(read: FileText, name: str) -> FileText:
         tuple(Link(_storable(each.text), _storable(each.url)) for each in islice(links, MAX_LINKS)),
         _storable(read.base) if len(read.base) <= _URL else "",
         short(read.csl),
+        limited(read.tables),
+        places.limited(read.places),
     )
 
 
@@ -148,6 +157,47 @@ def check(path: Path | str, suffix: str, size: int) -> None:
         )
     if size == 0:
         raise UnreadableFile(path, "is empty")
+
+
+def _delimited(data: bytes, name: str, suffix: str) -> FileText:
+    import csv
+
+    from research.web import delimited
+
+    text = delimited.decoded(data)
+    if text is None:
+        raise UnreadableFile(name, "is not text in UTF-8, UTF-16, GB 18030 or Windows-1252; save it as UTF-8")
+    try:
+        tables = delimited.tables(text, suffix)
+    except csv.Error as error:
+        raise UnreadableFile(name, f"is a damaged {suffix[1:]} ({error}); save it again") from error
+    found, at = places.joined(Part("", as_text(each), places.columns_of(each)) for each in tables)
+    return FileText("", found or text, tables=tables, places=at)
+
+
+def _other(data: bytes, suffix: str, name: str) -> FileText:
+    """Read a format of `formats`; attachments of a message are read as files, and one that cannot be is said."""
+
+    def refuse(reason: str) -> UnreadableFile:
+        return UnreadableFile(name, reason)
+
+    def attached(content: bytes, kind: str, file: str) -> tuple[list[Part], list[Table]]:
+        try:
+            if kind == ".eml":
+                raise UnreadableFile(file, "is a message itself; save it as a file of its own")
+            found = read_bytes(content, kind, file)
+        except UnreadableFile as error:
+            return [Part(file, f"Attachment not read: {error}")], []
+        parts = [
+            Part(" › ".join(filter(None, [file, at.name])), found.text[at.start : end], at.columns)
+            for at, end in zip(found.places, [*(each.start for each in found.places[1:]), None], strict=False)
+        ]
+        return parts or [Part(file, found.text)], [
+            replace(t, place=" › ".join(filter(None, [file, t.place]))) for t in found.tables
+        ]
+
+    found = formats.read(data, suffix, refuse, lambda page, charset: _html(page, name, charset).text, attached)
+    return FileText(found.title, found.text, csl=found.csl, tables=found.tables, places=found.places)
 
 
 def _html(data: bytes, name: str, charset: str) -> FileText:
@@ -268,48 +318,34 @@ def _pdf(data: bytes, name: str) -> FileText:
     if not any(pages):
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
     csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
-    return FileText(title, "\n\n".join(filter(None, pages)), csl={key: value for key, value in csl.items() if value})
+    text, at = places.joined(Part(f"page {number}", page) for number, page in enumerate(pages, 1))
+    return FileText(title, text, csl={key: value for key, value in csl.items() if value}, places=at)
 
 
-def _docx(data: bytes, name: str) -> tuple[str, str]:
+def _docx(data: bytes, name: str) -> FileText:
     import docx
     from docx.enum.style import WD_STYLE_TYPE
     from docx.opc.exceptions import OpcError
-    from docx.table import Table
+    from docx.table import Table as WordTable
 
-    if data.startswith(b"\xd0\xcf\x11\xe0"):  # an OLE container
+    if data.startswith(OLE):
         raise UnreadableFile(name, "is encrypted, or an old .doc; save it as .docx without a password")
-    # python-docx does not check whether parts, relations and attributes exist; lxml's errors are SyntaxErrors.
-    broken = (
-        OpcError,
-        zipfile.BadZipFile,
-        zlib.error,
-        AttributeError,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        RuntimeError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-    )
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            unpacked = sum(part.file_size for part in archive.infolist())
-        if unpacked > MAX_UNPACKED:
-            raise UnreadableFile(name, f"unpacks to {unpacked / 1e6:.0f} MB, the limit is {MAX_UNPACKED / 1e6:.0f} MB")
+        Package(data, lambda reason: UnreadableFile(name, reason))  # finds bombs
         document = docx.Document(io.BytesIO(data))
         # `block.style` searches all styles of the document for each paragraph.
         styles = {each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH}
-        blocks = []
+        blocks, tables = [], list[Table]()
         for block in document.iter_inner_content():
-            if isinstance(block, Table):
-                blocks.append("\n".join(_rows(block)))
+            if isinstance(block, WordTable):
+                rows = [[" ".join(cell.text.split()) for cell in row.cells] for row in block.rows]
+                blocks.append("\n".join(_rows(rows)))
+                found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(tables) + 1}")
+                tables += [found] if found else []
             elif text := block.text.strip():
                 blocks.append(_heading(styles.get(block._p.style or "", "")) + text)
-        return document.core_properties.title.strip(), "\n\n".join(blocks)
-    except broken as error:
+        return FileText(document.core_properties.title.strip(), "\n\n".join(blocks), tables=tuple(tables))
+    except (OpcError, *BROKEN) as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
 
 
@@ -319,9 +355,8 @@ def _heading(style: str) -> str:
     return "#" * int(level) + " " if level in tuple("123456") else ""
 
 
-def _rows(table: Table) -> Iterator[str]:
-    for number, row in enumerate(table.rows):
-        cells = [" ".join(cell.text.split()) for cell in row.cells]
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for number, cells in enumerate(rows):
         yield f"| {' | '.join(cells)} |"
         if number == 0:
             yield "|" + " --- |" * len(cells)

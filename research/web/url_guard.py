@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from research._util.said import say
 from research.errors import ToolError
 from research.text import clip
 from research.types import Observation, ToolCall
@@ -149,15 +150,22 @@ class UrlGuard:
             for url in _urls_in_call(call):
                 if not self._is_allowed(call.name, url):
                     raise ToolError(
-                        f"{clip(url, 300)!r} was not opened: this run has seen private data, and from then on only urls may be "
-                        "visited that the user typed or that a search result or page gave, exactly as given. "
-                        "Search for the page, take a url from what you have seen, or answer without it."
+                        say(
+                            "{url!r} was not opened: this run has seen private data, and from then on only urls may be "
+                            "visited that the user typed or that a search result or page gave, exactly as given. "
+                            "Search for the page, take a url from what you have seen, or answer without it.",
+                            url=clip(url, 300),
+                        )
                     )
             if site := self._over(call, dict(self._spent)):
                 raise ToolError(
-                    f"{clip(str(call.arguments.get('url', call.name)), 300)!r} was not opened: this run has seen private data, "
-                    f"and has opened so many pages that {site} led to that one more could tell that site about the data. "
-                    "Use other sources, or answer without it."
+                    say(
+                        "{value!r} was not opened: this run has seen private data, and has opened so many pages that {site} "
+                        "led to that one more could tell that site about the data. "
+                        "Use other sources, or answer without it.",
+                        value=clip(str(call.arguments.get("url", call.name)), 300),
+                        site=site,
+                    )
                 )
             self._charge(call)
 

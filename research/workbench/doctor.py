@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
-from pydantic import SecretStr
 
 from research import plugins
 from research._util import extras
 from research._util.redaction import mask_keys
 from research.citations.verifiers import MODEL, RULES, Pair
+from research.config.endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.types import Completion, Message, Model, Priced, Request, Served, Usage
-from research.workbench import health, verifiers
+from research.workbench import endpoints, health, trial, verifiers
 
 if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
@@ -50,7 +50,7 @@ def examine(bench: Workbench) -> list[Check]:
         *judges(bench),
         python_tool(bench),
         readers(),
-        *_models(bench),
+        *examine_models(bench),
         *_services(bench),
         *_mcp(bench),
     ]
@@ -59,8 +59,7 @@ def examine(bench: Workbench) -> list[Check]:
 
 def masked(settings: Settings, check: Check) -> Check:
     """Return the check without keys: one may have been entered as the name of a model, which checks repeat."""
-    values = (getattr(settings, field) for field in Settings.model_fields)
-    keys = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    keys = list(settings.secrets())
     names = [mask_keys(name, keys) for name in check.models]
     return Check(mask_keys(check.name, keys), check.state, mask_keys(check.text, keys), tuple(names))
 
@@ -123,7 +122,8 @@ def _library(bench: Workbench) -> Iterator[Check]:
         yield Check("library", "off", "not indexed yet; `python -m research library prepare` does it, or the first run")
     for info in collections:
         vectors = f"{info.vectors:,} of {info.passages:,} vectors"
-        yield Check("library", "ok", f"{info.name}: {info.documents:,} documents, {vectors}")
+        skipped = f", {info.unreadable:,} files not read; `library list --json` names them" if info.unreadable else ""
+        yield Check("library", "ok", f"{info.name}: {info.documents:,} documents, {vectors}{skipped}")
 
 
 def encoder(bench: Workbench) -> Check:
@@ -256,38 +256,54 @@ def mcp_server(bench: Workbench, name: str) -> Check:
     return Check(name, "broken" if found.problem or found.withheld else "ok", text)
 
 
-def _models(bench: Workbench) -> Iterator[Check]:
+def examine_models(bench: Workbench) -> Iterator[Check]:
+    """Yield checks of the models: those of every endpoint, and the default one."""
     yield Check("model", "ok", "extractive: works offline, without a key")
     settings = bench.settings
-    if settings.openai_api_key is None and settings.openai_base_url is None:
+    try:
+        known = {each.name: each for each in endpoints.known(settings)}
+        tested = trial.results(settings.home)
+    except ConfigError as error:
+        yield Check("endpoints", "broken", str(error))
+        return
+    if "openai" not in known:
         yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
-    else:
-        yield connect(bench, "openai:*")
-    if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
+    if "anthropic" not in known:
         yield Check("anthropic", "off", "set ANTHROPIC_API_KEY")
-    else:
-        yield connect(bench, "anthropic:*")
-    if settings.model.partition(":")[0] not in ("extractive", "openai", "anthropic"):
+    for name, each in known.items():
+        if each.problem:
+            yield Check(name, "broken", each.problem)
+            continue
+        yield connect(bench, f"{name}:*")
+        if found := tested.get(name):
+            yield Check(f"{name} test", "ok" if found.ok else "broken", f"{_day(found.at)}: {found.line()}")
+        elif name not in BY_SETTINGS:
+            yield Check(f"{name} test", "off", f"never done; python -m research endpoints test {name}")
+    if settings.model.partition(":")[0] not in ("extractive", "openai", "anthropic", *known):
         yield connect(bench, settings.model)
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at))
 
 
 def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
     """Check a model: list its server's models and, with `ask`, request one word, which may cost a fraction of a cent.
 
-    `openai:*` and `anthropic:*` only list the server's models.
+    `openai:*` and the like only list the server's models.
     """
     kind, _, wanted = name.partition(":")
     models: list[str] = []
     started = time.monotonic()
     try:
         model = bench.model(name)
-        if isinstance(model, Served):
+        listed = isinstance(model, Served) and endpoints.lists_models(bench.settings, kind)
+        if isinstance(model, Served) and listed:
             models = model.list_models()
         if not ask or wanted == "*":
-            shown = (
-                f"{len(models)} models, e.g. {', '.join(models[:3])}" if isinstance(model, Served) else "can be used"
-            )
-            return Check(kind, "ok", shown, tuple(models))
+            if listed:
+                return Check(kind, "ok", f"{len(models)} models, e.g. {', '.join(models[:3])}", tuple(models))
+            return Check(kind, "ok", "not asked: it lists no models" if isinstance(model, Served) else "can be used")
         for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
             if isinstance(piece, Completion):
                 break

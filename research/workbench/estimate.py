@@ -12,6 +12,7 @@ from math import ceil, sqrt
 from msgspec import Struct
 
 from research import plugins
+from research.agent.page_reader import MOST_TOKENS, PURPOSE
 from research.agent.reading import reads
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of
@@ -21,7 +22,7 @@ from research.citations.verifiers import MODEL
 from research.errors import ConfigError
 from research.events.recipe import Recipe
 from research.text import estimate_tokens, language_of
-from research.types import Model, Priced, Usage
+from research.types import Forecast, Model, Priced, Usage
 
 
 class Estimate(Struct, frozen=True):
@@ -89,7 +90,21 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
     if reads(recipe):
         passages = Call(purpose="read", count=Span(0, 1), reads=Span(50, PASSAGES * SEEN / per_token))
         parts.append(_call(passages, question))
+    if recipe.reads_pages and "visit" in recipe.tools:
+        visits = max((part.calls.high for part in parts), default=0.0)
+        parts.append(_call(Call(purpose=PURPOSE, count=Span(0, visits), reads=Span(50, MOST_TOKENS)), question))
     return _capped(recipe, models, [part for part in parts if part.calls.high], head, at_once, growth)
+
+
+def forecast(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -> Forecast | None:
+    """Return the estimate as a plan shows it; None if it is unknown."""
+    try:
+        found = estimate(recipe, question, models=models)
+    except ConfigError:
+        return None
+    usd = (found.usd.low, found.usd.high) if found.usd else None
+    calls, tokens = found.calls, found.tokens
+    return Forecast((calls.low, calls.high), (tokens.low, tokens.high), usd, found.line())
 
 
 def before_resuming(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -> str:

@@ -16,7 +16,6 @@ from research import defaults, plugins
 from research._util import decoding
 from research.errors import ConfigError
 from research.events.recipe import FOLDERS, LIBRARY, ROLES, Budget, Recipe, roles_by_purpose
-from research.search.library.indexing import FACTBOOK
 from research.search.web import configured, services
 from research.store.saved import Preset
 from research.workbench.workbench import Workbench
@@ -37,7 +36,8 @@ class Choices(Struct, frozen=True):
     search: tuple[str, ...] = (LIBRARY,)
     scholar: tuple[str, ...] = Recipe().scholar
     mcp: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
+    folders: tuple[str, ...] | None = None
+    """None: all that are in the library when the run starts."""
     recall: int = 0
     remember: str = "off"
     budget: Budget = Budget()
@@ -46,6 +46,13 @@ class Choices(Struct, frozen=True):
     protocol: str = "auto"
     judge: str = ""
     """Empty: as the settings say."""
+    novelty: bool = True
+    ask: bool = True
+    plan: str = ""
+    allow_domains: tuple[str, ...] = ()
+    deny_domains: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments for `Workbench.recipe(**arguments)`."""
@@ -216,7 +223,6 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
     if not scholar:
         tools = tuple(name for name in tools if name != "scholar")
     search = tuple(_available(bench, "Source", existing("Source", choices.search, [*bench.sources(), FOLDERS]), gaps))
-    collections = [info.name for info in bench.library.collections() if info.name != FACTBOOK]
     try:
         servers = [name for name, _ in bench.mcp.configured()] if choices.mcp else []
     except ConfigError as error:  # mcp.json cannot be read at all
@@ -231,7 +237,7 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
         tools=tools,
         search=search,
         roles={name: choices.roles[name] for name in roles},
-        folders=existing("Folder", choices.folders, collections),
+        folders=None if choices.folders is None else existing("Folder", choices.folders, bench.folders()),
         mcp=existing("MCP server", choices.mcp, servers),
     )
     return Fitted(fitted, tuple(gaps))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from research import defaults, plugins
+from research._util.paths import resolved
 from research.agent import prompts
 from research.citations.verifiers import MODEL, RULES, check_name
 from research.errors import ConfigError
 from research.events.recipe import (
     FOLDERS,
     LIBRARY,
+    PLANS,
     RECALL_MOST,
     REMEMBER,
     ROLES,
@@ -20,11 +23,15 @@ from research.events.recipe import (
     Recipe,
     roles_by_purpose,
 )
+from research.search.scope import EVERYTHING, scope_of
 from research.search.web import configured, services
+from research.text import clip
+from research.workbench import endpoints
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.mcp.client import McpServers
+    from research.search.library.library import Library
     from research.types import Model
 
 
@@ -36,9 +43,14 @@ class Host(Protocol):
     @property
     def mcp(self) -> McpServers: ...
 
+    @property
+    def library(self) -> Library: ...
+
     def model(self, name: str) -> Model: ...
 
     def sources(self) -> list[str]: ...
+
+    def folders(self) -> list[str]: ...
 
 
 def checked(
@@ -48,25 +60,34 @@ def checked(
     context: str | None = None,
     model: str | None = None,
     options: Mapping[str, Any] | None = None,
-    tools: Sequence[str] = defaults.TOOLS,
+    tools: Sequence[str] | None = None,
     search: Sequence[str] = (LIBRARY,),
-    folders: Sequence[str | Path] = (),
-    budget: Budget | None = None,
+    folders: Sequence[str | Path] | None = None,
+    budget: Budget | Mapping[str, float] | None = None,
     judge: str = "",
     **rest: Any,
 ) -> Recipe:
     """Return the recipe.  Raises `ConfigError` that names what is wrong and what is known.
 
-    `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `rest` are other fields of
-    `Recipe`.  `context` None: the framework's own.  `judge`: `auto`, `off`, or a judge of citations; empty: as the settings say.
+    `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `budget` may be a mapping such
+    as `{"seconds": 120}`; `rest` are other fields of `Recipe`.  `context` None: the framework's own.  `tools` None: the
+    defaults, and `query` if a folder that is searched has a table.  `folders` None: all that are in the library.
+    `judge`: `auto`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
-    _check_tools(host, tools, rest)
+    rest |= _scope(search, rest)
     search = _resolved(host, search)
+    tools = _tools(host, search, folders) if tools is None else tools
+    _check_tools(host, tools, rest)
     _check_memory(rest.get("remember", "off"), rest.get("recall", 0))
+    _known("plan", rest.get("plan", ""), PLANS)
     policy = plugins.framework.get(framework)
     context = context or policy.default_context
     strategy = plugins.context.get(context)
+    if policy.command and host.settings.user:
+        raise ConfigError(
+            f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
+        )
     if context in policy.refuses:
         raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
     name = model or host.settings.model
@@ -83,13 +104,49 @@ def checked(
         model=name,
         tools=tuple(tools),
         search=tuple(search),
-        folders=tuple(str(Path(folder).expanduser().resolve()) for folder in folders),
-        budget=budget or Budget(),
+        budget=_budget(budget),
+        folders=_folders(host, folders, search if {"search", defaults.QUERY} & set(tools) else ()),
         roles=roles,
         judge=chosen,
-        prompts=prompts.digest(),
+        prompts=prompts.digest(*(["plan"] if rest.get("plan") else [])),
         **rest,
     )
+
+
+def command_of(text: str) -> tuple[str, dict[str, str]] | None:
+    """Return framework and option of a recipe's text such as `agent:python my_agent.py`; None for any other text."""
+    name, colon, command = text.partition(":")
+    if not colon or not name.isidentifier() or not (option := command_option(name)):
+        return None
+    return name, {f"framework.{option}": command.strip()}
+
+
+def command_option(name: str) -> str:
+    """Return the option of a framework that has a command of this machine; empty: it has none, or is unknown."""
+    try:
+        return plugins.framework.get(name).command
+    except ConfigError:  # reported where the recipe is made
+        return ""
+
+
+def _budget(given: object) -> Budget:
+    """Return the caps, given as a `Budget` or a mapping.  Raises `ConfigError` that names the cap and what is accepted."""
+    if given is None or isinstance(given, Budget):
+        return given or Budget()
+    accepted = f"give research.Budget(…) or a mapping with {', '.join(Budget.__struct_fields__)}"
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"budget {clip(repr(given), 80)}: {accepted}")
+    caps: dict[str, Any] = {}
+    for name, cap in given.items():
+        if name not in Budget.__struct_fields__:
+            raise ConfigError(f"unknown cap {name!r} in budget; {accepted}")
+        whole = name in ("tokens", "tool_calls")
+        number = isinstance(cap, int | float) and not isinstance(cap, bool) and math.isfinite(cap) and cap > 0
+        if cap is not None and not (number and (not whole or cap == int(cap))):
+            kind = "a whole number" if whole else "a number"
+            raise ConfigError(f"budget {name}={clip(repr(cap), 80)}: {kind} above 0 is accepted, or None for no cap")
+        caps[name] = int(cap) if whole and cap is not None else cap
+    return Budget(**caps)
 
 
 def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
@@ -98,20 +155,16 @@ def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
     # A model that is named for the role counts more than the settings.
     wanted = wanted or ("model" if named else host.settings.judge)
     if wanted == "off":
-        return "off" if named or _can_judge(model) or host.settings.verifier else ""
+        return "off" if named or endpoints.judges(host.settings, model) or host.settings.verifier else ""
     if wanted in ("auto", "model"):
         wanted = "model" if named or wanted == "model" else host.settings.verifier or "model"
         if wanted == "model":
-            return "model" if _can_judge(model) and not named else ""
+            return "model" if endpoints.judges(host.settings, model) and not named else ""
     check_name(wanted)
     if wanted.startswith(MODEL):
         roles["judge"] = wanted.removeprefix(MODEL)
         return ""
     return "" if wanted == RULES else wanted
-
-
-def _can_judge(model: str) -> bool:
-    return plugins.provider.get(model.partition(":")[0]).judges
 
 
 def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -125,6 +178,12 @@ def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return sides
 
 
+def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
+    """Return the default tools, and the one for tables if a folder that is searched has a table."""
+    own = set(_folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ()) & set(host.folders())
+    return (*defaults.TOOLS, defaults.QUERY) if own and host.library.tables(sorted(own)) else defaults.TOOLS
+
+
 def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> None:
     for name in tools:
         if name not in defaults.TOOLS:
@@ -133,6 +192,25 @@ def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> N
         services(rest.get("scholar", Recipe().scholar), host.settings)
     if rest.get("mcp"):
         host.mcp.offer(rest["mcp"])
+
+
+def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the user's limits on sources as they are compared.  Raises `ConfigError` where they cannot be kept."""
+    names = ("allow_domains", "deny_domains", "since", "until")
+    scope = scope_of(**{name: rest[name] for name in names if rest.get(name)})
+    if scope == EVERYTHING:
+        return {}
+    if rest.get("mcp"):
+        raise ConfigError(
+            "the results of MCP servers cannot be kept to domains or dates; leave out mcp, or allow_domains, deny_domains, "
+            "since and until"
+        )
+    if (scope.since or scope.until) and {LIBRARY, FOLDERS} & set(search):
+        raise ConfigError(
+            "documents of the library have no date of publication, so since and until cannot be kept there; search the web "
+            "or use the tool scholar instead, e.g. search web"
+        )
+    return dict(zip(names, (scope.allow, scope.deny, scope.since, scope.until), strict=True))
 
 
 def _check_memory(remember: str, recall: int) -> None:
@@ -160,6 +238,13 @@ def _resolved(host: Host, search: Sequence[str]) -> tuple[str, ...]:
         _known("search source", name, host.sources())
     services(remote, host.settings)
     return tuple(dict.fromkeys(names))
+
+
+def _folders(host: Host, folders: Sequence[str | Path] | None, search: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source."""
+    if folders is None:
+        return tuple(host.folders()) if {LIBRARY, FOLDERS} & set(search) else ()
+    return tuple(str(resolved(Path(folder))) for folder in folders)
 
 
 def _known(what: str, name: str, known: Sequence[str]) -> None:

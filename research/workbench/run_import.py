@@ -40,6 +40,7 @@ from research.events.events import (
 from research.events.recipe import Recipe
 from research.sandbox.png import sanitized
 from research.store import Store
+from research.workbench.recipes import command_option
 
 MAX_BYTES = 64_000_000
 """Largest size of one run, and of all runs in one file."""
@@ -63,6 +64,32 @@ _CALENDAR_S = 250_000_000_000
 """Latest time, in the year 9892; Python's dates end with 9999."""
 _PIXELS = 10_000
 """Largest width and height of a picture."""
+_TEXT, _NAME = 4_000_000, 10_000
+"""Characters of a text, as of a reply; and of what is repeated wherever a run is shown: names, titles, addresses, ids."""
+_NAMES = frozenset(
+    {
+        "id",
+        "call_id",
+        "name",
+        "title",
+        "url",
+        "model",
+        "purpose",
+        "tools",
+        "memory",
+        "site",
+        "by",
+        "code",
+        "added",
+        "known",
+        "searched",
+    }
+)
+"""Fields with such texts, beside the recipe."""
+_ITEMS, _AGENTS = 20_000, 1_000
+"""Most values of a list or an object, and most agents of a run."""
+_MARKS = 5_000_000
+"""Most commas and opening brackets of a file: a value of two characters takes 60 bytes of memory."""
 
 
 class CheckedRun(Struct, frozen=True):
@@ -139,8 +166,10 @@ def read_run(data: bytes) -> CheckedRun:
     """Return the run in a file of JSON lines.  Raises `ConfigError` that names the line and its error."""
     if len(data) > MAX_BYTES:
         raise ConfigError(f"the file is larger than {MAX_BYTES // 1_000_000} MB, the most that a run may have")
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MARKS:
+        raise ConfigError(f"the file has more than {_MARKS // 1_000_000} million values, the most that a run may have")
     original: list[Event] = []
-    asked: set[tuple[str, int]] = set()
+    asked: dict[str, set[int]] = {}
     lines = ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
     for number, line in lines:
         try:
@@ -222,6 +251,10 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
         withheld = (*withheld, "the memory")
         tools = tuple(tool for tool in recipe.tools if tool != "recall")
         recipe = msgspec.structs.replace(recipe, tools=tools, recall=0, remember="off")
+    if (command := command_option(recipe.framework)) and recipe.framework_options.get(command):
+        withheld = (*withheld, f"command {recipe.framework_options[command]}")
+        options = {name: value for name, value in recipe.framework_options.items() if name != command}
+        recipe = msgspec.structs.replace(recipe, framework_options=options)
     model, *others = (
         f"elsewhere:{name}" if name in models else name for name in (recipe.model, *recipe.roles.values())
     )
@@ -287,8 +320,11 @@ def _drawable(event: Event) -> Event:
     return msgspec.structs.replace(event, observation=msgspec.structs.replace(event.observation, images=images))
 
 
-def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> None:
-    """Check that the event may follow those before it.  Raises `ConfigError`."""
+def _check(event: Event, before: list[Event], asked: dict[str, set[int]]) -> None:
+    """Check that the event may follow those before it.  Raises `ConfigError`.
+
+    `asked` holds the requests by agent, and is updated.
+    """
     if event.seq != len(before):
         raise ConfigError(
             f"event {_in_words(event.seq)} where {len(before)} is due; a run is a list without gaps, from 0"
@@ -305,6 +341,9 @@ def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> No
         raise ConfigError(f"time {event.time:.6g} is not a date")
     if before and isinstance(before[-1], RunFinished):
         raise ConfigError("there are events after the end of the run")
+    known = asked.setdefault(event.agent, set())
+    if len(asked) > _AGENTS:
+        raise ConfigError(f"more than {_AGENTS:,} agents")
     for own, number in _numbers(event):
         if own and not 0 <= number <= _LARGEST:
             raise ConfigError(
@@ -319,29 +358,36 @@ def _check(event: Event, before: list[Event], asked: set[tuple[str, int]]) -> No
         case Asked(ask=ask, round=round_, keep=kept):
             if max(ask, round_, kept) > _COUNT:
                 raise ConfigError(f"more than {_COUNT:,} rounds")
-            asked.add((event.agent, ask))
+            known.add(ask)
         case Streamed(ask=ask) | Withdrawn(ask=ask) | Rejected(ask=ask) | Replied(ask=ask):
-            if (event.agent, ask) not in asked:
+            if ask not in known:
                 raise ConfigError(f"{type(event).__name__} to request {ask} of {event.agent}, which was never made")
         case RunFinished(status=status) if status not in ("completed", "stopped", "failed"):
             raise ConfigError(f"a run that has ended cannot be {status}")
 
 
-def _numbers(value: Any, depth: int = 0, foreign: bool = False) -> Iterator[tuple[bool, float]]:
-    """Yield the numbers at any depth, each with whether it is in a field of our own rather than in a foreign object."""
+def _numbers(
+    value: Any, depth: int = 0, foreign: bool = False, limit: int = _TEXT, name: str = ""
+) -> Iterator[tuple[bool, float]]:
+    """Yield the numbers at any depth, each with whether it is in a field of our own rather than in a foreign object.
+
+    Raises `ConfigError` for a text, a list or an object beyond its limit; `name` is the field that it is in.
+    """
     if depth > _DEPTH:
         raise ConfigError("too many objects within objects")
     if isinstance(value, Struct):
-        # `_check` checks seq and time itself.
-        names = (name for name in value.__struct_fields__ if name not in ("seq", "time"))
-        inner: Iterable[Any] = (getattr(value, name) for name in names)
-    elif isinstance(value, dict):
-        inner, foreign = value.values(), True
-    elif isinstance(value, list | tuple):
-        inner = value
-    else:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield not foreign, value
-        return
-    for each in inner:
-        yield from _numbers(each, depth + 1, foreign)
+        for field in value.__struct_fields__:
+            if field not in ("seq", "time"):  # `_check` checks these itself
+                few = _NAME if field in _NAMES or isinstance(value, Recipe) else _TEXT
+                yield from _numbers(getattr(value, field), depth + 1, foreign, few, field)
+    elif isinstance(value, dict | list | tuple):
+        if len(value) > _ITEMS:
+            raise ConfigError(f"{name} with {len(value):,} values; at most {_ITEMS:,} are accepted")
+        foreign = foreign or isinstance(value, dict)
+        for each in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _numbers(each, depth + 1, foreign, limit, name)
+    elif isinstance(value, str):
+        if len(value) > limit:
+            raise ConfigError(f"{name} with {len(value):,} characters; at most {limit:,} are accepted")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield not foreign, value

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from research import plugins
 from research._util import decoding
 from research.citations.calibration import Calibration, Sample, calibrate
 from research.citations.judge import Inquiry, ModelVerifier
@@ -20,6 +19,7 @@ from research.citations.judges import Judges
 from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
 from research.errors import ConfigError
 from research.types import Completion, Model, Request
+from research.workbench import endpoints
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
@@ -56,10 +56,10 @@ def _thresholds(home: Path, name: str) -> Thresholds | None:
     return found.thresholds if found else None
 
 
-def full_name(name: str) -> str:
+def full_name(settings: Settings, name: str) -> str:
     """Return the name of a judge; a model's name alone means `model:NAME`.  Raises `ConfigError`."""
     known = name == RULES or name.startswith((CROSS_ENCODER, MODEL))
-    if not known and name.partition(":")[0] in plugins.provider.names():
+    if not known and name.partition(":")[0] in endpoints.names(settings):
         name = MODEL + name
     check_name(name)
     return name
@@ -67,7 +67,7 @@ def full_name(name: str) -> str:
 
 def open_verifier(bench: Host, name: str) -> Verifier:
     """Return the verifier of a name, such as `cross-encoder:PATH_OR_ID`.  Raises `ConfigError`."""
-    name = full_name(name)
+    name = full_name(bench.settings, name)
     if name == RULES:
         return Rules(bench.embedder)
     if name.startswith(MODEL):
@@ -167,6 +167,5 @@ def configured(settings: Settings) -> str:
     if settings.judge == "off":
         return ""
     if settings.verifier:
-        return full_name(settings.verifier)
-    kind = settings.model.partition(":")[0]
-    return f"{MODEL}{settings.model}" if plugins.provider.get(kind).judges else ""
+        return full_name(settings, settings.verifier)
+    return f"{MODEL}{settings.model}" if endpoints.judges(settings, settings.model) else ""

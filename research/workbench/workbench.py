@@ -21,16 +21,19 @@ from research.config.users import settings_for
 from research.engine.caps import Caps, parse_caps
 from research.engine.driver import Observer
 from research.engine.engine import ThreadEngine
-from research.engine.rate_limit import RateLimiter, parse_rates
+from research.engine.rate_limit import RateLimiter
 from research.engine.reclaim import Queue
 from research.events.recipe import LIBRARY, Recipe
 from research.ops import logs, tracing
+from research.search import classes
 from research.search.library.indexing import Progress
 from research.search.library.library import Library
 from research.search.library.quota import Quota
+from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
+from research.workbench import endpoints
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from research.memory.memory import Memory
     from research.memory.reembedding import Reembedding
     from research.memory.store import MemoryStore
+    from research.workbench.worlds import Worlds
 
 _tracing = cache(tracing.from_environment)
 """Returns the one trace exporter of this process."""
@@ -120,6 +124,13 @@ class Workbench:
         return SavedValues(self.store)
 
     @cached_property
+    def worlds(self) -> Worlds:
+        """The recorded worlds, whose tool results are played to runs."""
+        from research.workbench.worlds import Worlds
+
+        return Worlds(lambda: self.store)
+
+    @cached_property
     def embedder(self) -> Embedder:
         from research.search import embedders
 
@@ -198,8 +209,10 @@ class Workbench:
         return checked(self, **choices)
 
     def model(self, name: str) -> Model:
-        """Return the model of that name, e.g. `extractive` or `openai:NAME`.  Raises `ConfigError`."""
+        """Return the model of that name, e.g. `extractive`, `openai:NAME` or `ENDPOINT:NAME`.  Raises `ConfigError`."""
         kind, _, rest = name.partition(":")
+        if endpoints.is_endpoint(self.settings, kind):
+            return endpoints.model(self.settings, kind, rest)
         given = name == self.settings.model and self.settings.origin("model") != "saved"
         if kind in ("scripted", "gguf") and not given:
             users.readable(self.settings, Path(rest))
@@ -209,10 +222,10 @@ class Workbench:
     def context_for(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> RunContext:
         """Return the models, tools, journal and memory for a run of this recipe."""
         from research.memory.recalling import library_check
+        from research.workbench.estimate import forecast
 
         cache: dict[str, Model] = {}
         tools, notices = self._tools(recipe, stop), []
-        judges = self.judges
         as_now = copy.copy(self)  # models open with the present settings, even if these change during the run
 
         def models(name: str) -> Model:
@@ -229,9 +242,9 @@ class Workbench:
             offer = self.mcp.offer(recipe.mcp)
             tools += offer.tools
             notices = [str(each) for each in offer.withheld]
-        return RunContext(
+        context = RunContext(
             models,
-            Toolbox(tools, stop),
+            Toolbox(tools, stop, of_recipe(recipe).refusal, self.worlds.player(recipe)),
             meter=Meter(recipe.budget),
             journal=journal,
             stop=stop,
@@ -240,16 +253,20 @@ class Workbench:
             memory=lambda: self.memory,
             still_says=library_check(self.indexed_library),
             rate_limit=as_now._turns(),
-            judges=judges,
+            judges=self.judges,
+            kind=classes.table(self.settings.home).of,
+            forecast=lambda question: forecast(recipe, question, models=models),
         )
+        context.home = str(self.settings.home)
+        return context
 
-    def _turns(self) -> Callable[[str], float]:
+    def _turns(self) -> Callable[[str, int], float]:
         """Return the function that reserves a request to a model, within the user's caps and the rate limits."""
-        limiter = RateLimiter(parse_rates(self.settings.rate_limits), lambda: self.common)
+        limiter = RateLimiter(endpoints.rates(self.settings), lambda: self.common, self.settings.user)
 
-        def turn(model: str) -> float:
+        def turn(model: str, tokens: int) -> float:
             self.caps.request(model)
-            return limiter(model)
+            return limiter(model, tokens)
 
         return turn
 
@@ -269,6 +286,10 @@ class Workbench:
     def sources(self) -> list[str]:
         """Return what a search can look through: the library, `web`, and each web service by its name."""
         return [LIBRARY, "web", *(entry.id for entry in plugins.searcher.all() if not entry.scholar)]
+
+    def folders(self) -> list[str]:
+        """Return the user's own collections in the library, as absolute paths; uploads are folders too."""
+        return [name for name in self.library.names() if name != defaults.FACTBOOK]
 
     def tools(self) -> list[str]:
         """Return the tools that a run can have, in the order in which the pages show them."""

@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup
 
+from pages.parts.shared import home as open_home
 from research.config.settings import load
-from research.events.recipe import Budget
+from research.events.recipe import Budget, Recipe
+from research.events.view import fold
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import BUILT_IN
 from research.workbench.workbench import Workbench
@@ -57,16 +59,48 @@ def run_with_outdated_event(app: AppTest) -> AppTest:
 def test_a_first_visit_offers_one_button_and_describes_the_run(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
+    assert app.title[0].value == "What do you want to know?"
+    assert app.text_area(key="question").value == ""
     assert "**ReAct** with Full history · extractive (offline)" in texts(app)
-    assert "Expected: 2–31 model calls" in texts(app)
+    (estimate,) = (each for each in app.caption if "at most 820k tokens, most runs far fewer" in each.value)
+    assert estimate.value == "Offline · at most 820k tokens, most runs far fewer · free"
+    assert "2–31 model calls" in estimate.help
     assert presets(app).value is None
     assert not app.error
+
+
+def test_the_estimate_names_what_runs_like_this_took(visit: Visit, answered: Path) -> None:
+    bench = opened(answered)
+    for number in (1, 2):
+        run = f"261121-12000{number}-abcd"
+        assert "typically" not in texts(visit(answered))
+        list(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), run, here=True).events())
+    view = fold(bench.store.events(RUN))
+    took = f"{(view.prompt_tokens + view.completion_tokens) / 1000:.1f}k".replace(".0k", "k")
+    assert f"Offline · typically {took} tokens, at most 820k · free" in texts(visit(answered))
+    app = choose(visit(answered), "Quick look")
+    assert f"Offline · typically {took} tokens, at most 60k · free · at most 3 min" in texts(app)
+
+
+def test_an_example_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -> None:
+    app = press(visit(home), "a comparison")
+    assert app.text_area(key="question").value == "Compare the unemployment rates of Spain, Italy and Greece."
+    assert opened(home).store.runs() == []
+
+
+def test_the_last_questions_are_listed_without_the_runs_of_evaluations(visit: Visit, answered: Path) -> None:
+    bench = opened(answered)
+    for number in range(7):
+        bench.store.create(f"261122-120000-{number:04x}", f"Question {number % 6}", Recipe())
+    bench.store.tag("261122-120000-0005", ["eval:nightly"])
+    listed = [link.value for link in visit(answered).page_link if "Question" in link.value]
+    assert [next(word for word in each.split() if word.isdigit()) for each in listed] == ["0", "4", "3", "2", "1"]
 
 
 @pytest.mark.parametrize("preset", [each.name for each in BUILT_IN])
 def test_the_selected_preset_is_the_recipe_that_runs(visit: Visit, home: Path, preset: str) -> None:
     wanted = next(each for each in BUILT_IN if each.name == preset).choices
-    app = press(choose(visit(home), preset), "Start")
+    app = press(choose(visit(home, q=EXAMPLE_QUESTION), preset), "Start")
     assert not app.exception
     recipe = opened(home).store.run(app.query_params["run"]).recipe
     assert (recipe.framework, recipe.budget, recipe.tools) == (wanted.framework, wanted.budget, wanted.tools)
@@ -77,7 +111,7 @@ def test_the_selected_preset_is_the_recipe_that_runs(visit: Visit, home: Path, p
 @pytest.mark.parametrize("preset", ["Quick look", "High reliability"])
 def test_an_outdated_event_cannot_overwrite_a_preset(visit: Visit, home: Path, preset: str) -> None:
     wanted = next(each for each in BUILT_IN if each.name == preset).choices
-    app = visit(home)
+    app = visit(home, q=EXAMPLE_QUESTION)
     presets(app).set_value(preset)
     run_with_outdated_event(app)
     assert presets(app).value == preset
@@ -204,7 +238,7 @@ def test_query_parameters_fill_the_form_and_start_nothing(visit: Visit, home: Pa
 def test_an_unknown_preset_in_the_url_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, preset="Nope")
     assert "unknown preset" in app.error[0].value
-    assert app.text_area(key="question").value == EXAMPLE_QUESTION
+    assert app.text_area(key="question").value == ""
 
 
 def test_run_again_fills_the_form_from_the_run_and_records_its_origin(visit: Visit, home: Path) -> None:
@@ -228,44 +262,53 @@ def test_run_again_fills_the_form_from_the_run_and_records_its_origin(visit: Vis
 def test_running_an_unknown_run_again_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, again="nope")
     assert "unknown run" in app.error[0].value
-    assert app.text_area(key="question").value == EXAMPLE_QUESTION
+    assert app.text_area(key="question").value == ""
 
 
 def test_a_run_shows_its_question_instead_of_the_question_box(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     assert not app.text_area
-    assert EXAMPLE_QUESTION.split("(")[0].strip() in "\n".join(head.value.replace("\\", "") for head in app.subheader)
+    assert EXAMPLE_QUESTION.split("(")[0].strip() in app.title[0].value.replace("\\", "")
     app = press(app, "New question")
     assert app.text_area(key="question").value == ""
     assert "run" not in app.query_params
 
 
 def test_a_missing_key_is_shown_beside_the_model_and_opens_the_options(visit: Visit, home: Path) -> None:
-    app = visit(home)
+    app = visit(home, q=EXAMPLE_QUESTION)
     app.session_state["known-models"] = ["anthropic:any"]
     app.run()
     app.selectbox(key="model").select("anthropic:any").run()
     assert sum("ANTHROPIC" in element.value for element in app.markdown) >= 1
     press(app, "Start")
     assert "ANTHROPIC" in app.error[0].value
-    assert next(each for each in app.expander if each.label == "Options").proto.expanded
+    assert next(each for each in app.expander if each.label == "Customize").proto.expanded
     assert app.selectbox(key="model").value == "anthropic:any"
 
 
-@pytest.mark.parametrize(("question", "said"), [("  ", "the question is empty"), ("x" * 20_001, "20,001 characters")])
-def test_an_invalid_question_stays_in_the_box(visit: Visit, home: Path, question: str, said: str) -> None:
+def test_start_on_an_empty_box_asks_for_a_question_without_an_error(visit: Visit, home: Path) -> None:
     app = visit(home)
-    app.text_area(key="question").set_value(question)
+    app.text_area(key="question").set_value("  ")
     press(app, "Start")
-    assert said in app.error[0].value
-    assert app.text_area(key="question").value == question
+    assert "Type a question first" in texts(app)
+    assert not app.error
+    assert opened(home).store.runs() == []
+
+
+def test_a_question_that_is_too_long_stays_in_the_box(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.text_area(key="question").set_value("x" * 20_001)
+    press(app, "Start")
+    assert "20,001 characters" in app.error[0].value
+    assert app.text_area(key="question").value == "x" * 20_001
 
 
 def test_an_empty_or_unavailable_search_selection_is_reported_beside_it(visit: Visit, home: Path) -> None:
     app = visit(home)
-    app.button_group(key="search").set_value([]).run()
+    app.button_group(key="sources").set_value([]).run()
     assert "nothing to search" in texts(app)
-    app.button_group(key="search").set_value(["library", "tavily"]).run()
+    app.button_group(key="one-service-ask").set_value("tavily").run()
+    assert app.button_group(key="sources").value == ["tavily"]
     assert "TAVILY" in texts(app)
 
 
@@ -293,16 +336,62 @@ def test_the_tools_of_a_preset_apply_on_compare_too(visit: Visit, home: Path) ->
     assert app.button_group(key=key(app, "tools")).value == ["search"]
 
 
+def test_the_library_is_searched_and_a_chip_takes_a_collection_away(visit: Visit, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "moon.md").write_text("# The moon\n\nOur office in France has 212 employees.", encoding="utf-8")
+    opened(home).library.add_folder(folder)
+    app = visit(home)
+    chips = app.button_group(key="sources")
+    assert (chips.options, chips.value) == (["CIA World Factbook", "notes", "Web"], ["factbook", str(folder)])
+    app.text_area(key="question").set_value("How many employees does our office in France have?")
+    press(app, "Start")
+    run = app.query_params["run"]
+    assert open_home._open()[0].engine.wait(run, 60.0)
+    assert "212" in texts(app.run())
+    app = visit(home, q=EXAMPLE_QUESTION)
+    app.button_group(key="sources").set_value([str(folder), "web"]).run()
+    recipe = opened(home).store.run(press(app, "Start").query_params["run"]).recipe
+    assert (recipe.search, recipe.folders) == (("folders", "duckduckgo"), (str(folder),))
+
+
+def test_a_preset_keeps_the_chosen_folders(visit: Visit, home: Path, tmp_path: Path) -> None:
+    for name in ("notes", "plans"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"# {name}\n\nAbout {name}.", encoding="utf-8")
+        opened(home).library.add_folder(tmp_path / name)
+    app = visit(home)
+    app.button_group(key="sources").set_value([str(tmp_path / "plans")]).run()
+    choose(app, "Quick look")
+    assert app.button_group(key=key(app, "sources")).value == ["factbook", str(tmp_path / "plans")]
+    app.text_input(key="preset-name").set_value("Mine")
+    press(app, "Save")
+    opened(home).library.forget(str(tmp_path / "plans"))
+    assert "plans is left out: it no longer exists" in texts(choose(visit(home), "Mine"))
+
+
 def test_a_run_searches_uploaded_documents(visit: Visit, home: Path) -> None:
     app = visit(home)
     moon, fake = ("../moon.md", b"The moon is made of basalt.", "text/markdown"), ("f.pdf", b"no", "application/pdf")
     app.get("file_uploader")[0].set_value([moon, fake]).run()
     assert not app.exception
     folder = home.resolve() / "uploads" / "Documents"
-    assert app.multiselect(key="folders").value == [str(folder)]
+    assert app.button_group(key="sources").value == ["factbook", str(folder)]
     assert [path.name for path in folder.iterdir()] == ["moon.md"]
     assert "a damaged pdf" in app.warning[0].value
     app.text_area(key="question").set_value("What is the moon made of?")
     app = press(app, "Start")
     run = app.query_params["run"]
     assert opened(home).store.run(run).recipe.folders == (str(folder),)
+
+
+def test_the_switch_that_ends_runs_without_news_is_part_of_the_recipe(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    toggle = app.toggle(key=key(app, "novelty"))
+    assert toggle.value is True
+    toggle.set_value(False).run()
+    app.text_area[0].set_value(EXAMPLE_QUESTION)
+    press(app, "Start")
+    bench = opened(home)
+    (row,) = bench.store.runs()
+    assert row.recipe.novelty is False

@@ -124,6 +124,9 @@ def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[
     drawn = texts(app)
     assert "**1 · ReAct / Full history**" in drawn
     assert "**2 · ReAct / Sliding window**" in drawn
+    assert app.get_by_key("compare-verdict").subheader[0].value == ":green[:material/check_circle:] Same answer"
+    assert "All 3 steps are the same in every run." in drawn
+    app.toggle(key="compare-only-differences").set_value(False).run()
     steps = app.get_by_key("compare-steps").markdown[0].value
     assert "| 1 · ReAct / Full history | 2 · ReAct / Sliding window |" in steps
     row = next(line for line in steps.splitlines() if "Search" in line)
@@ -196,6 +199,37 @@ def test_runs_with_different_questions_or_budgets_show_a_warning(visit: Visit, a
     said = " ".join(warning.value for warning in app.warning)
     assert "answered different questions" in said
     assert "had different budgets" in said
+
+
+def test_runs_of_different_questions_are_compared_only_after_asking(visit: Visit, answered: Path) -> None:
+    saved(answered, OTHER, question="What is the population of France?")
+    app = press(visit(answered, "compare", runs=f"{RUN},{OTHER}"), "Compare")
+    assert "id" not in app.query_params
+    assert app.warning[0].proto.title == "These runs answered 2 different questions"
+    app = press(app, "Compare them anyway")
+    assert Workbench(load(home=answered)).saved.comparison(app.query_params["id"]).runs == (RUN, OTHER)
+    assert "answered different questions" in app.warning[0].value
+    with pytest.raises(KeyError):
+        app.get_by_key("compare-verdict")
+
+
+def test_contradicting_answers_are_quoted_side_by_side(visit: Visit, answered: Path, tmp_path: Path) -> None:
+    bench = Workbench(load(home=answered))
+    call = json.dumps({"name": "search", "arguments": {"query": "France real GDP"}})
+    model = script(
+        tmp_path / "s.jsonl",
+        f"<tool_call>{call}</tool_call>",
+        "<answer>France: Real GDP (purchasing power parity) rose by 9 % from $3.689 trillion in 2023 to $4.021 trillion in "
+        "2024 [1].</answer>",
+    )
+    saved(answered, OTHER, bench.recipe(model=model))
+    app = visit(answered, "compare", id=compare_saved(bench, [RUN, OTHER]).id)
+    card = app.get_by_key("compare-verdict")
+    assert not app.exception
+    assert card.subheader[0].value.startswith(":red[:material/compare_arrows:] They disagree on")
+    quotes = "\n".join(each.value for each in card.markdown if each.value.startswith(">"))
+    assert "3.732 trillion" in quotes
+    assert "4.021 trillion" in quotes
 
 
 def test_an_unknown_comparison_shows_an_error(visit: Visit, home: Path) -> None:

@@ -223,6 +223,20 @@ def rows(home: Path, name: str) -> list[Row]:
     return list(Records(Workbench(load(home=home)).store, name).rows().values())
 
 
+def test_a_recorded_evaluation_can_be_the_world_of_another(visit: Visit, home: Path, asked: Path) -> None:
+    app = own_file(visit(home, "evaluate"), asked)
+    app.multiselect(key="evaluate-recipes").set_value(["react/full"]).run()
+    at_its_end(press(app, "Start"), "france")
+    app = own_file(visit(home, "evaluate"), asked)
+    app.multiselect(key="evaluate-recipes").set_value(["react/full"]).run()
+    app.selectbox(key="evaluate-world").select("france").run()
+    app = at_its_end(press(app, "Start"), "france 2")
+    assert not app.exception and "recorded world: france" in texts(app)
+    found = [row.scores for row in rows(home, "france 2")]
+    assert len(found) == 2 and all(each.played and each.diverged == 0 for each in found)
+    assert "Calls without a record" in texts(app)
+
+
 def test_an_interrupted_evaluation_resumes_and_asks_no_question_twice(visit: Visit, home: Path) -> None:
     before = kept(home, {"react/full": "1-", "react/window": "--"}, question="What is the area of France? {n}")
     app = visit(home, "evaluate", evaluation="mine")
@@ -274,12 +288,18 @@ def test_a_missing_folder_is_named_and_the_finished_rows_are_kept(
 # -- results ------------------------------------------------------------------------------------------------------------
 
 
+def verdict(app: AppTest) -> tuple[str, str]:
+    """Return the title of the verdict and the words below it."""
+    card = app.get_by_key("evaluate-verdict")
+    return unescaped(card.subheader[0].value), unescaped(card.markdown[0].value)
+
+
 def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1" * 20, "react/window": "1" * 20, "rewoo/full": "0" * 12 + "1" * 8})
     app = visit(home, "evaluate", evaluation="mine")
     assert not app.exception
     said = unescaped(texts(app))
-    assert "100 % :gray[:small[100–100]]" in said and "40 % :gray[:small[20–60]]" in said
+    assert "100 % :gray[:small[84–100]]" in said and "40 % :gray[:small[22–61]]" in said
     assert "**1 · ReAct / Full history** is 60 points more accurate than **3 · ReWOO / Full history**" in said
     assert "a certain difference over 20 questions" in said
     assert (
@@ -287,9 +307,29 @@ def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: V
         in said
     )
     assert "Pareto-optimal (no other recipe does as well with fewer tokens): 1 · ReAct / Full history (100 %)." in said
-    matrix, scatter = (element.proto for element in app.get("vega_lite_chart"))
+    title, told = verdict(app)
+    assert title == ":green[:material/check_circle:] Correct answers: 1 · ReAct / Full history is ahead"
+    assert told.startswith("It is certainly better than 3 · ReWOO / Full history.")
+    assert (
+        "Highest: 1 · ReAct / Full history, **100 % (84–100)**. Lowest: 3 · ReWOO / Full history, **40 % (22–61)**."
+        in told
+    )
+    forest, scatter, matrix = (element.proto for element in app.get("vega_lite_chart"))
+    assert forest.alt.startswith("1 · ReAct / Full history: 100 % (84–100); 2 · ReAct / Sliding window: 100 % (84–100)")
     assert matrix.alt == "ReAct / Full history: 100 %; ReAct / Sliding window: 100 %; ReWOO / Full history: 40 %"
     assert scatter.alt == "Pareto-optimal: 1 · ReAct / Full history (100 %)"
+
+
+def test_without_a_certain_difference_the_page_says_how_many_more_questions_would_decide(
+    visit: Visit, home: Path
+) -> None:
+    kept(home, {"react/full": "1" * 8 + "0" * 4, "rewoo/full": "1" * 5 + "0" * 7})
+    app = visit(home, "evaluate", evaluation="mine")
+    assert not app.exception
+    title, told = verdict(app)
+    assert title == ":blue[:material/balance:] Correct answers: no recipe is certainly better"
+    assert "more, like these, would decide between" in told
+    assert "more would decide it" in texts(app) and "a certain difference" not in texts(app)
 
 
 def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home: Path) -> None:
@@ -374,3 +414,11 @@ def test_an_unknown_evaluation_shows_an_error_and_a_way_back(visit: Visit, home:
     assert "unknown evaluation 'gone'" in errors(app)
     press(app, "All evaluations")
     assert "evaluation" not in app.query_params and "will be listed here" in texts(app)
+
+
+def test_the_findings_can_be_published_once_there_is_a_row(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "10", "react/window": "01"})
+    app = visit(home, "evaluate", evaluation="mine")
+    assert not app.exception
+    buttons = {button.label: button.proto for button in app.get("download_button")}
+    assert not buttons["Publish"].disabled and "command that repeats" in buttons["Publish"].help

@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
+from research.events.branches import first_rounds
 from research.events.events import Streamed
-from research.events.view import first_rounds
 from research.workbench.workbench import Workbench
+from tests.app.test_pages import report_text, reports
 
 RUN = "261121-120000-abcd"
 
@@ -64,5 +65,6 @@ def test_an_unfinished_round_is_expanded_and_its_text_streams_in(
     live = visit(home, run=RUN)
     steps = live.get_by_key("rounds").expander
     assert [step.proto.expanded for step in steps] == [False, False, True]
-    report = live.get_by_key("report")
-    assert any(r"\$3.732 trillion" in element.value for element in report.markdown)
+    (draft,) = reports(live.get_by_key("report"))
+    assert draft["caret"] is True
+    assert "$3.732 trillion" in report_text(draft)

@@ -63,6 +63,16 @@ def test_the_page_shows_the_same_numbers_as_the_command_line(visit: Visit, answe
     bench.store.close()
 
 
+def test_the_tiles_have_a_sparkline_of_the_days(visit: Visit, home: Path) -> None:
+    add(home, "261121-100000-aaaa", "react")
+    assert not any(each.delta for each in visit(home, "metrics").metric)
+    add(home, "261121-100000-bbbb", "react", age_s=3 * 86_400)
+    add(home, "261121-100000-cccc", "react", age_s=3 * 86_400)
+    lines = {each.label: each.delta for each in visit(home, "metrics").metric}
+    assert lines["Finished runs"] == "█▅"
+    assert lines["Average rounds"] == "", "a line that never moves says nothing"
+
+
 def test_filters_come_from_the_url_and_links_carry_them_to_the_runs(visit: Visit, home: Path) -> None:
     add(home, "261121-100000-aaaa", "react")
     add(home, "261121-100000-bbbb", "iter_research", "failed")

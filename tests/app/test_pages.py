@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -24,18 +25,47 @@ Visit = Callable[..., AppTest]
 
 
 def texts(app: AppTest) -> str:
-    """Return all text that is drawn as Markdown."""
-    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.subheader])
+    """Return all text that is drawn as Markdown, and the text of reports."""
+    drawn = [*app.markdown, *app.caption, *app.subheader, *app.title]
+    return "\n".join([*(element.value for element in drawn), *map(report_text, reports(app))])
+
+
+def reports(part: Any) -> list[dict[str, Any]]:
+    """Return the data of the reports that a page or a part of it draws."""
+    found = (json.loads(element.proto.json) for element in part.get("bidi_component"))
+    return [data for data in found if data["kind"] == "report"]
+
+
+def report_text(data: Any) -> str:
+    """Return the text of a report; a mark is the place of its citation: `{0}`."""
+    match data:
+        case str():
+            return data
+        case list():
+            return "".join(map(report_text, data))
+        case {"m": place}:
+            return f"{{{place}}}"
+        case {"x": text}:
+            return str(text)
+        case {"br": _}:
+            return "\n"
+        case {"head": head, "rows": rows}:
+            return "\n".join(" | ".join(map(report_text, row)) for row in [head, *rows]) + "\n"
+        case {"blocks": inner} | {"b": inner} | {"items": inner}:
+            return report_text(inner)
+        case {"s": inner}:
+            return report_text(inner) + "\n"
+        case _:
+            return ""
 
 
 def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def test_ask_opens_with_an_example_and_one_button(visit: Visit, home: Path) -> None:
+def test_ask_opens_with_one_button(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert not app.exception
-    assert app.text_area(key="question").value == EXAMPLE_QUESTION
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
     assert "is not a language model" in texts(app)
 
@@ -75,7 +105,7 @@ def test_start_runs_the_selected_recipe(visit: Visit, home: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("question", "  ", "the question is empty"),
+        ("question", "x" * 20_001, "20,001 characters"),
         ("model", "nonsense:x", "unknown model provider"),
         ("model", "scripted:/nowhere.jsonl", "cannot be read"),
     ],
@@ -83,7 +113,7 @@ def test_start_runs_the_selected_recipe(visit: Visit, home: Path, tmp_path: Path
 def test_invalid_input_shows_an_error_and_keeps_the_form(
     visit: Visit, home: Path, key: str, value: str, said: str
 ) -> None:
-    app = visit(home)
+    app = visit(home, q=EXAMPLE_QUESTION)
     if key == "question":
         app.text_area(key=key).set_value(value)
     else:
@@ -100,12 +130,17 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     app = visit(answered, run=RUN)
     assert not app.exception
     drawn = texts(app)
-    assert "**Answered** in 3 rounds" in drawn
-    assert r"\$3.732 trillion" in drawn
-    assert r"[\[1\]](#source-1)" in drawn
-    assert "Supported" in drawn
+    assert "check_circle: Answered]" in drawn
+    assert "**2 of 2** parts" in drawn
+    assert "**3 of 3** citations verified" in drawn
+    (report,) = reports(app)
+    assert "$3.732 trillion" in report_text(report)
+    assert {mark["v"] for mark in report["marks"]} == {"calculated", "supported"}
+    cite = report["cites"][report["marks"][0]["c"][0]]
+    assert cite["title"] == "France · Economy"
+    assert any("$3.732 trillion" in line for line in cite["quote"])
     assert len(app.get_by_key("rounds").expander) == 3
-    assert app.download_button[0].label == "Download Markdown"
+    assert app.download_button[0].label == "Markdown"
 
 
 def test_an_opened_round_shows_the_exact_call_and_the_exact_prompt(visit: Visit, answered: Path) -> None:
@@ -125,7 +160,7 @@ def test_the_url_opens_a_round_and_the_slider_moves_to_another(visit: Visit, ans
     assert app.query_params["round"] == "2"
     app.slider[0].set_value(3).run()
     assert "round" not in app.query_params
-    assert "**Answered** in 3 rounds" in texts(app)
+    assert "check_circle: Answered]" in texts(app)
 
 
 @pytest.mark.parametrize(("number", "opened"), [("0", 1), ("99", 3), ("-1", 3), ("abc", 3), ("²", 3)])
@@ -138,9 +173,17 @@ def test_a_round_out_of_range_opens_the_closest_one_and_other_text_the_last(
 
 
 def test_play_starts_at_the_first_round(visit: Visit, answered: Path) -> None:
-    app = press(visit(answered, run=RUN), "Play")
+    app = press(visit(answered, run=RUN), "Replay")
     assert "Round 1 of 3" in texts(app)
     assert "Round 1 of 3" in texts(press(app, "Pause replay"))
+
+
+def test_the_slider_is_not_in_the_way_of_reading(visit: Visit, answered: Path) -> None:
+    app = visit(answered, run=RUN)
+    assert not app.slider
+    app = press(press(app, "Replay"), "Go to the end")
+    assert app.slider[0].value == 3
+    assert not press(app, "Close replay").slider
 
 
 def test_an_unknown_run_shows_an_error(visit: Visit, home: Path) -> None:
@@ -163,9 +206,9 @@ def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(
     assert open_home.bench().engine.reclaim_lost() == []
     app.query_params["run"] = RUN
     app.run()
-    assert "**Interrupted**" in texts(app)
+    assert "power_off: Interrupted]" in texts(app)
     assert not any(button.label == "Stop" for button in app.button)
-    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["Interrupted"]
+    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["◐ Interrupted"]
 
 
 def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, answered: Path) -> None:
@@ -173,7 +216,7 @@ def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, 
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
         connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")
     app = visit(answered, run=RUN)
-    assert "**Interrupted**" not in texts(app)
+    assert "Interrupted]" not in texts(app)
     assert any(button.label == "Stop" for button in app.button)
 
 
@@ -188,7 +231,7 @@ def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION]
-    assert table["Outcome"].tolist() == ["Answered"]
+    assert table["Outcome"].tolist() == ["✓ Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe
     assert "No runs match" in texts(app)
@@ -229,7 +272,7 @@ def test_a_folder_is_added_searched_and_removed(visit: Visit, home: Path, tmp_pa
     app.text_input[0].set_value("moon cheese").run()
     assert r"\$3" in texts(app)
     assert "![" not in texts(app)
-    assert visit(home).multiselect(key="folders").options == ["papers"]
+    assert visit(home).button_group(key="sources").value == ["factbook", str(papers)]
     app = press(visit(home, "library"), "Remove")
     assert "no longer searched" in app.session_state["undo"][0]
 
@@ -238,11 +281,11 @@ def test_a_folder_added_on_ask_is_selected(visit: Visit, home: Path, tmp_path: P
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "moon.md").write_text("The moon is made of basalt.", "utf-8")
-    app = visit(home)
+    app = visit(home, q="Why?")
     next(field for field in app.text_input if field.label == "Folder on this computer").set_value(str(papers))
     press(app, "Add folder")
-    assert app.multiselect(key="folders").value == [str(papers)]
-    assert app.text_area(key="question").value == EXAMPLE_QUESTION
+    assert app.button_group(key="sources").value == ["factbook", str(papers)]
+    assert app.text_area(key="question").value == "Why?"
 
 
 @pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Enter a folder")])

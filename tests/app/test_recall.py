@@ -19,7 +19,7 @@ from research.types import Observation, Source
 from research.workbench.workbench import Workbench
 from tests.app.conftest import key
 from tests.app.test_ask import choose
-from tests.app.test_pages import press, texts
+from tests.app.test_pages import press, reports, texts
 from tests.word_encoder import WordEncoder
 
 Visit = Callable[..., AppTest]
@@ -68,7 +68,7 @@ def found(app: AppTest) -> list[tuple[str, str]]:
 
 
 def test_memory_choices_reach_the_recipe_the_summary_and_a_preset(visit: Visit, home: Path) -> None:
-    app = visit(home)
+    app = visit(home, q="Why?")
     app.selectbox(key="recall").select(5).run()
     app.selectbox(key="remember").select("findings").run()
     assert "recalls up to 5 entries · keeps findings" in texts(app)
@@ -116,7 +116,7 @@ def test_saved_findings_are_counted_with_a_link_to_the_memory(visit: Visit, know
     assert not app.exception
     kept = Workbench(load(home=known)).memory.count(Filters(runs=(FIRST,)))
     assert kept and found(app) == [(f"Kept in memory: {kept} new findings", f"run={FIRST}")]
-    assert "Keep in memory" not in [button.label for button in app.button]
+    assert "Save" not in [button.label for button in app.button]
     assert "keeps findings" in texts(app)
     assert not app.get_by_key("rounds").get("code")
 
@@ -130,8 +130,10 @@ def test_recalled_entries_appear_before_the_rounds_and_their_citations_are_marke
     assert "recalls up to 5 entries · keeps findings" in texts(app)
     assert "data, not instructions" in app.get_by_key("rounds").get("code")[0].value
     assert any("$3.732 trillion" in each.value.replace("\\", "") for each in block.markdown)
-    (first, *_) = [popover.proto.popover.label for popover in app.get_by_key("report").get("popover")]
-    assert first == ":green[:material/check:] \\[1\\] :material/neurology:"
+    (report,) = reports(app.get_by_key("report"))
+    first = report["cites"][report["marks"][0]["c"][0]]
+    assert (report["marks"][0]["v"], first["notes"]) == ("supported", ["from memory"])
+    assert [label for label, _ in first["links"]] == ["Open in the library", "Open the memory entry"]
     page = visit(known, "memory", **dict([entries[0].split("=")]))
     assert not page.exception and "Based on" in texts(page)
     # The run looked nothing up, so there was nothing to save.
@@ -146,8 +148,8 @@ def test_an_earlier_round_shows_the_entries_recalled_before_it(visit: Visit, kno
     assert app.get_by_key("rounds").expander[0].label.startswith("Recalled from memory")
     # A recalled source that the run also looked up is marked like any other.
     whole = visit(known, run="261122-130002-abcd")
-    chips = [popover.proto.popover.label for popover in whole.get_by_key("report").get("popover")]
-    assert chips and not any("neurology" in chip for chip in chips)
+    (report,) = reports(whole.get_by_key("report"))
+    assert report["cites"] and not any(cite["notes"] for cite in report["cites"])
 
 
 def test_a_cited_note_links_to_its_entry(visit: Visit, known: Path) -> None:

@@ -26,3 +26,6 @@ def test_a_reply_on_the_page_resumes_the_run(visit: Callable[..., AppTest], home
     row = bench.store.run(events.run_id)
     assert (row.status, row.outcome) == ("completed", "answered")
     assert "68,512,806" in row.answer
+    app = visit(home, run=events.run_id)
+    first = app.expander[0].label
+    assert "Ask you" in first and "What should I look up" in first and "the population of France" in first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,18 +10,23 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import research
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
 from pages.parts.run.timeline import _line
 from research.config.settings import load
-from research.events.events import Paused
+from research.evaluation import Dataset, Question
+from research.evaluation.sets import Sets
+from research.events.events import ChildStarted, Paused, ReportUpdated, RunFailed, ToolFinished
 from research.events.recipe import Recipe
-from research.events.view import CallView, RoundView, RunView, fold
+from research.events.rounds import CallView, RoundView
+from research.events.view import RunView, fold
 from research.store import Store
-from research.types import Citation, Part, ToolCall
+from research.types import Citation, Observation, Part, Source, ToolCall
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
-from tests.app.test_pages import RUN, press, texts
+from tests.app.test_pages import RUN, press, report_text, reports, texts
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.long_run import LongRun, ending
 from tests.workers import until
 
@@ -66,6 +72,7 @@ def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
     assert rounds(press(app, "Earlier")) == [str(n) for n in range(11, 36)]
     assert "Rounds 11 to 35 of 60" in texts(app)
     assert rounds(press(app, "Later")) == [str(n) for n in range(36, 61)]
+    press(app, "Replay")
     app.slider[0].set_value(30).run()
     assert rounds(app) == [str(n) for n in range(6, 31)]
 
@@ -76,10 +83,64 @@ def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visi
     parts = (Part("how many chapters?", "answered"), Part("who wrote it?", "not_found", "nothing cited covers “wrote”"))
     run.add([msgspec.structs.replace(ending(2), outcome="partly_answered", short="200 chapters", parts=parts)])
     app = visit(home, run=LONG)
-    assert any("Partly answered · 1 of 2 parts" in each.value for each in app.markdown)
-    assert any("Answer: **200 chapters**" in each.value for each in app.markdown)
+    assert any("Partly answered]" in each.value and "**1 of 2** parts" in each.value for each in app.markdown)
+    assert [each.value for each in app.get_by_key("short-answer").markdown] == ["200 chapters"]
     (missing,) = [each.value for each in app.warning]
     assert "who wrote it?" in missing and "how many chapters?" not in missing
+
+
+def test_a_failure_is_one_sentence_with_cause_and_remedy_above_everything(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    error = "model 'openai:gpt-5-nano': the server answered 401: invalid api key"
+    run.add([RunFailed(error=error, traceback="")])
+    report = f"**The run failed.** {error}\n\nSeen so far:\n\n- Chapter one [1]"
+    run.add([msgspec.structs.replace(ending(2, report), status="failed", outcome="failed", short="Chapter one")])
+    app = visit(home, run=LONG)
+    assert not app.exception
+    (failure,) = app.error
+    assert "401: invalid api key" in failure.value
+    assert "Check the key of this model under Settings" in failure.value
+    assert "error: Failed]" in texts(app)
+    (drawn,) = reports(app)
+    assert "401" not in report_text(drawn) and "Chapter one" in report_text(drawn)
+    assert not any(each.value == "Chapter one" for each in app.markdown), "what was seen is no answer"
+
+
+def test_words_beside_native_calls_are_the_thought_of_their_round(visit: Visit, home: Path, tmp_path: Path) -> None:
+    call = {"name": "search", "arguments": {"query": "France exports"}}
+    lines = [{"text": "I look for the exports of France first.", "calls": [call]}, {"text": "No figure was found."}]
+    script = tmp_path / "native.jsonl"
+    script.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    own = bench(home)
+    for _ in own.engine.start(
+        EXAMPLE_QUESTION, own.recipe(model=f"scripted:{script}", protocol="native"), LONG, here=True
+    ).events():
+        pass
+    app = visit(home, run=LONG)
+    assert app.get_by_key("rounds").expander[0].label.startswith("**1**  I look for the exports of France first.")
+
+
+def test_agents_that_work_at_once_have_lanes(visit: Visit, home: Path) -> None:
+    own = bench(home)
+    for _ in own.engine.start(
+        EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
+    ).events():
+        pass
+    (drawn,) = (json.loads(each.proto.json) for each in visit(home, run=LONG).get_by_key("lanes").get("bidi_component"))
+    assert {lane["name"] for lane in drawn["lanes"]} == {"main", "run-1", "run-2"}
+    bars = [bar for lane in drawn["lanes"] for bar in lane["spans"]]
+    assert bars and all(0 <= start <= end <= 1 for _, start, end in bars)
+
+
+def test_an_agent_that_has_asked_nothing_yet_has_an_empty_lane(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.add([ChildStarted(agent="main/branch-1", question="What do the chapters say?", recipe="react")])
+    app = visit(home, run=LONG)
+    assert not app.exception
+    (drawn,) = (json.loads(each.proto.json) for each in app.get_by_key("lanes").get("bidi_component"))
+    assert [(lane["name"], bool(lane["spans"])) for lane in drawn["lanes"]] == [("main", True), ("branch-1", False)]
 
 
 def test_a_sentence_with_many_citations_is_drawn_with_all_of_them(visit: Visit, home: Path) -> None:
@@ -91,8 +152,21 @@ def test_a_sentence_with_many_citations_is_drawn_with_all_of_them(visit: Visit, 
     run.add([ending(2, f"{claim} {' '.join(f'[{n}]' for n in marks)}.", citations)])
     app = visit(home, run=LONG)
     assert not app.exception
-    assert "The seven towns have a market" in texts(app)
-    assert all(f"\\[{n}\\]" in texts(app) for n in marks)
+    (report,) = reports(app)
+    assert report_text(report).strip() == "The seven towns have a market\u202f{0}."
+    (mark,) = report["marks"]
+    assert (mark["n"], mark["v"], len(mark["c"])) == (list(marks), "dead", 7)
+
+
+def test_a_short_report_whose_sources_get_smaller_numbers_is_not_called_too_long(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    claim = "The seven towns have a market"
+    run.add([ending(2, f"{claim} [12].", (Citation(12, claim, "dead"),))])
+    app = visit(home, run=LONG)
+    (report,) = reports(app)
+    assert [mark["n"] for mark in report["marks"]] == [[1]]
+    assert not [each.value for each in app.info if "too long" in each.value]
 
 
 def test_an_earlier_round_labels_its_changes_to_the_report(visit: Visit, home: Path) -> None:
@@ -102,14 +176,16 @@ def test_an_earlier_round_labels_its_changes_to_the_report(visit: Visit, home: P
     app = visit(home, run=LONG, round="50")
     report = app.get_by_key("report")
     assert "Report after round 50 · 1 new, 1 changed" in [caption.value for caption in report.caption]
-    assert "new" in [caption.value for caption in report.caption]
-    assert {"changed", "1 removed"} <= {popover.proto.popover.label for popover in report.get("popover")}
-    assert "49 chapters were read so far" in "".join(text.value for text in report.markdown), (
-        "the report's earlier text"
-    )
+    assert "1 removed" in {popover.proto.popover.label for popover in report.get("popover")}
+    (drawn,) = reports(report)
+    changed = {block["state"]: block for block in drawn["blocks"] if "state" in block}
+    assert set(changed) == {"added", "changed"}
+    assert "49 chapters were read so far" in changed["changed"]["before"]
+    new = [piece["x"] for piece in changed["changed"]["s"] if isinstance(piece, dict) and piece.get("new")]
+    assert new == ["50"], "only the words that are new are marked"
     # The finished report is for reading, so changes are not marked.
     press(app, "Go to the end")
-    assert not any("changed" in caption.value for caption in app.get_by_key("report").caption)
+    assert not any("state" in block for block in reports(app)[0]["blocks"])
 
 
 def test_a_running_run_shows_its_latest_rounds_and_any_earlier_one(visit: Visit, home: Path) -> None:
@@ -117,8 +193,9 @@ def test_a_running_run_shows_its_latest_rounds_and_any_earlier_one(visit: Visit,
     run.rounds(60)
     app = visit(home, run=LONG)
     assert "round 60 of 200" in texts(app)
-    assert r"cost \$0.06 of \$1.00" in texts(app)
+    assert r"\$0.06 of \$1.00" in texts(app).replace("\u00a0", " ")
     assert rounds(app) == [str(n) for n in range(53, 61)]
+    press(app, "Replay")
     app.slider[0].set_value(9).run()
     assert rounds(app) == [str(n) for n in range(1, 10)]
     assert any(button.label == "Stop" for button in app.button)
@@ -188,7 +265,7 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     row = bench(answered).store.run(following)
     assert row.origin is not None
     assert (row.question, row.origin.how, row.origin.run) == ("And of Spain?", "follow_up", RUN)
-    assert f"Follow-up to {RUN}" in [link.label for link in app.page_link]
+    assert "Follow-up to an earlier question" in [link.label for link in app.page_link]
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
@@ -205,10 +282,25 @@ def test_a_fork_starts_at_the_round_on_the_page(visit: Visit, answered: Path) ->
     waited(bench(answered).store, row.id)
 
 
+def test_the_question_is_added_to_a_set_that_evaluate_offers(visit: Visit, answered: Path) -> None:
+    store = Workbench(load(home=answered)).store
+    Sets(store).add("mine", Dataset("one", (Question("q1", "Who built it?"),)), "made")
+    row = store.run(RUN)
+    app = visit(answered, run=RUN)
+    app.text_input(key=f"set-answer-{row.id}").set_value("4,853 km").run()
+    app.button(key=f"set-add-{row.id}").click().run()
+    assert not app.exception
+    (saved,) = Sets(store).latest()
+    assert saved.questions[1].question == row.question and saved.questions[1].answers == ("4,853 km",)
+    app = visit(answered, "evaluate")
+    app.selectbox(key="evaluate-dataset").select("set:mine").run()
+    assert not app.exception and "mine: 2 questions" in "\n".join(each.value for each in app.caption)
+
+
 def test_run_again_and_compare_are_links(visit: Visit, answered: Path) -> None:
     links = {link.label: link.proto.query_string for link in visit(answered, run=RUN).page_link}
-    assert links["Run again with another recipe"] == f"again={RUN}"
-    assert links["Compare …"] == f"runs={RUN}"
+    assert links["Rerun"] == f"again={RUN}"
+    assert links["Compare"] == f"runs={RUN}"
 
 
 def test_a_paused_run_offers_only_to_resume(visit: Visit, home: Path) -> None:
@@ -216,7 +308,7 @@ def test_a_paused_run_offers_only_to_resume(visit: Visit, home: Path) -> None:
     run.rounds(3)
     run.add([Paused()])
     app = visit(home, run=LONG)
-    assert "**Paused** after 3 rounds" in texts(app)
+    assert "pause_circle: Paused]" in texts(app)
     labels = [button.label for button in app.button]
     assert "Resume" in labels
     assert not {"Pause", "Stop", "Send"} & set(labels)
@@ -232,3 +324,56 @@ def test_an_unknown_agent_in_the_url_filters_nothing(visit: Visit, home: Path, l
     app = visit(home, run=LONG, agent=linked)
     assert not app.exception
     assert len(app.get_by_key("rounds").expander) >= shown
+
+
+def test_the_requests_of_a_page_reader_are_rounds_of_their_own_agent(visit: Visit, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "line.md").write_text("The line owns four ships.", encoding="utf-8")
+    bench(home).library.add_folder(folder)
+    (page,) = bench(home).library.documents(str(folder))
+
+    def reply(body: Body) -> FakeReply:
+        if body["model"] == "reader":
+            return FakeReply('{"summary": "", "quotes": ["The line owns four ships."]}')
+        if any(message["role"] == "tool" for message in body["messages"]):
+            return FakeReply("The line owns four ships [1].")
+        return FakeReply("", [("visit", {"url": page.url, "goal": "ships"})])
+
+    with FakeOpenAI(reply, models=("fake", "reader")) as server:
+        opened = Workbench(load(home=home, openai_base_url=server.base_url))
+        recipe = {"model": "openai:fake", "roles": {"reader": "openai:reader"}}
+        run = research.run("How many ships does the line own?", workbench=opened, **recipe).run
+    app = visit(home, run=run)
+    assert not app.exception
+    assert len(app.get_by_key("rounds").expander) == 3
+    app = visit(home, run=run, agent="main/reader")
+    assert not app.exception
+    assert len(app.get_by_key("rounds").expander) == 1
+
+
+def test_branches_that_answered_the_same_question_are_compared(visit: Visit, home: Path) -> None:
+    opened = bench(home)
+    recipe = opened.recipe(framework="parallel", options={"framework.n": 2})
+    run = opened.engine.start(EXAMPLE_QUESTION, recipe, here=True)
+    list(run.events())
+    app = visit(home, run=run.run_id)
+    assert "Where 2 branches agree" in [each.label for each in app.expander]
+    (opening,) = [each for each in app.expander if each.label == "Where 2 branches agree"]
+    app.session_state[opening.key] = True
+    said = texts(app.run())
+    assert "are in every branch" in said
+    assert "**run-1** says the same" in said
+
+
+def test_a_report_that_lost_much_is_told_on_its_page(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(3)
+    facts = [f"Town {n} has {n * 17} people [1]." for n in range(1, 7)]
+    source = Source(1, "https://example.org/", "Towns", "\n".join(facts).replace(" [1]", ""))
+    seen = Observation("x", "search", "", True, (source,))
+    run.add([ToolFinished(observation=seen), ReportUpdated(report="\n".join(facts)), ReportUpdated(report=facts[0])])
+    run.add([ending(3)])
+    app = visit(home, run=LONG)
+    assert any("no longer contains 5 of 6 supported statements" in each.value for each in app.warning)
+    assert "What the report kept, round by round" in [each.label for each in app.expander]

@@ -91,6 +91,32 @@ def test_hostile_query_parameters_break_nothing(visit: Visit, two: Path, name: s
     assert "script>" not in texts(app).replace("\\<script\\>", "")
 
 
+def test_runs_of_evaluations_are_hidden_unless_asked_for(visit: Visit, two: Path) -> None:
+    store = store_of(two)
+    store.tag(OTHER, ["eval:nightly"])
+    store.close()
+    app = visit(two, "runs")
+    assert questions(app) == [EXAMPLE_QUESTION]
+    assert len(questions(press(app, "Show the runs of evaluations"))) == 2
+    assert app.query_params["evaluations"] == "1"
+    assert questions(visit(two, "runs", tag="eval:nightly")) == ["↳ How many?"]
+    store = store_of(two)
+    store.delete([RUN])
+    store.close()
+    assert "Only evaluations have run so far" in texts(visit(two, "runs"))
+
+
+def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, answered: Path) -> None:
+    store = store_of(answered)
+    store.create("261121-120002-abcf", "Another question?", Recipe())
+    store.create("261121-120003-abcf", EXAMPLE_QUESTION, Recipe())
+    store.close()
+    table = visit(answered, "runs").dataframe[0].value
+    assert table["Question"].tolist() == [EXAMPLE_QUESTION, EXAMPLE_QUESTION, "Another question?"]
+    assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
+    assert table["When"].tolist()[0] == "just now"
+
+
 def test_older_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
     store = store_of(answered)
     for number in range(205):
@@ -178,7 +204,7 @@ def test_an_imported_unfinished_run_is_paused_and_shows_what_it_may_take(visit: 
     assert "framework.rounds: 2,048 instead of 1000000000" in notes
     assert "It is paused until you resume it." in notes
     assert store_of(home).run(RUN).status == "paused"
-    assert "Whole run with extractive. Expected:" in texts(app)
+    assert "Whole run: Offline · at most" in texts(app)
 
 
 def test_a_file_that_is_not_a_run_shows_an_error_and_imports_nothing(visit: Visit, home: Path) -> None:

@@ -111,5 +111,12 @@ def test_plain_text_looks_as_it_was_written(text: str) -> None:
     assert not re.search(r"(?<!\\)[*_`\[\]<>|~$&]", plain(text))
 
 
+@pytest.mark.parametrize("text", ["(see http://x)", "the page https://example.org/a(b)", "www.example.org)"])
+def test_an_address_in_plain_text_shows_no_backslash(text: str) -> None:
+    """An address is recognized before backslashes are read, and would contain them."""
+    assert shown(plain(text)) == text
+    assert not re.search(r"https?://|www\.", plain(text))
+
+
 def test_plain_text_is_one_line() -> None:
     assert plain("a\n\n# b\n- c") == "a \\# b - c"

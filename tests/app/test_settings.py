@@ -64,6 +64,9 @@ def test_a_key_from_the_environment_can_be_tested_but_not_changed(
         app = tried(app.button(key="test-openai").click().run())
     assert "Works" in row(app, "openai")
     assert "2 models, e.g. fake, other" in row(app, "openai")
+    later = visit(home, "settings")
+    assert "Works" in row(later, "openai"), "a new session forgot the test"
+    assert "Tested just now" in row(later, "openai")
     app.button(key="change-openai").click().run()
     field = app.text_input(key="enter-openai_api_key")
     assert (field.disabled, field.value) == (True, "")

@@ -27,7 +27,7 @@ def said(app: AppTest) -> list[str]:
 def test_starting_a_run_without_a_database_shows_an_error(
     visit: Callable[..., AppTest], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = visit(home)
+    app = visit(home, q="Why?")
     monkeypatch.setattr(SqliteStore, "create", gone)
     next(button for button in app.button if button.label == "Start").click().run()
     assert any(WORDS in text for text in said(app))

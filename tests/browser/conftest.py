@@ -188,6 +188,11 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
+def ended(page: Page, outcome: str = "Answered") -> Locator:
+    """Return the badge of a run that has ended with this outcome."""
+    return page.locator(".st-key-run-head").get_by_text(re.compile(rf"(^|\W){outcome}$"))
+
+
 QUIET_MS = 15_000
 
 

@@ -29,7 +29,7 @@ SHOWN = {
 }  # fmt: skip
 """The name of each page and its path."""
 SIZES = {"narrow-dark": (390, "dark"), "wide-light": (1440, "light")}
-BACKGROUND = {"light": "rgb(252, 252, 251)", "dark": "rgb(23, 25, 28)"}
+BACKGROUND = {"light": "rgb(253, 252, 250)", "dark": "rgb(23, 24, 27)"}
 SERIOUS = {"serious", "critical"}
 
 

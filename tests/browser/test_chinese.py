@@ -34,16 +34,19 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     page.goto(app.url)
+    page.get_by_role("button", name=zh("a figure")).click()
     expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE_QUESTION))
     page.get_by_role("button", name=zh("Start")).click()
     page.wait_for_url(re.compile(r"[?&]run="))
     expect(page.get_by_text(zh("Answered")).first).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-report")).to_contain_text("3.732")
+    settle(page)  # each run of the script offers the files anew, and a click on an earlier offer is lost
     page.screenshot(path=OUTPUT / "chinese-run.png", full_page=True)
     with page.expect_download() as download:
-        page.get_by_role("button", name=zh("Download Markdown")).click()
+        page.get_by_role("button", name=zh("Export")).click()
+        page.get_by_role("button", name="Markdown").click()
     assert "## 参考" in Path(download.value.path()).read_text("utf-8")
-    page.get_by_role("button", name=zh("Keep in memory")).click()
+    page.get_by_role("button", name=zh("Save")).click()
     kept = zh("{findings} of this run in memory").partition("{findings}")[2]
     expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first entry loads the encoder
 
@@ -56,6 +59,7 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     page.get_by_role("button", name=zh("Start all")).click()
     heads = page.locator(".st-key-compare-heads")
     expect(heads.get_by_text(zh("Answered"))).to_have_count(2)
+    settle(page)
     page.screenshot(path=OUTPUT / "chinese-comparison.png", full_page=True)
     with page.expect_download():
         page.get_by_role("button", name=zh("Export Markdown")).click()

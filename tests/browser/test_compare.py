@@ -15,9 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
-    page: Page, context: BrowserContext, app: App
+    fresh: App, page: Page, context: BrowserContext
 ) -> None:
-    page.goto(f"{app.url}/compare")
+    page.goto(f"{fresh.url}/compare")
     expect(page.get_by_role("combobox", name="Framework")).to_have_count(2)
     page.get_by_role("button", name="Start all").click()
     page.wait_for_url(re.compile(r"[?&]id="))
@@ -27,6 +27,9 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     expect(heads.get_by_text("Answered")).to_have_count(2)
     for place in (1, 2):
         expect(page.locator(f".st-key-compare-run-{place}-report")).to_contain_text("$3.732 trillion")
+    expect(page.locator(".st-key-compare-verdict").get_by_text("Same answer")).to_be_visible()
+    expect(page.get_by_text("All 3 steps are the same in every run.")).to_be_visible()
+    page.get_by_text("Only differences").click()
     first = page.locator(".st-key-compare-steps tbody tr").first
     expect(first.get_by_text("Search")).to_have_count(2)
 
@@ -36,7 +39,7 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     note.fill("Shows its work.")
     note.press("Control+Enter")
     other = context.new_page()
-    other.goto(f"{app.url}/compare?id={key}")
+    other.goto(f"{fresh.url}/compare?id={key}")
     theirs = other.locator(".st-key-compare-run-2-opinion")
     expect(theirs.get_by_role("textbox")).to_have_value("Shows its work.")
     theirs.get_by_role("textbox").fill("I agree.")

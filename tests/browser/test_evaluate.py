@@ -39,6 +39,8 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
     expect(page.get_by_text("All 4 runs done")).to_be_visible(timeout=120_000)
     quality = page.locator(".st-key-evaluate-table-right")
     expect(quality.get_by_role("row", name="2 · IterResearch / Evolving report")).to_be_visible()
+    expect(page.locator(".st-key-evaluate-verdict").get_by_role("heading")).to_be_visible()
+    expect(page.get_by_role("heading", name="Correct answers by recipe")).to_be_visible()
     expect(page.get_by_role("heading", name="Framework and strategy: Correct answers")).to_be_visible()
     expect(page.get_by_text("Pareto-optimal (no other recipe")).to_be_visible()
 
@@ -51,7 +53,7 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
     assert [line["recipe"] for line in lines] == ["react/full"] * 2 + ["iter_research/evolving"] * 2
 
     pick_row(page, r"[?&]question=", x=100)
-    expect(page.get_by_text("Expected answer")).to_be_visible()
+    expect(page.get_by_text("Expected answer", exact=True)).to_be_visible()
 
     for dress, width, scheme in (("1440-light", 1440, "light"), ("390-dark", 390, "dark")):
         page.set_viewport_size({"width": width, "height": 900})

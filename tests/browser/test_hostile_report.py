@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from research.types import Citation
-from tests.browser.conftest import App, opened
+from tests.browser.conftest import App, ended, opened
 from tests.long_run import LongRun
 
 pytestmark = pytest.mark.browser
@@ -56,7 +56,7 @@ def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App) -> None
         citations = tuple(Citation(n, f"Statement {n} says so.", "dead") for n in range(1, 5_001))
         run.finish(report=f"{text}\n\nThe end of {name} [1].", citations=citations if name == "citations" else ())
         page.goto(f"{app.url}/?run={run.run_id}")
-        expect(page.get_by_text("Answered in 2 rounds")).to_be_visible()
+        expect(ended(page)).to_be_visible()
         report = page.locator(".st-key-report")
         # Short reports are drawn in full; long ones say where the rest is.
         expect(report).to_contain_text(

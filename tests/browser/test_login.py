@@ -142,11 +142,11 @@ def log_out(page: Page, who: str) -> None:
 def ask(page: Page, question: str) -> str:
     box = page.get_by_role("textbox", name="Question", exact=True)
     expect(box).to_be_visible()
-    settle(page)  # until then the example may be filled in again
+    settle(page)
     box.fill(question)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"[?&]run="))
-    expect(page.get_by_role("button", name="Download Markdown")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Export")).to_be_visible(timeout=60_000)
     return parse_qs(urlsplit(page.url).query)["run"][0]
 
 
@@ -243,11 +243,12 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         expect(guest.get_by_text("ceruleanheron").first).to_be_visible()
         expect(guest.get_by_text("Shared with you, read-only")).to_be_visible()
         settle(guest)
-        for name in ("Send", "Fork", "Share", "Pause", "Stop", "Keep in memory", "Run again"):
+        for name in ("Send", "Fork", "Share", "Pause", "Stop", "Save", "Rerun"):
             expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
-        expect(guest.get_by_role("link", name="Run again with another recipe")).to_have_count(0)
+        expect(guest.get_by_role("link", name="Rerun")).to_have_count(0)
         with guest.expect_download() as download:
-            guest.get_by_role("button", name="Download Markdown").click()
+            guest.get_by_role("button", name="Export").click()
+            guest.get_by_role("button", name="Markdown").click()
         assert "ceruleanheron" in Path(download.value.path()).read_text()
         for width, scheme in ((1440, "light"), (390, "dark")):
             guest.set_viewport_size({"width": width, "height": 900})
@@ -270,7 +271,7 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         assert not heard.holds("ochrebadger") and not heard.holds("umbratoad")
 
         guest.goto(link)
-        expect(guest.get_by_role("button", name="Download Markdown")).to_be_visible()
+        expect(guest.get_by_role("button", name="Export")).to_be_visible()
         page.get_by_role("button", name="Stop sharing").click()
         expect(page.get_by_role("button", name="Create link")).to_be_visible()
         guest.goto(link)

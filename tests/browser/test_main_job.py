@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.workbench.example import EXAMPLE_QUESTION
-from tests.browser.conftest import App, opened, pick_row, served, settle, watched
+from tests.browser.conftest import App, ended, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
 
@@ -25,23 +25,21 @@ def run_of(page: Page) -> str:
 def ask(page: Page, app: App, question: str = EXAMPLE_QUESTION, model: str = "") -> str:
     page.goto(app.url)
     box = page.get_by_role("textbox", name="Question", exact=True)
-    expect(box).to_have_value(EXAMPLE_QUESTION)
+    expect(box).to_have_value("")
     settle(page)
     if model:
-        page.get_by_text("Options", exact=True).click()
+        page.get_by_text("Customize", exact=True).click()
         page.get_by_role("combobox", name="Model").fill(model)
         page.get_by_role("combobox", name="Model").press("Enter")
-        # While the box holds the example, each response of the server fills it in again, over typed text.
         expect(page.get_by_text(f"{Path(model).name} · tools:")).to_be_visible()
         settle(page)
-    if question != EXAMPLE_QUESTION:
-        box.fill(question)
+    box.fill(question)
     page.get_by_role("button", name="Start").click()
     return run_of(page)
 
 
 def answered(page: Page) -> None:
-    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +66,12 @@ def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, a
     expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    expect(page.get_by_text(re.compile("Answered in"))).to_have_count(0)
+    expect(ended(page)).to_have_count(0)
     page.reload()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
     answered(page)
     assert run_of(page) == run
-    expect(page.locator(".st-key-report")).to_contain_text("Real GDP was $3.732 trillion in 2024 [1]")
+    expect(page.locator(".st-key-report")).to_contain_text("Real GDP was $3.732 trillion in 2024 [1].")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
@@ -81,7 +79,7 @@ def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, s
     ask(page, app, model=f"scripted:{script}")
     expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text(re.compile("Stopped"))).to_be_visible()
+    expect(ended(page, "Stopped")).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
 
 
@@ -98,29 +96,52 @@ def test_a_citation_shows_its_passage_and_opens_the_document(read: Page) -> None
     report = page.locator(".st-key-report")
     expect(report).to_contain_text("$3.732 trillion")
     expect(report).to_contain_text("1.2 %")
-    report.get_by_test_id("stPopover").first.get_by_role("button").click()
-    quote = page.get_by_test_id("stPopoverBody")
+    sentence = report.get_by_text("to $3.732 trillion")
+    before = sentence.bounding_box()
+    report.get_by_role("button", name=re.compile("^Citation 1: ")).first.click()
+    quote = report.get_by_role("dialog")
     expect(quote).to_contain_text("Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)")
     expect(quote).to_contain_text(re.compile("Supported|Calculated"))
+    panel = quote.bounding_box()
+    assert sentence.bounding_box() == before, "the report does not move"
+    assert before and panel and panel["x"] >= before["x"] + before["width"], "the quote is beside the sentence"
+    page.keyboard.press("Escape")
+    expect(quote).to_have_count(0)
+    mark = report.get_by_role("button", name=re.compile("^Citation 1: ")).first
+    expect(mark).to_be_focused()
+    page.keyboard.press("Enter")
     quote.get_by_role("link", name="Open in the library").click()
     expect(page.get_by_role("heading", name="France · Economy")).to_be_visible()
     marked = page.locator(".stMarkdownColoredBackground")
     expect(marked.first).to_contain_text("$3.732 trillion")
 
 
-def test_a_citation_number_links_to_its_source(read: Page, finished: str) -> None:
-    number = read.locator(".st-key-report").get_by_role("link", name=re.compile(r"^\[\d+\]$")).first
-    name = number.inner_text()
-    number.click()
-    expect(read).to_have_url(re.compile(rf"#source-{name.strip('[]')}$"))
-    expect(read.get_by_role("heading", name=f"{name} France · Economy")).to_be_in_viewport()
-    assert run_of(read) == finished
+def test_each_statement_has_one_mark_and_each_source_a_card(read: Page) -> None:
+    """The first statement cites its source twice."""
+    report = read.locator(".st-key-report")
+    expect(report.locator(".rw-report p").first.get_by_role("button")).to_have_count(1)
+    card = report.locator(".st-key-source-card-1")
+    expect(card.get_by_role("heading", name="1 France · Economy")).to_be_visible()
+    for year in (2023, 2024):
+        expect(card).to_contain_text(f"Real GDP (purchasing power parity) {year}")
+
+
+def test_the_head_stays_in_sight_and_a_mark_opens_on_a_phone(read: Page) -> None:
+    read.set_viewport_size({"width": 1440, "height": 420})
+    read.locator(".st-key-source-card-1").scroll_into_view_if_needed()
+    expect(ended(read)).to_be_in_viewport()
+    read.set_viewport_size({"width": 390, "height": 800})
+    report = read.locator(".st-key-report")
+    report.get_by_role("button", name=re.compile("^Citation 1: ")).first.click()
+    expect(report.get_by_role("dialog")).to_be_in_viewport()
+    assert read.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_report_downloads_as_markdown(read: Page, finished: str) -> None:
     with read.expect_download() as download:
+        read.get_by_role("button", name="Export").click()
         read.get_by_role("button", name="Markdown").click()
-    assert download.value.suggested_filename == f"{finished}.md"
+    assert re.fullmatch(r"what-was-france-s-real-gdp-.*-\d{4}-\d\d-\d\d\.md", download.value.suggested_filename)
     text = Path(download.value.path()).read_text(encoding="utf-8")
     assert text.startswith("---\ntitle: ")
     for key in ("model: ", "recipe: ", "date: ", "prompt_tokens: ", f'run: "{finished}"'):
@@ -143,6 +164,10 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
 
+    expect(page.get_by_role("slider")).to_have_count(0)
+    page.keyboard.press("k")
+    expect(page.get_by_text("Round 1 of 3")).to_be_visible()
+    page.get_by_role("button", name="Pause replay").click()
     slider = page.get_by_role("slider")
     slider.press("Home")
     expect(page.get_by_text("Round 1 of 3")).to_be_visible()
@@ -190,7 +215,7 @@ def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_p
         expect(report).to_contain_text("$a^2$ and $b$")
         expect(report).to_contain_text("red[red]")
         expect(report).to_contain_text("~~gone~~")
-        expect(report.get_by_role("link", name="image: x").first).to_be_visible()
+        expect(report.get_by_role("link", name="[x]").first).to_be_visible()
 
 
 def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, finished: str) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from research.memory import Entry
-from tests.browser.conftest import OUTPUT, App, settle
+from tests.browser.conftest import OUTPUT, App, ended, settle
 
 pytestmark = pytest.mark.browser
 
@@ -83,30 +83,27 @@ def choose(page: Page, label: str, value: str) -> None:
 
 
 def asked(page: Page, app: App, question: str, label: str, value: str, said: str) -> None:
-    """Ask with one option set, once the page has `said` so.
-
-    Until then a response of the server is still on its way, and it fills the example in again.
-    """
+    """Ask with one option set, once the page has `said` so."""
     page.goto(app.url)
     settle(page)
-    page.get_by_text("Options", exact=True).click()
+    page.get_by_text("Customize", exact=True).click()
     choose(page, label, value)
     expect(page.get_by_text(said)).to_be_visible()
     settle(page)
     page.get_by_role("textbox", name="Question", exact=True).fill(question)
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible(timeout=60_000)
 
 
-def test_a_run_saves_its_findings_and_a_related_run_recalls_them(app: App, page: Page) -> None:
-    asked(page, app, "What was the real GDP of Kenya in 2024?", "Keep in memory", "Findings", "keeps findings")
+def test_a_run_saves_its_findings_and_a_related_run_recalls_them(fresh: App, page: Page) -> None:
+    asked(page, fresh, "What was the real GDP of Kenya in 2024?", "Keep in memory", "Findings", "keeps findings")
     kept = page.get_by_role("link", name=re.compile(r"Kept in memory: \d+ new findings?"))
     expect(kept).to_be_visible()
-    expect(page.get_by_role("button", name="Keep in memory")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
 
     asked(
         page,
-        app,
+        fresh,
         "What real GDP did Kenya have in 2024?",
         "Recall from memory",
         "up to 5 entries",
@@ -114,9 +111,10 @@ def test_a_run_saves_its_findings_and_a_related_run_recalls_them(app: App, page:
     )
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text(re.compile(r"^Recalled from memory: "))).to_be_visible()
-    chip = page.locator(".st-key-report").get_by_test_id("stPopover").first
-    chip.get_by_role("button").click()
-    body = page.get_by_test_id("stPopoverBody")
+    settle(page)  # the report may still be drawn a last time, which closes its quotes
+    report = page.locator(".st-key-report")
+    report.get_by_role("button", name=re.compile("^Citation 1")).first.click()
+    body = report.get_by_role("dialog")
     expect(body).to_contain_text("Real GDP (purchasing power parity) 2024")
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "memory-recalled.png")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OUTPUT, ROOT, App, pick_row, served, settle
+from tests.browser.conftest import OUTPUT, ROOT, App, ended, pick_row, served, settle
 from tests.browser.test_all_pages import faults
 from tests.browser.test_main_job import ask
 
@@ -57,7 +57,7 @@ def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Pa
     stopped = ask(page, team, FIRST, model=f"scripted:{script}")
     rounds = page.locator(".st-key-rounds")
     expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible(timeout=60_000)
-    expect(page.get_by_text(re.compile("Answered in"))).to_have_count(0)  # the worker still runs it
+    expect(ended(page)).to_have_count(0)  # the worker still runs it
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "team-live-1440.png")
     page.get_by_role("button", name="Stop").click()
@@ -66,14 +66,14 @@ def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Pa
     assert team.bench.store.run(stopped).status == "stopped"
 
     answered = ask(page, team, SECOND)
-    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?"))).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible(timeout=60_000)
     page.reload()
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text(re.compile("2 runs"))).to_be_visible()
     page.get_by_test_id("stDataFrame").wait_for()
     look(page, "runs")
     pick_row(page, answered)  # the newest
-    expect(page.get_by_text(re.compile(r"Answered in \d+ rounds?")).first).to_be_visible()
+    expect(ended(page)).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("123")
     look(page, "run")
     assert faults(page) == []

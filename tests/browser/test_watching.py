@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from research.events.events import Asked
 from research.store import Store
-from tests.browser.conftest import App, watched
+from tests.browser.conftest import App, ended, watched
 from tests.long_run import LongRun
 
 pytestmark = pytest.mark.browser
@@ -59,7 +59,7 @@ def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App,
         expect(page.get_by_text("Rounds 193 to 200 of 200")).to_be_visible()
 
     run.finish()
-    expect(page.get_by_text(f"Answered in {ROUNDS + 1} rounds")).to_be_visible()
+    expect(ended(page)).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     expect(page.locator(".st-key-rounds").get_by_text("Read chapter", exact=False)).not_to_have_count(0)
     page.goto(f"{app.url}/?run={run.run_id}&round=150")

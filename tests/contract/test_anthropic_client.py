@@ -12,11 +12,11 @@ import pytest
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.models.anthropic import AnthropicModel
-from research.models.openai import OpenAIModel
 from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec, Usage
 from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic, error_body
 from tests.fake_openai import FakeOpenAI, FakeReply, Script
+from tests.served import anthropic_model, openai_model
 
 ASK = Request((Message("user", "What is the capital of France?"),))
 SEARCH = ToolSpec("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}})
@@ -24,7 +24,7 @@ LOOP = Request((Message("system", "Be brief."), Message("user", "How big?")), to
 
 
 def model_of(server: FakeAnthropic, api_key: str = "", name: str = "fake", **options: Any) -> AnthropicModel:
-    return AnthropicModel(name, base_url=server.base_url, api_key=api_key, **options)
+    return anthropic_model(name, base_url=server.base_url, api_key=api_key, **options)
 
 
 def play(model: Model, request: Request = ASK) -> tuple[list[Delta], Completion]:
@@ -286,7 +286,7 @@ class TestThinking:
     def test_thinking_is_never_sent_to_another_provider(self) -> None:
         blocks = ({"type": "thinking", "thinking": "hm", "signature": "sealed"},)
         with FakeOpenAI([FakeReply("a")]) as server:
-            model = OpenAIModel("fake", base_url=server.base_url, api_key="", send_reasoning=True)
+            model = openai_model("fake", base_url=server.base_url, api_key="", send_reasoning=True)
             play(model, Request((Message("assistant", "b", blocks=blocks), Message("user", "c"))))
         assert b"sealed" not in server.sent[0]
 
@@ -485,7 +485,7 @@ class TestFaults:
 
     def test_a_base_url_with_v1_gets_a_hint(self) -> None:
         with FakeAnthropic() as server, pytest.raises(ProviderError, match="without /v1"):
-            play(AnthropicModel("fake", base_url=server.base_url + "/v1", api_key=""))
+            play(anthropic_model("fake", base_url=server.base_url + "/v1", api_key=""))
 
 
 class TestListing:
@@ -507,7 +507,7 @@ class TestNames:
     def test_thinking_does_not_change_the_price(self) -> None:
         usage = Usage(1_000_000, 1_000_000)
         plain, thinking = (
-            AnthropicModel(name, base_url=None, api_key="sk-123").price(usage)
+            anthropic_model(name, base_url=None, api_key="sk-123").price(usage)
             for name in ("claude-sonnet-4-5", "claude-sonnet-4-5:thinking")
         )
         assert plain is not None

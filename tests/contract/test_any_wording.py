@@ -44,6 +44,11 @@ def test_a_paraphrase_is_answered_from_the_line_that_it_asks_for(bench: Workbenc
         "Who coaches the national football team of Ghana?",
         "How tall is the president of Portugal?",
         "Why did the population of Japan begin to shrink?",
+        "What is the youth literacy rate of Mali?",
+        "How many women serve in the army of Israel?",
+        "How many hospitals are there in Peru?",
+        "How many Chinese immigrants live in Zambia?",
+        "Break down Vietnam's 2024 exports month by month.",
         "加拿大明年的失业率会是多少？",
     ],
 )
@@ -89,6 +94,12 @@ def test_superlatives_options_directions_and_calculations_are_answered_in_any_wo
     view = asked(bench, question)
     assert view.outcome == "answered", view.answer
     assert answer in view.answer
+
+
+def test_a_thing_that_a_country_does_not_have_has_no_figure(bench: Workbench) -> None:
+    view = asked(bench, "How long is Austria's coastline?")
+    assert view.outcome == "no_evidence"
+    assert "0 km (landlocked)" in view.answer.partition("Closest we found")[2]
 
 
 @pytest.mark.parametrize(
@@ -186,19 +197,45 @@ def test_an_amount_follows_from_a_percentage_or_rate(
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "formula"),
+    [
+        ("Of all the coal Australia digs up, what per cent goes abroad?", "78.26%", "348.32 million metric tons ÷"),
+        ("Food plus alcohol and tobacco, Kazakhstan: which share of household spending in all?", "52.6%", ""),
+        ("Out of all the harbours in Greece, what's the percentage where a tanker can discharge at an oil terminal?",
+         "22.81%", "13 ÷ 57"),
+        ("In Burkina Faso, by how many points are men ahead of women in reading and writing?", "12.7 percentage points",
+         "48.4% − 35.7%"),
+        ("蒙古国挖出来的煤有多大比例运往国外？", "86.21%", ""),
+    ],
+)  # fmt: skip
+def test_what_no_line_states_is_calculated_from_several_in_any_wording(
+    bench: Workbench, question: str, answer: str, formula: str
+) -> None:
+    view = asked(bench, question)
+    assert view.outcome == "answered", view.answer
+    assert answer in view.answer.partition("###")[0]
+    assert any(each.status == "calculated" and each.reason.startswith(formula) for each in view.citations)
+
+
+def test_figures_of_lists_are_not_compared(bench: Workbench) -> None:
+    view = asked(bench, "2023年智利和秘鲁相比，哪国的出口伙伴更多？")
+    assert "不作比较" in view.answer or view.outcome == "no_evidence", view.answer
+
+
+def test_a_refused_question_is_not_taken_for_one_to_the_user(bench: Workbench) -> None:
+    view = asked(bench, "Can a 17-year-old Austrian go to the ballot box? Tell me the minimum age.")
+    assert view.outcome == "no_evidence", view.answer
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "How many kilometres of Japan are forest?",
         "How many Spaniards aged 15 to 24 are unemployed?",
         "How many baby boys die in Japan each year?",
-        "Groceries, drink and cigarettes together eat up what per cent of a Kazakh family's outgoings?",
-        "Out of all the harbours in Greece, what's the percentage where a tanker can discharge at an oil terminal?",
         "If I set aside farming and industry, how much of the Solomon Islands' GDP remains for everything else?",
         "Azerbaijani fields fed by canals and sprinklers add up to how many square kilometres?",
-        "Lakes and other inland water take up how much of Turkey, proportionally?",
         "How many girls are there to every boy among newborn Indians?",
-        "I need the distance, in percentage points, between male and female reading ability in Burkina Faso.",
-        "日本的电话线路比手机少多少？",
     ],
 )
 def test_a_listed_figure_does_not_answer_what_must_be_calculated(bench: Workbench, question: str) -> None:

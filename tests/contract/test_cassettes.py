@@ -19,11 +19,10 @@ from pydantic import TypeAdapter
 
 from research.agent.protocols.native import Native
 from research.events.transcript import Interaction
-from research.models.anthropic import AnthropicModel
-from research.models.openai import OpenAIModel
 from research.types import Completion, Delta, Message, Model, Observation, RawCall, Request, ToolCall, ToolSpec, Usage
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.served import anthropic_model, openai_model
 
 PLACE = Path(__file__).parents[1] / "data" / "cassettes"
 PROVIDERS = ["openai", "anthropic"]
@@ -88,8 +87,8 @@ def served(provider: str, script: list[FakeReply]) -> FakeOpenAI:
 
 def client(provider: str, server: FakeOpenAI) -> Model:
     if provider == "anthropic":
-        return AnthropicModel("fake", base_url=server.base_url, api_key="")
-    return OpenAIModel("fake", base_url=server.base_url, api_key="", send_reasoning=True)
+        return anthropic_model("fake", base_url=server.base_url, api_key="")
+    return openai_model("fake", base_url=server.base_url, api_key="", send_reasoning=True)
 
 
 def exchanges(server: FakeOpenAI, streams: list[str]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def said(report: str) -> str:
         ("非洲人口最多的三个国家是哪些？", "2. **埃塞俄比亚**：121,372,632人（约1.214亿人，2025年估计）", ""),
         ("挪威的最高点是哪里？", "**挪威**：最高点：**Galdhopiggen 2,469米**", "Galdhopiggen 2,469米"),
         ("越南的语言有哪些？", "**越南**：语言：“Vietnamese (official);", "Vietnamese"),
-        ("火星的人口是多少？", "找到的来源不能回答这个问题。要找的是：火星、人口。", ""),
+        ("火星的人口是多少？", "找到的来源不能回答这个问题。", ""),
     ],
 )
 def test_answers_are_chinese_and_their_citations_hold(bench: Workbench, question: str, words: str, short: str) -> None:

@@ -88,7 +88,7 @@ def test_run_json_contains_the_documented_keys(cli: Cli, script: Script) -> None
     assert set(found["recipe"]) >= {"framework", "context", "model", "options", "hash"}
     assert set(found["usage"]) >= {"model_calls", "tool_calls", "prompt_tokens", "completion_tokens", "cost_usd"}
     assert set(found["calls"][0]) >= {"agent", "purpose", "prompt_tokens", "completion_tokens", "seconds"}
-    assert set(found["sources"][0]) == {"n", "url", "title", "quote"}
+    assert set(found["sources"][0]) == {"n", "url", "title", "quote", "class"}
     assert set(found["citations"][0]) >= {"n", "claim", "status", "quote", "reason"}
     assert (found["status"], found["outcome"], found["rounds"]) == ("completed", "answered", 2)
     assert found["usage"]["model_calls"] == 2
@@ -129,7 +129,10 @@ def test_a_run_saves_its_findings_and_the_next_run_recalls_them(cli: Cli, script
     again = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--remember", "findings")
     assert "Recalled 1 entry from memory" in again.err
     assert "Recalled 1 entry from memory\nKept nothing new\n" in again.out, "recalled entries were saved again"
-    assert "[1] Japan · People and Society <library://factbook/japan/people-and-society> (from memory)" in again.out
+    assert (
+        "[1] Japan · People and Society <library://factbook/japan/people-and-society> (primary data, from memory)"
+        in again.out
+    )
     found = cli("run", JAPAN, "--model", script(ANSWER), "--recall", "3", "--json").json
     assert (found["recipe"]["recall"], found["outcome"]) == (3, "answered")
     (entry,) = found["recalled"]["entries"]
@@ -324,7 +327,7 @@ def test_a_folder_without_a_readable_file_is_rejected(cli: Cli, documents: Path)
     done = cli("run", JAPAN, "--folder", str(documents))
     assert done.status == 2
     last = done.err.splitlines()[-1]
-    for text in ("corrupt.docx", "large.pdf", "60 MB", "accepted: .docx"):
+    for text in ("corrupt.docx", "large.pdf", "60 MB", ".csv, .docx,"):
         assert text in last
 
 
@@ -445,3 +448,15 @@ def test_the_example_is_answered_without_the_network(start: Any) -> None:
 def test_the_command_line_and_the_package_see_the_same_runs(cli: Cli, home: Path, script: Script) -> None:
     run = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["run_id"]
     assert Workbench(load(home=home)).store.run(run).question == JAPAN
+
+
+@pytest.mark.parametrize(("framework", "status"), [("react", "incomplete"), ("iter_research", "max_rounds_reached")])
+def test_a_limit_has_the_names_of_the_original_documents(cli: Cli, script: Script, framework: str, status: str) -> None:
+    line = f"<report>### Confirmed\nJapan has 123,201,945 people [1].</report>{SEARCH}"
+    model = script(line, line.replace("Japan population", "Japan economy"), {"text": ANSWER, "purpose": "conclude"})
+    options = ("--model", model, "--framework", framework, "--set", "framework.rounds=2")
+    assert cli("run", JAPAN, *options, "--json").json["loop_status"] == status
+
+
+def test_a_run_that_ended_by_itself_has_no_name_of_a_limit(cli: Cli, script: Script) -> None:
+    assert "loop_status" not in cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from research._util import connections
-from research.models.anthropic import AnthropicModel
-from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Model, Request
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.served import anthropic_model, openai_model
 
 ASK = Request((Message("user", "What is the capital of France?"),), max_tokens=100)
 SERVERS = [FakeOpenAI, FakeAnthropic]
@@ -24,8 +23,8 @@ SERVERS = [FakeOpenAI, FakeAnthropic]
 
 def model_of(server: FakeOpenAI) -> Model:
     if isinstance(server, FakeAnthropic):
-        return AnthropicModel("fake", api_key="", base_url=server.base_url)
-    return OpenAIModel("fake", api_key="", base_url=server.base_url)
+        return anthropic_model("fake", api_key="", base_url=server.base_url)
+    return openai_model("fake", api_key="", base_url=server.base_url)
 
 
 def said(model: Model) -> str:
@@ -53,7 +52,7 @@ def test_clients_share_the_connections_to_a_server(kind: type[FakeOpenAI]) -> No
 def test_clients_with_different_keys_do_not_share_connections() -> None:
     with FakeOpenAI([FakeReply("Paris"), FakeReply("Nice")]) as server:
         for key in ("one", "two"):
-            said(OpenAIModel("fake", api_key=key, base_url=server.base_url))
+            said(openai_model("fake", api_key=key, base_url=server.base_url))
         assert len(server.connections) == 2
 
 

@@ -20,6 +20,7 @@ from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Plan, Question, Records, Row, candidate, evaluate
 from research.evaluation.judging import ASPECTS, messages
+from research.events.events import RunStarted, encode
 from research.events.recipe import Budget
 from research.models.scripted import ScriptedModel, ScriptLine
 from research.types import Completion, Delta, Request, Usage
@@ -171,6 +172,149 @@ def test_exported_tables_contain_no_formulas(cli: Cli, tmp_path: Path) -> None:
     assert "## Recipes" in done.out and "## Questions" in done.out
 
 
+def test_rows_are_exported_with_the_expected_and_the_full_answers(cli: Cli, tmp_path: Path) -> None:
+    table = tmp_path / "towers.csv"
+    table.write_text("question,answer,value\nWho built the Brass Tower?,Odo Fenn|Fenn,\nWhen?,,1871\nWhy?,,\n")
+    corpus, long = write(tmp_path / "c.jsonl", *CORPUS), "Odo Fenn [1]. " + "It was long ago. " * 60
+    model = play(tmp_path / "s.jsonl", SEARCH, f"<answer>{long}</answer>")
+    out = tmp_path / "out.csv"
+    words = (str(table), "--corpus", corpus, "--recipe", f"react/full/{model}", "--json")
+    done = cli(*words, "--export", str(out))
+    assert done.status == 0, done.err
+    assert "1 of 3 questions have no answer" in done.err and len(done.json["without_gold"]) == 1
+    first, second, third = csv.DictReader(out.read_text("utf-8").splitlines())
+    assert [each["expected"] for each in (first, second, third)] == ["Odo Fenn | Fenn", "1871", ""]
+    assert first["full_answer"].count("It was long ago.") == 60 and first["short_answer"] == "Odo Fenn"
+    assert [each["right"] for each in (first, second, third)] == ["1.0", "0.0", ""]
+    lines = tmp_path / "out.jsonl"
+    cli(*words, "--export", str(lines))
+    assert [json.loads(line) for line in lines.read_text("utf-8").splitlines()] == done.json["rows"]
+
+
+def test_each_trial_is_a_run_of_its_own_and_questions_stay_the_units(
+    cli: Cli, home: Path, asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = (*asked, "--recipe", f"react/full/{play(tmp_path / 'script.jsonl', SEARCH, ANSWER)}", "--json")
+    once = cli(*words).json
+    done = cli(*words, "--trials", "3")
+    assert done.status == 0 and done.json["known"] == 2, "the first trial was asked again"
+    (found,) = done.json["recipes"]
+    assert (found["n"], found["right"]["n"], found["right"]["mean"]) == (6, 2, 0.5)
+    assert found["right"] == once["recipes"][0]["right"], "trials of one question are not further questions"
+    assert found["trials"]["pass_all"]["3"]["mean"] == 0.5 and found["trials"]["variance_within"] == 0.0
+    assert [(row["id"], row["trial"]) for row in done.json["rows"]] == [(q, n) for q in ("q1", "q2") for n in range(3)]
+    assert len(Workbench(load(home=home)).store.runs()) == 6
+    assert "pass^3" in cli(*words[:-1], "--trials", "3").out
+    assert cli(*words).json["rows"] == once["rows"]
+
+
+def test_each_trial_has_a_seed_that_all_recipes_share_and_the_service_gets(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(lambda body: FakeReply("<answer>Odo Fenn.</answer>")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        recipes = ("--recipe", "react/full/openai:fake", "--recipe", "react/window/openai:fake")
+        words = (write(tmp_path / "one.jsonl", ASKED), *recipes, "--trials", "2", "--json")
+        rows = cli(*words).json["rows"]
+        sent = {body["seed"] for body in server.requests}
+        other = cli(*words, "--name", "other", "--seed", "1").json["rows"]
+    first, second = ([row["seed"] for row in rows if row["trial"] == trial] for trial in (0, 1))
+    assert first == [first[0]] * 2 and second == [second[0]] * 2 and first != second
+    assert sent == {first[0], second[0]} and not sent & {row["seed"] for row in other}
+    store = Workbench(load(home=home)).store
+    for row in rows:
+        started = store.events(row["run"])[0]
+        assert isinstance(started, RunStarted) and started.recipe.seed == row["seed"]
+    assert [int(row["seed"]) for row in csv.DictReader(cli("export", "one").out.splitlines())] == [
+        row["seed"] for row in rows
+    ]
+
+
+def test_saved_runs_are_scored_again_and_exported_without_running_anything(
+    cli: Cli, home: Path, asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    first = cli(*asked, "--recipe", f"react/full/{play(tmp_path / 'script.jsonl', SEARCH, ANSWER)}", "--json").json
+    runs = Workbench(load(home=home)).store.runs()
+
+    @plugins.scorer("Short")
+    def shortness(run: Any, question: Question) -> float | None:
+        """1 for a short answer."""
+        return float(len(run.answer) < 20)
+
+    try:
+        again = cli("rescore", "towers", "--score", "shortness", "--json")
+        assert again.status == 0 and "scored 2 saved runs" in again.err
+        assert [row["shortness"] for row in again.json["rows"]] == [1.0, 1.0]
+        assert [row["right"] for row in again.json["rows"]] == [row["right"] for row in first["rows"]]
+        assert cli("rescore", "towers", "--json").json["recipes"][0]["shortness"]["mean"] == 1.0
+    finally:
+        plugins.scorer.remove("shortness")
+    assert Workbench(load(home=home)).store.runs() == runs
+    lines = [json.loads(line) for line in cli("export", "towers", "--format", "jsonl").out.splitlines()]
+    assert [line["expected"] for line in lines] == [["Odo Fenn"], ["Larkmouth"]]
+    out = tmp_path / "rows.csv"
+    assert cli("export", "towers", "-o", str(out)).status == 0 and "full_answer" in out.read_text("utf-8")
+    bench = Workbench(load(home=home))
+    bench.store.delete([first["rows"][0]["run"]])
+    assert first["rows"][0]["run"] in cli("rescore", "towers").err
+    for words, said in ((("rescore",), "name of a saved"), (("rescore", "gone"), "gone"), (("export", "gone"), "gone")):
+        done = cli(*words)
+        assert (done.status, done.out) == (2, "") and said in done.err
+    assert "nonsense" in cli("rescore", "towers", "--score", "nonsense").err
+    assert cli(asked[0], "towers").status == 2
+
+
+def test_a_search_result_that_holds_the_dataset_is_reported(cli: Cli, tmp_path: Path) -> None:
+    copy = {"id": "copy", "title": "Quiz", "text": "Brass Tower quiz: Who built the Brass Tower? Answer: Odo Fenn."}
+    data, model = write(tmp_path / "d.jsonl", ASKED), play(tmp_path / "s.jsonl", SEARCH, ANSWER)
+    words = (data, "--recipe", f"react/full/{model}", "--corpus")
+    clean = cli(*words, write(tmp_path / "c.jsonl", *CORPUS), "--name", "clean")
+    assert "may have leaked" not in clean.out
+    found = cli(*words, write(tmp_path / "l.jsonl", *CORPUS, copy), "--name", "copied")
+    assert "so the dataset may have leaked: 1." in found.out
+
+
+def test_a_source_that_holds_the_canary_is_named_in_the_row(cli: Cli, tmp_path: Path) -> None:
+    canary = "towers benchmark 51c1-77, do not train"
+    copy = {"id": "copy", "title": "Brass Tower mirror", "text": f"Brass Tower. {canary.upper()}"}
+    data = write(tmp_path / "d.jsonl", {**ASKED, "canary": canary})
+    corpus = write(tmp_path / "c.jsonl", *CORPUS, copy)
+    model = play(tmp_path / "s.jsonl", SEARCH, ANSWER)
+    words = (data, "--recipe", f"react/full/{model}", "--corpus", corpus)
+    (row,) = cli(*words, "--json").json["rows"]
+    assert row["leaked"] == 1.0 and len(row["leaks"]) == 1 and row["leaks"][0].endswith("copy.md")
+    (line,) = csv.DictReader(cli("export", "d").out.splitlines())
+    assert line["leaks"] == row["leaks"][0]
+
+
+@pytest.mark.parametrize("framework", ["react", "rewoo", "iter_research", "reflexion", "supervisor"])
+def test_expected_answers_never_reach_the_agent(cli: Cli, home: Path, tmp_path: Path, framework: str) -> None:
+    secret = {"answers": ["Zanzimor"], "reference": "Quillomax", "rubric": "Vextrane", "gold": ["Obliqua"]}
+    asked = {"id": "q1", "question": "Who built the Brass Tower?", "canary": "Hexagrim-canary", **secret}
+    data, corpus = write(tmp_path / "d.jsonl", asked), write(tmp_path / "c.jsonl", *CORPUS)
+    done = cli(data, "--corpus", corpus, "--recipe", f"{framework}/", "--model", "extractive", "--json")
+    assert done.status == 0, done.err
+    (row,) = done.json["rows"]
+    assert row["expected"] == ["Zanzimor"] and row["leaked"] == 0.0
+    store = Workbench(load(home=home)).store
+    words = b"\n".join(map(encode, store.events(row["run"]))).decode()
+    for hidden in ("Zanzimor", "Quillomax", "Vextrane", "Obliqua", "Hexagrim"):
+        assert hidden not in words
+    assert "Brass Tower" in words
+
+
+def test_the_verdict_comes_first_and_names_the_family(cli: Cli, asked: tuple[str, ...], tmp_path: Path) -> None:
+    model = play(tmp_path / "script.jsonl", SEARCH, ANSWER)
+    words = (*asked, *(part for each in ("full", "window", "resum") for part in ("--recipe", f"react/{each}/{model}")))
+    out = cli(*words).out
+    assert out.index("## Verdict") < out.index("## Recipes")
+    assert "No difference is certain." in out and "corrected for all 3 pairs" in out
+    compared = cli(*words, "--json").json["comparisons"]["right"]
+    assert [each["family"] for each in compared] == [3, 3, 3]
+    assert {each["verdict"] for each in compared} == {"equal"} and {each["p_holm"] for each in compared} == {1.0}
+
+
 def test_a_failed_run_becomes_a_row_and_sets_the_exit_status(cli: Cli, asked: tuple[str, ...], tmp_path: Path) -> None:
     bad = play(tmp_path / "bad.jsonl", SEARCH)
     good = play(tmp_path / "good.jsonl", SEARCH, ANSWER)
@@ -217,6 +361,7 @@ def test_an_oracle_recipe_gets_the_gold_answer_and_is_marked(cli: Cli, home: Pat
         (("--recipe", "react/full", "--name", "a/b"), "name"),
         (("--recipe", "react/full/openai:unpriced-thing", "--max-usd", "1"), "price"),
         (("--recipe", "react/full", "--split", "test"), "--split"),
+        (("--recipe", "react/full", "--trials", "101"), "trials 101: 1 to 100"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_starts_no_run_and_prints_the_reason_in_one_line(

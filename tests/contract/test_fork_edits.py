@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from research.agent.fork import editable, prefix_hash
-from research.compare import common_rounds, compare_with_origin, inherited, lineage
+from research.compare import align, common_rounds, compare_with_origin, identical, inherited, lineage
 from research.errors import ConfigError
 from research.events import events as e
 from research.events.events import Event
@@ -88,6 +88,10 @@ def test_an_edit_records_the_original_text_and_is_marked_in_every_export(bench: 
     assert as_dict(fork)["edits"] == [{"call": "main-1-1", "by": "user", "text": edits["main-1-1"], "was": edit.was}]
     assert "edited by the user" in markdown(fork)
     assert "edited by the user" not in markdown(view)
+    # The comparison of the two hides what is identical in both, and the edited step is not.
+    rows = align([view, fork])
+    assert [identical(row) for row in rows if row[1] and row[1].edited] == [False]
+    assert any(map(identical, rows))
     # A fork of the fork still knows what the tool returned, and edits can be edited again.
     again, _ = made(bench, fork.run, 1, edits={"main-1-1": edits["main-1-1"].replace(FALSE, "7.777")})
     assert ([each.was for each in again.edits], "7.777" in again.answer) == ([edit.was], True)
@@ -224,7 +228,8 @@ def test_the_model_is_sent_the_edit_and_kept_rounds_are_not_repeated(bench: Work
         fork, _ = made(bench, view.run, 2, edits={"main-1-1": "Kyoto, lap 1."})
         assert len(server.requests) == 2, "a kept round was repeated"
     sent = messages_sent(fork, "main", 3)
-    assert [message.content for message in sent if message.role == "tool"][0] == "Kyoto, lap 1."
+    first = next(message.content for message in sent if message.role == "tool")
+    assert first.partition("\n\n(round ")[0] == "Kyoto, lap 1."
     assert fork.model_calls == view.model_calls, "the kept rounds' calls are not counted"
 
 

@@ -175,7 +175,7 @@ def test_the_first_checks_of_a_process_can_run_concurrently() -> None:
 FIRST_REPLIES = """
 import sys, threading
 from research._util.decoding import decode
-from research.models.openai import _Chunk
+from research.models.chat_reply import Chunk
 {in_children}
 sys.setswitchinterval(1e-6)
 begin, read_by = threading.Barrier(8), []
@@ -184,7 +184,7 @@ line = '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name":
 def read():
     begin.wait()
     for _ in range(50):
-        assert decode(line, _Chunk).choices[0].delta.tool_calls[0].function.name == "search"
+        assert decode(line, Chunk).choices[0].delta.tool_calls[0].function.name == "search"
     read_by.append(threading.current_thread())
 
 threads = [threading.Thread(target=read) for _ in range(8)]

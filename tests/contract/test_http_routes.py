@@ -134,7 +134,7 @@ def test_without_a_session_only_health_and_the_login_page_answer(server: App, me
     for path in paths():
         status = request(server, method, path, data=b"x").status_code
         assert (status == 401) == (path not in guard.OPEN), (path, status)
-    for path in ("", "runs", "static/nothing.js"):
+    for path in ("", "runs", "static/nothing.js", "app/static/fonts/inter.woff2"):
         assert request(server, "GET", path).status_code in (200, 404)
 
 

@@ -16,13 +16,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from research.config.settings import load
+from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
 from research.search.library import factbook
-from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
 from research.search.library.quota import Quota
 from research.text import segment
 from research.web import readers
+from research.workbench.workbench import Workbench
 
 
 class Letters:
@@ -227,7 +229,7 @@ def test_adding_a_folder_again_indexes_only_its_changes(tmp_path: Path, notes: P
     seen: list[tuple[int, int, str]] = []
     first = library.add_folder(notes, lambda *step: seen.append(step))
     assert (first.indexed, first.unchanged, first.removed) == (3, 0, 0)
-    assert [(path.name, bool(reason)) for path, reason in first.unreadable] == [("bad.pdf", True)]
+    assert [(path.name, bool(reason)) for path, reason in first.unreadable] == [("photo.jpg", True), ("bad.pdf", True)]
     assert seen[-1][:2] == (4, 4)
 
     (notes / "bad.pdf").unlink()
@@ -235,7 +237,8 @@ def test_adding_a_folder_again_indexes_only_its_changes(tmp_path: Path, notes: P
     (notes / "whale.md").write_text("# The grey whale\n\nGrey whales migrate along the coast of Mexico.\n")
     os.utime(notes / "2024" / "trip plan.txt", ns=(1, 1))  # touched, not changed
     second = library.add_folder(notes)
-    assert (second.indexed, second.unchanged, second.removed, second.unreadable) == (1, 1, 1, ())
+    assert (second.indexed, second.unchanged, second.removed) == (1, 1, 1)
+    assert [path.name for path, _ in second.unreadable] == ["photo.jpg"]
     assert [passage.title for passage in library.search("whale krill Mexico 长江")] == ["The grey whale"]
     third = library.add_folder(notes)
     assert (third.indexed, third.unchanged, third.removed) == (0, 2, 0)
@@ -305,14 +308,28 @@ def test_what_is_no_file_of_the_folder_is_listed_and_not_read(tmp_path: Path, no
     (notes / "links").symlink_to(tmp_path / "more")
     (notes / "inside.md").symlink_to(notes / "whale.md")
     os.mkfifo(notes / "pipe.md")
+    (notes / "circle.md").symlink_to(notes / "circle.md")
     library = Library(tmp_path / "home")
     report = library.add_folder(notes)
     left_out = {file.name: reason for file, reason in report.unreadable}
-    assert left_out.keys() == {"link.md", "zero.md", "links", "pipe.md"}
+    assert left_out.keys() == {"link.md", "zero.md", "links", "pipe.md", "circle.md"}
     assert "is a link that leads out of the folder" in left_out["link.md"]
     assert left_out["pipe.md"] == "is not a regular file"
+    assert "leads nowhere" in left_out["circle.md"]
     assert not library.search("swordfish")
     assert any(each.url.endswith("/inside.md") for each in library.documents(str(notes)))
+
+
+@pytest.mark.parametrize("folder", ["~nobody-of-this-name/x", "a\0b", "x" * 5_000, "\ud800", "circle"])
+def test_what_can_be_no_path_is_refused_in_words(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    monkeypatch.chdir(tmp_path)
+    bench = Workbench(load(home=tmp_path / "home", user="0" * 16))
+    with pytest.raises(ConfigError):
+        bench.library.add_folder(Path(folder))
+    assert not bench.settings.may_read(Path(folder)) or len(folder) == 5_000
+    for kind in ("sentence-transformers", "cross-encoder"):
+        assert "users may not load this model" in bench.settings.why_not_loaded(f"{kind}:{folder}")
 
 
 def test_documents_are_parsed_outside_of_this_process(

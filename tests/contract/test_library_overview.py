@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
 from research.search.library import schema
-from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
 
 

@@ -14,6 +14,7 @@ from research.events.events import RunFailed, RunFinished, Streamed
 from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Outcome, ProtocolName, Request
 from research.workbench.workbench import Workbench
+from tests.served import openai_model
 from tests.smollm import model_file
 
 KEY = "key-of-the-llama-server"
@@ -39,7 +40,7 @@ def base_url() -> Iterator[str]:
 
 
 def model(base_url: str, **options: Any) -> OpenAIModel:
-    return OpenAIModel("smollm2", base_url=base_url, **{"api_key": KEY, **options})
+    return openai_model("smollm2", base_url=base_url, **{"api_key": KEY, **options})
 
 
 @pytest.mark.parametrize("protocol", ["native", pytest.param("tagged", marks=pytest.mark.slow)])

@@ -80,7 +80,7 @@ def researched(tools: dict[str, Tool]) -> list[Any]:
 def test_research_runs_to_the_end_and_is_found_by_search_memory(
     tools: dict[str, Tool], researched: list[Any], own_home: Path
 ) -> None:
-    assert set(tools) == {"research", "show_run", "search_memory"}
+    assert set(tools) == {"research", "check_report", "show_run", "search_memory"}
     empty, run, _ = researched
     assert empty == {
         "memory": {"told": "Nothing is remembered about 'people in Japan'.", "sources": []}, "findings": [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -10,7 +11,10 @@ import msgspec
 import pytest
 
 import research
+from research.cli.main import main
+from research.errors import ConfigError
 from research.events.view import fold
+from research.ops.alerts import Alert, alerts, parse
 from research.ops.metrics import (
     Figures,
     Ledger,
@@ -56,7 +60,7 @@ def test_a_round_is_counted_as_on_the_page_of_the_run(bench: Workbench, script: 
     views = [
         research.run("Q", workbench=bench, model=script(ANSWER)),
         research.run("Q", workbench=bench, model=script(LOOK, ANSWER)),
-        research.run("Q", workbench=bench, model="extractive", framework="rewoo"),
+        research.run("How many people live in Japan?", workbench=bench, model="extractive", framework="rewoo"),
     ]
     for view in views:
         found = figures(view)
@@ -65,6 +69,27 @@ def test_a_round_is_counted_as_on_the_page_of_the_run(bench: Workbench, script: 
     found = measure(views[:2])
     assert found is not None
     assert (found.average_rounds, found.multi_round_share) == (1.5, 0.0)
+
+
+def test_metrics_above_their_thresholds_are_alerts() -> None:
+    found = combined([of(tool_rounds=2, calls=10, failed=1, seconds=5.0), of(tool_rounds=1, calls=10, seconds=1.0)])
+    assert found is not None
+    above = alerts(found, parse("rounds_with_tools=1.5, multi_round=0.4,tool_failures=0.04,seconds=4"))
+    assert above == [Alert("multi_round", 0.5, 0.4), Alert("tool_failures", 0.05, 0.04)]
+    assert alerts(found, parse("")) == []
+    for wrong in ("speed=3", "seconds=soon", "seconds=-1"):
+        with pytest.raises(ConfigError, match="WORKBENCH_ALERTS"):
+            parse(wrong)
+
+
+def test_the_command_tells_alerts(
+    bench: Workbench, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    research.run("Q", workbench=bench, model=script(LOOK, MISS, ANSWER))
+    assert main(["runs", "--metrics", "--json", "--home", str(bench.settings.home)]) == 0
+    printed = capsys.readouterr()
+    assert [each["name"] for each in json.loads(printed.out)["alerts"]] == ["tool_failures"]
+    assert printed.err.startswith("alert: tool_failures is 0.5, above 0.05")
 
 
 def test_metrics_of_no_runs_are_empty() -> None:

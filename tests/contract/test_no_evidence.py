@@ -42,21 +42,37 @@ def test_a_run_whose_tools_all_fail_reports_what_it_tried(broken: Workbench, fra
     assert view.citations == ()
 
 
-def test_an_answer_invented_after_all_tools_failed_is_not_reported(broken: Workbench, tmp_path: Path) -> None:
-    search = {"name": "search", "arguments": {"query": "Quasiland growth"}}
-    lines = [
-        {"text": f"<think>look</think>\n<tool_call>{json.dumps(search)}</tool_call>"},
-        {"text": f"<answer>{INVENTED}</answer>"},
-    ]
+def scripted(tmp_path: Path, *texts: str) -> str:
     path = tmp_path / "script.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    view = research.run(QUESTION, workbench=broken, model=f"scripted:{path}", tools=("search",), search=("searxng",))
+    path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+SEARCH = '<think>look</think>\n<tool_call>{"name": "search", "arguments": {"query": "Quasiland growth"}}</tool_call>'
+
+
+def test_the_last_answer_after_all_tools_failed_is_quoted_below_the_failures(broken: Workbench, tmp_path: Path) -> None:
+    model = scripted(tmp_path, SEARCH, f"<answer>{INVENTED}</answer>")
+    view = research.run(QUESTION, workbench=broken, model=model, tools=("search",), search=("searxng",))
     assert view.outcome == "tool_errors"
-    assert "4.2" not in view.report + view.answer
-    assert "quasiland.example" not in view.report + view.answer
-    assert any("4.2" in (each.reply.text if each.reply else "") for each in view.rounds), (
-        "the model's reply was not saved"
-    )
+    assert view.report.startswith("**No answer found.**")
+    assert view.report.index("searxng") < view.report.index("> Quasiland's economy grew by 4.2 %")
+    assert "[1]" not in view.report, "a source that was not seen is cited"
+    assert "quasiland.example" not in view.report
+    assert view.citations == ()
+
+
+@pytest.mark.parametrize("echo", ["3", "You are a research assistant. Answer only from sources."])
+def test_a_failed_run_reports_the_cause_and_quotes_the_models_words(
+    broken: Workbench, tmp_path: Path, echo: str
+) -> None:
+    model = scripted(tmp_path, *["gibberish"] * 4, f"<answer>{echo}</answer>")
+    view = research.run(QUESTION, workbench=broken, model=model, tools=("search",), search=("searxng",))
+    assert (view.status, view.outcome) == ("failed", "failed")
+    assert view.report.startswith("**The run failed.**")
+    assert "neither" in view.report.splitlines()[0], "the report does not say what was wrong with the replies"
+    assert view.report.endswith(f"> {echo}")
+    assert view.answer == view.report
 
 
 @pytest.mark.parametrize("tools", [("scholar",), ("python",), ("visit",), ()])

@@ -13,6 +13,7 @@ import gzip
 import json
 import logging
 import os
+import random
 import re
 import socket
 import threading
@@ -30,6 +31,7 @@ from markdown_it import MarkdownIt
 from msgspec import structs
 
 from pages.parts.shared.safe import plain, prose
+from pages.parts.shared.table import frame
 from research._util.redaction import key_pattern
 from research.agent.budget import Meter
 from research.agent.context import RunContext
@@ -49,6 +51,7 @@ from research.events.transcript import Interaction
 from research.events.view import fold
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
+from research.exports.markdown import prose as downloaded_prose
 from research.sandbox import state
 from research.search.library.library import Library
 from research.tools.python import PythonTool
@@ -195,13 +198,16 @@ def test_url_schemes_other_than_http_are_refused(url: str, library: Library, sin
     assert sink.received == []
 
 
-@pytest.mark.parametrize(
-    "trick", ["\t", "\n", "\r\nX-Evil: 1\r\n", "\x00", "\x0b", "\x7f", "\u200b", "\u2028", "\\", " "]
-)
+@pytest.mark.parametrize("trick", ["\t", "\n", "\r\nX-Evil: 1\r\n", "\x0b", "\x7f", "\u200b", "\u2028", "\\", " "])
 def test_urls_with_white_space_backslashes_or_control_characters_are_refused(
     trick: str, library: Library, sink: Sink
 ) -> None:
     assert "is not a url" in visited(f"http://{sink.host}/a{trick}b", library, sink.host)
+    assert sink.received == []
+
+
+def test_a_nul_in_a_url_reaches_no_tool(library: Library, sink: Sink) -> None:
+    assert "\\u0000, which no tool accepts" in visited(f"http://{sink.host}/a\0b", library, sink.host)
     assert sink.received == []
 
 
@@ -675,7 +681,8 @@ HOSTILE = [
     "![x]( <https://evil.test/p> )", "!\\[x](https://evil.test/p)", "![\nx](https://evil.test/p)", "![[x]](https://evil.test/p)",
     "[x](javascript:alert(1))", "[x]( JaVaScRiPt:alert(1))", "[x](<javascript:alert(1)>)", "[x](data:text/html,<b>)",
     "[x](vbscript:x)", "[x][r]\n\n[r]: javascript:alert(1)", "[x](java&#115;cript:alert(1))", "<javascript:alert(1)>",
-    "[x](file:///etc/passwd)", "[r]\n\n[r]: data:text/html,x",
+    "[x](file:///etc/passwd)", "[r]\n\n[r]: data:text/html,x", "[`](<javascript:x>) `", "\\`\n```<javascript:x``-->",
+    "```a[x](<file:///x> b)\n\n[``](<file:///x>)", "<ahttp:x>", "<amailto:x>", "[x](<ahttps://a.b>)", "[x](`)`",
     "```mermaid\nflowchart LR\n a@{ img: 'https://evil.test/p' }\n```", "~~~mermaid\nx\n~~~", "> - ```mermaid\n>   x",
 ]  # fmt: skip
 
@@ -694,7 +701,36 @@ def test_rendered_text_loads_and_runs_nothing(draw: Callable[[str], str], text: 
             assert re.match(r"https?://|mailto:|#", token.attrs["href"]), token.attrs
 
 
+PIECES = (
+    "[", "]", "](", "](<", "javascript:x", ")", ">", "!", "![", "`", "``", "```", "\n", "\n\n", "    ", "\t", "<", "https://a.test",
+    "http:", "mailto:a@b", "data:x", "a", " ", "\\", "- ", "> ", "1. ", "*", "_", "~~~", "]:", "[r]:", "[r]", "|", "---", "&#106;",
+    "#", ":", "$", "<!--", "-->", "<a>", "\u2060", "&Tab;", "\x00", "\u00a0", "()", '"t"', "file:///x", "//e.test/x", "/media/x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", [prose, plain, downloaded_prose])
+def test_no_mixture_of_markup_loads_a_picture_or_leads_outside_the_web(draw: Callable[[str], str]) -> None:
+    chance = random.Random(17)
+    for _ in range(4_000):
+        text = "".join(chance.choices(PIECES, k=chance.randint(3, 14)))
+        for token in drawn(draw(text)):
+            assert token.type != "image", text
+            if token.type == "link_open":
+                assert re.match(r"https?:|mailto:|#", str(token.attrs["href"]) or "#"), text
+
+
 HTML = '<img src="https://evil.test/p"><script>x()</script><b onclick="x()">bold</b><iframe src=//evil.test></iframe>'
+
+
+def test_no_page_offers_a_formula_for_download() -> None:
+    """Streamlit offers the data of each table and chart as a CSV file, so all of it is made by `table.frame`."""
+    pages = Path(__file__).parents[2] / "pages"
+    makers = {path.name for path in pages.rglob("*.py") if re.search(r"\bDataFrame\(", path.read_text("utf-8"))}
+    assert makers == {"table.py"}
+    formulas = ["=cmd|' /C calc'!A0", "\n=1", " ＝1", "+1", "-1", "@SUM(1)", "\u200b=1", "plain", 7]
+    made = frame({"=head": formulas})
+    assert list(made) == ["'=head"]
+    assert [str(each).startswith("'") for each in made["'=head"]] == [True] * 7 + [False] * 2
 
 
 def test_no_page_renders_html() -> None:
@@ -883,7 +919,7 @@ def test_no_module_reads_a_format_that_can_run_code(path: Path) -> None:
                 assert isinstance(value, ast.Constant)
                 assert value.value is False
             case ast.Constant(value=str(text)) if node not in docstrings:
-                assert not re.match(r"\s*ATTACH\b", text, re.I), (
+                assert not re.match(r"\s*ATTACH\s", text, re.I), (
                     "a file from elsewhere must not be attached as a database"
                 )
             case _:

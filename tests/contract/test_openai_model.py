@@ -12,13 +12,14 @@ from research.errors import ProviderError
 from research.models.openai import OpenAIModel
 from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec
 from tests.fake_openai import FakeOpenAI, FakeReply, Script
+from tests.served import openai_model
 
 ASK = Request((Message("user", "What is the capital of France?"),))
 SEARCH = ToolSpec("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}})
 
 
 def model_of(server: FakeOpenAI, api_key: str = "", **options: Any) -> OpenAIModel:
-    return OpenAIModel("fake", base_url=server.base_url, api_key=api_key, **options)
+    return openai_model("fake", base_url=server.base_url, api_key=api_key, **options)
 
 
 def play(model: Model, request: Request = ASK) -> tuple[list[Delta], Completion]:
@@ -114,6 +115,40 @@ class TestRequests:
             {"role": "assistant", "content": "a", "reasoning_content": "hm"},
             {"role": "user", "content": "b"},
         ]
+
+
+@pytest.mark.parametrize(
+    ("sends", "refusal"),
+    [
+        (False, "The `reasoning_content` in the thinking mode must be passed back to the API."),
+        (False, "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
+        (True, "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]"),
+    ],
+)  # fmt: skip
+def test_a_refusal_teaches_whether_reasoning_goes_back(sends: bool, refusal: str) -> None:
+    request = Request((Message("assistant", "a", reasoning="hm"), Message("user", "b")))
+    refused = FakeReply(status=400, body={"error": {"message": refusal}})
+    with FakeOpenAI([refused, FakeReply("c"), FakeReply("d")]) as server:
+        model = model_of(server, send_reasoning=sends)
+        play(model, request), play(model, request)
+    sent = ["reasoning_content" in body["messages"][0] for body in server.requests]
+    assert sent == [sends, not sends, not sends]
+
+
+def test_reasoning_goes_back_under_the_name_it_came_with() -> None:
+    request = Request((Message("assistant", "a", reasoning="hm"), Message("user", "b")))
+    with FakeOpenAI([FakeReply(deltas=[{"reasoning": "hm"}, {"content": "a"}]), FakeReply("c")]) as server:
+        model = model_of(server, send_reasoning=True)
+        play(model), play(model, request)
+    assert server.requests[1]["messages"][0] == {"role": "assistant", "content": "a", "reasoning": "hm"}
+
+
+def test_a_server_that_refuses_either_way_gets_the_history_twice() -> None:
+    request = Request((Message("assistant", "a", reasoning="hm"), Message("user", "b")))
+    refused = FakeReply(status=400, body={"error": {"message": "reasoning_content is wrong"}})
+    with FakeOpenAI([refused] * 4) as server, pytest.raises(ProviderError, match="reasoning_content is wrong"):
+        play(model_of(server), request)
+    assert len(server.requests) == 2
 
 
 class TestCalls:
@@ -230,7 +265,7 @@ class TestBrokenStreams:
 class TestRefusals:
     def test_a_base_url_without_v1_gets_a_hint(self) -> None:
         with FakeOpenAI() as server, pytest.raises(ProviderError, match="end in /v1"):
-            play(OpenAIModel("fake", base_url=server.base_url.removesuffix("/v1"), api_key=""))
+            play(openai_model("fake", base_url=server.base_url.removesuffix("/v1"), api_key=""))
 
     @pytest.mark.parametrize(
         ("status", "body"),
@@ -252,7 +287,7 @@ class TestRefusals:
 class TestListing:
     def test_a_wrong_path_gets_a_hint(self) -> None:
         with FakeOpenAI() as server, pytest.raises(ProviderError, match="/v1"):
-            OpenAIModel("fake", base_url=server.base_url.removesuffix("/v1"), api_key="").list_models()
+            openai_model("fake", base_url=server.base_url.removesuffix("/v1"), api_key="").list_models()
 
 
 class TestTheFake:

@@ -11,17 +11,18 @@ from research.errors import ProviderError
 from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Request, ToolSpec, Usage
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.served import openai_model
 
 SEARCH = ToolSpec("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}})
 ASK = Request((Message("user", "What is the capital of France?"),), tools=(SEARCH,))
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 FULL = msgspec.structs.replace(
-    ASK, temperature=0.5, stop=("END",), max_tokens=50, must_call=True, schema=SCHEMA
+    ASK, temperature=0.5, seed=7, stop=("END",), max_tokens=50, must_call=True, schema=SCHEMA
 )  # fmt: skip
 
 
 def model_of(server: FakeOpenAI) -> OpenAIModel:
-    return OpenAIModel("fake", base_url=server.base_url, api_key="")
+    return openai_model("fake", base_url=server.base_url, api_key="")
 
 
 def play(model: OpenAIModel, request: Request = ASK) -> Completion:
@@ -79,7 +80,7 @@ def test_a_refusal_has_finish_reason_content_filter() -> None:
     assert (completion.text, completion.finish_reason) == ("I can't help.", "content_filter")
 
 
-@pytest.mark.parametrize("name", ["temperature", "stop", "response_format", "tool_choice", "stream_options"])
+@pytest.mark.parametrize("name", ["temperature", "seed", "stop", "response_format", "tool_choice", "stream_options"])
 def test_a_refused_parameter_is_omitted_from_then_on(name: str) -> None:
     with FakeOpenAI([FakeReply("a"), FakeReply("b")], refuses=[name]) as server:
         model = model_of(server)
@@ -171,7 +172,7 @@ def test_nothing_is_sent_again_once_text_was_streamed() -> None:
 def test_an_error_does_not_contain_the_key() -> None:
     key = "sk-0123456789"
     with FakeOpenAI([refusal(f"temperature: not supported for {key}"), refusal(f"stop: bad {key}")]) as server:
-        model = OpenAIModel("fake", base_url=server.base_url, api_key=key)
+        model = openai_model("fake", base_url=server.base_url, api_key=key)
         with pytest.raises(ProviderError) as caught:
             play(model, FULL)
     assert key not in f"{caught.value} {vars(caught.value)}"

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+import research
 from research import plugins
 from research.config.settings import load
 from research.errors import ConfigError
+from research.events.branches import first_rounds
+from research.events.events import Asked
 from research.events.recipe import Budget, Recipe
+from research.events.view import RunView, fold
 from research.store.saved import Preset
 from research.workbench import presets
 from research.workbench.presets import ADVICE, BUILT_IN, Choices
@@ -131,7 +135,8 @@ def test_a_recipe_survives_conversion_to_choices_and_back(bench: Open) -> None:
 
 def test_choices_cover_every_field_of_a_recipe() -> None:
     own = {"framework_options", "context_options", "prompts"}
-    assert set(Choices.__struct_fields__) - {"options"} == set(Recipe.__struct_fields__) - own
+    of_evaluations = {"world", "world_new", "seed"}
+    assert set(Choices.__struct_fields__) - {"options"} == set(Recipe.__struct_fields__) - own - of_evaluations
 
 
 def test_advice_names_only_valid_pairs() -> None:
@@ -145,3 +150,43 @@ def test_advice_names_only_valid_pairs() -> None:
 def test_every_framework_and_strategy_says_when_to_use_it() -> None:
     for entry in [*plugins.framework.all(), *plugins.context.all()]:
         assert entry.when.endswith("."), entry.id
+
+
+QUESTION = "How many people live in Japan?"
+
+
+def played(home: Path, name: str) -> RunView:
+    """Return a run of the preset with the offline model over the library."""
+    opened = Workbench(load(home=home))
+    return fold(research.stream(QUESTION, workbench=opened, **presets.find(opened, name).choices.arguments()))
+
+
+@pytest.mark.parametrize("name", ["Deep", "Academic"])
+def test_a_run_of_a_research_preset_offers_papers(home: Path, name: str) -> None:
+    opened = Workbench(load(home=home))
+    events = list(research.stream(QUESTION, workbench=opened, **presets.find(opened, name).choices.arguments()))
+    acting = [event for event in events if isinstance(event, Asked) and event.purpose == "act"]
+    assert acting
+    assert all("scholar" in event.tools for event in acting)
+    assert fold(events).outcome == "answered"
+
+
+def test_a_run_of_the_academic_preset_remembers_and_the_next_one_recalls(home: Path) -> None:
+    first, second = played(home, "Academic"), played(home, "Academic")
+    assert first.remembered is not None
+    assert len(first.remembered.added) > 0
+    assert first.recalled is None or not first.recalled.sources
+    assert second.recalled is not None
+    assert "123,201,945" in "\n".join(source.quote for source in second.recalled.sources)
+
+
+def test_a_run_of_the_reliability_preset_shows_its_branches(home: Path) -> None:
+    view = played(home, "High reliability")
+    assert (view.outcome, len(view.branches)) == ("answered", 3)
+    for branch in view.branches.values():
+        assert branch.outcome == "answered"
+        assert "123,201,945" in branch.text
+        assert branch.reports, "the reports of a branch cannot be read"
+    assert (
+        fold(first_rounds(Workbench(load(home=home)).store.events(view.run), 1)).branches.keys() == view.branches.keys()
+    )

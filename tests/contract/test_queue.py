@@ -14,7 +14,7 @@ from research.agent.context import RunContext
 from research.config.settings import Settings, load
 from research.engine import queue
 from research.engine.queue import DbosQueue, enqueued
-from research.engine.rate_limit import RateLimiter, parse_rates
+from research.engine.rate_limit import Rate, RateLimiter, parse_rates
 from research.errors import ConfigError
 from research.events.events import Warned
 from research.store.sqlite import SqliteStore
@@ -194,7 +194,7 @@ def test_an_invalid_rate_limit_is_refused(text: str) -> None:
 
 def test_processes_share_the_rate_limit_of_a_provider(tmp_path: Path) -> None:
     one, other = (SqliteStore(tmp_path / "runs.sqlite") for _ in range(2))
-    limits = parse_rates("openai=60")
+    limits = {"openai": Rate(60)}
     limiters = [RateLimiter(limits, lambda: one), RateLimiter(limits, lambda: other)]
     waits = [pacing(model) for model in ("openai:a", "openai:b") for pacing in limiters]
     assert [round(wait) for wait in waits] == [0, 1, 2, 3]
@@ -203,7 +203,7 @@ def test_processes_share_the_rate_limit_of_a_provider(tmp_path: Path) -> None:
 
 def test_a_run_that_waits_for_several_turns_warns_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(RateLimiter, "__call__", lambda limiter, model: 2.0)
+    monkeypatch.setattr(RateLimiter, "__call__", lambda limiter, model, tokens=0: 2.0)
     monkeypatch.setattr(RunContext, "wait", lambda context, seconds: waited.append(seconds))
     with FakeOpenAI(Player("native", laps=3)) as server:
         bench.settings.openai_base_url = server.base_url

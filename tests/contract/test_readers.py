@@ -17,6 +17,7 @@ from pypdf import PdfWriter
 from research.errors import ConfigError
 from research.web import isolated
 from research.web.isolated import read_file, read_isolated
+from research.web.places import Place
 from research.web.readers import SUFFIXES, FileText, Link, UnreadableFile, bounded, read_bytes
 
 Read = Callable[[bytes, str, str], FileText]
@@ -124,7 +125,8 @@ def test_html_becomes_markdown() -> None:
 
 @both_ways
 def test_pdf_pages_are_read_in_order(read: Read) -> None:
-    assert read(pdf("Hello", "", "World"), ".pdf", "paper") == FileText("paper", "Hello\n\nWorld")
+    found = read(pdf("Hello", "", "World"), ".pdf", "paper")
+    assert found == FileText("paper", "Hello\n\nWorld", places=(Place(0, "page 1"), Place(7, "page 3")))
 
 
 def test_a_pdf_is_titled_by_its_metadata() -> None:
@@ -138,7 +140,9 @@ def test_an_encrypted_pdf_without_a_user_password_is_read() -> None:
 
 @both_ways
 def test_docx_keeps_headings_tables_and_order(read: Read) -> None:
-    assert read(word(), ".docx", "n") == FileText("Trade of France", WORD)
+    found = read(word(), ".docx", "n")
+    assert (found.title, found.text) == ("Trade of France", WORD)
+    assert [(table.place, table.rows) for table in found.tables] == [("table 1", ((2024, 1045),))]
 
 
 def bomb() -> bytes:
@@ -162,7 +166,7 @@ REFUSED = {
     "empty": (b"", ".txt", "is empty"),
     "blank": (b" \n\t\n", ".md", "contains no text"),
     "html without words": (b"<title>only</title>", ".html", "contains no text"),
-    "unknown kind": (b"x", ".xlsx", "unknown format '.xlsx'; known: .md, .txt"),
+    "unknown kind": (b"x", ".key", "unknown format '.key'; known: .md, .txt"),
     "no kind": (b"x", "", "unknown format ''"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", ".txt", "not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8"),
     "zeros": (bytes(9), ".md", "not text"),
@@ -218,7 +222,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 def test_every_suffix_has_a_reader() -> None:
     for suffix in SUFFIXES:
-        with pytest.raises(UnreadableFile, match="n (contains no text|is a damaged)"):
+        with pytest.raises(UnreadableFile, match="n (contains no text|is a damaged|is not|has no head)"):
             read_bytes(b" ", suffix, "n")
 
 

@@ -13,11 +13,11 @@ import pytest
 from research._util.redaction import StreamRedactor, mask_keys
 from research.config.settings import load
 from research.events.events import Streamed, encode
-from research.models.openai import OpenAIModel
 from research.types import Completion, Delta, Message, Request
 from research.workbench import doctor
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.served import openai_model
 
 KEY = "sk-proj-S3cret/+key=42-abcdefghijklmn"
 FORMS: dict[str, Callable[[str], str]] = {
@@ -76,7 +76,7 @@ def test_no_event_of_a_run_contains_the_echoed_key(home: Path) -> None:
 def test_a_key_in_the_arguments_of_a_call_is_redacted() -> None:
     reply = FakeReply(calls=[("visit", {"url": f"http://a.test/?{KEY}", "goal": {KEY: [KEY]}})])
     with FakeOpenAI([reply]) as server:
-        model = OpenAIModel("fake", base_url=server.base_url, api_key=KEY)
+        model = openai_model("fake", base_url=server.base_url, api_key=KEY)
         (completion,) = (
             each for each in model.stream(Request((Message("user", "hi"),))) if isinstance(each, Completion)
         )
@@ -88,7 +88,7 @@ def test_a_key_in_the_arguments_of_a_call_is_redacted() -> None:
 def test_a_placeholder_that_local_servers_accept_is_an_ordinary_word(key: str) -> None:
     text = f"There is none like {key}."
     with FakeOpenAI([FakeReply(text)]) as server:
-        model = OpenAIModel("fake", base_url=server.base_url, api_key=key)
+        model = openai_model("fake", base_url=server.base_url, api_key=key)
         *deltas, completion = model.stream(Request((Message("user", "hi"),)))
     assert isinstance(completion, Completion) and completion.text == text
     assert "".join(each.text for each in deltas if isinstance(each, Delta)) == text

@@ -15,9 +15,10 @@ from research.agent.lifecycle import execute
 from research.agent.run import Run
 from research.errors import ConfigError
 from research.events import events as e
+from research.events.branches import first_rounds
 from research.events.events import Event, decode, encode
 from research.events.recipe import Budget
-from research.events.view import first_rounds, fold, messages_sent
+from research.events.view import fold, messages_sent
 from research.store.sqlite import SqliteStore
 from research.workbench import run_import
 from research.workbench.workbench import Workbench
@@ -111,7 +112,7 @@ def test_an_answer_without_a_source_has_no_evidence(bench: Workbench, script: Sc
     final = play(bench, script("<think>x</think><answer>It is 5.</answer>"))[-1]
     assert isinstance(final, e.RunFinished)
     assert final.outcome == "no_evidence"
-    assert final.answer.startswith("**No evidence.**")
+    assert final.answer.startswith("**No answer found.**")
 
 
 def test_an_answer_that_cites_an_unseen_source_has_no_evidence(bench: Workbench, script: Script) -> None:
@@ -159,7 +160,7 @@ def test_a_query_in_other_order_case_and_punctuation_is_the_same_action(bench: W
 @pytest.mark.parametrize("length", [2, 3])
 def test_a_cycle_of_actions_gets_a_hint_and_then_ends_the_run(bench: Workbench, script: Script, length: int) -> None:
     circle = [SEARCH.replace("Japan", place) for place in ("Japan", "Kenya", "Chile")[:length]]
-    events = play(bench, script(*circle * 4, {"text": ANSWER, "purpose": "conclude"}), options={"framework.rounds": 20})
+    events = play(bench, script(*circle * 4, {"text": ANSWER, "purpose": "conclude"}), novelty=False)
     assert [event.kind for event in events if isinstance(event, e.Warned)] == ["loop"]
     assert events[-1].outcome == "loop"  # type: ignore[union-attr]
     asked = [event.purpose for event in events if isinstance(event, e.Asked)]
@@ -168,9 +169,25 @@ def test_a_cycle_of_actions_gets_a_hint_and_then_ends_the_run(bench: Workbench, 
 
 def test_returning_to_an_earlier_action_is_not_a_cycle(bench: Workbench, script: Script) -> None:
     places = ("Japan", "Kenya", "Japan", "Kenya", "Chile", "Japan", "Kenya", "Japan", "Chile")
-    events = play(bench, script(*[SEARCH.replace("Japan", place) for place in places], ANSWER))
+    events = play(bench, script(*[SEARCH.replace("Japan", place) for place in places], ANSWER), novelty=False)
     assert not [event for event in events if isinstance(event, e.Warned)]
     assert events[-1].outcome == "answered"  # type: ignore[union-attr]
+
+
+def test_a_budget_may_be_a_mapping(bench: Workbench) -> None:
+    assert bench.recipe(budget={"seconds": 120, "tokens": 9_000.0}).budget == Budget(seconds=120, tokens=9_000)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (120, "budget 120: give"), ({"second": 1}, "'second'.*seconds"), ({"tokens": 1.5}, "tokens=1.5: a whole number"),
+        ({"seconds": "120"}, "seconds='120': a number"), ({"usd": float("nan")}, "usd=nan"), ({"seconds": 0}, "above 0"),
+    ],
+)  # fmt: skip
+def test_a_wrong_budget_is_refused_with_what_is_accepted(bench: Workbench, budget: object, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        bench.recipe(budget=budget)
 
 
 @pytest.mark.parametrize(("budget", "outcome"), [(Budget(tokens=1), "tokens"), (Budget(seconds=1e-9), "time")])

@@ -306,6 +306,11 @@ def test_code_waits_for_a_place_and_can_be_stopped_meanwhile(backend: Backend, m
     assert refused == [Stopped, Stopped]
 
 
+def test_random_numbers_without_numpy_are_the_same_in_every_call(backend: Backend) -> None:
+    first, again = (run_python("import random\nrandom.random()", choice=backend).text for _ in range(2))
+    assert first == again
+
+
 @pytest.mark.usefixtures("cpython")
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.random()", "numpy.random.default_rng().random()"])
 def test_random_numbers_are_the_same_in_every_call(draw: str) -> None:

@@ -272,7 +272,8 @@ def test_the_age_of_cached_results_is_shown_and_long_abstracts_are_cut(open_serv
 def test_finding_no_papers_is_reported_with_advice(open_service: Open) -> None:
     with FakeSearch([fake.arxiv([])]) as server:
         output = ScholarTool([open_service("arxiv", server.url)])("tigers", year_to=2000)
-    assert output.text == "No papers for 'tigers'. Try other or fewer words, or other years." and output.passages == ()
+    assert output.text == "No papers for 'tigers' up to 2000, nor of other years. Try other or fewer words."
+    assert output.passages == ()
 
 
 _NUMBERS = itertools.count()

@@ -140,12 +140,35 @@ def test_finding_nothing_is_reported_with_the_filters(open_service: Open) -> Non
     with FakeSearch([fake.tavily([])]) as server:
         tool = SearchTool([open_service("tavily", server.url)])
         assert tool("cats", filter_year=2020, site="a.example").text == (
-            "No results for 'cats' within 2020 and a.example. Try other or fewer words, or no filter."
+            "No results for 'cats' on a.example and of 2020, nor without that filter. Try other or fewer words."
         )
         with pytest.raises(ToolError, match="12 is not a year"):
             tool("cats", filter_year=12)
         with pytest.raises(ToolError, match="no words"):
             tool("?!")
+
+
+def test_a_site_that_a_source_does_not_have_is_dropped_with_a_note() -> None:
+    shelf = Shelf(Passage("library://factbook/france/economy", "France", "q"))
+    output = SearchTool([shelf])("GDP", site="en.wikipedia.org")
+    assert [p.url for p in output.passages] == ["library://factbook/france/economy"]
+    assert output.text == "No results on en.wikipedia.org: these are without that filter."
+
+
+def test_a_year_in_which_nothing_exists_is_dropped_with_a_note(open_service: Open) -> None:
+    hits = [Hit("https://a.example/", "A", "a", "2024-01-02")]
+    with FakeSearch([fake.brave(hits)]) as server:
+        output = SearchTool([open_service("brave", server.url)])("cats", filter_year=2044)
+    assert [p.url for p in output.passages] == ["https://a.example/"]
+    assert "No results of 2044: these are without that filter." in output.text
+
+
+def test_results_without_a_date_are_told_when_a_year_is_asked_for() -> None:
+    dated = Passage("https://a.example/", "A", "q", {"issued": {"date-parts": [[2023]]}})
+    other = Passage("https://b.example/", "B", "q", {"issued": {"date-parts": [[1999]]}})
+    output = SearchTool([Shelf(dated, other, Passage("https://c.example/", "C", "q"))])("GDP", filter_year=2023)
+    assert [p.url for p in output.passages] == ["https://a.example/", "https://c.example/"]
+    assert output.text == "library: 1 of 2 results have no date, so their year was not checked."
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,11 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from research.errors import ConfigError, ProviderError
-from research.models.anthropic import AnthropicModel
 from research.models.client import ServedModel
-from research.models.openai import OpenAIModel
 from research.types import Completion, Delta, Message, Request, Usage
 from tests.fake_anthropic import FakeAnthropic, error_body
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.served import anthropic_model, openai_model
 
 ASK = Request((Message("user", "What is the capital of France?"),))
 KEY = "sk-0123456789"
@@ -71,10 +70,10 @@ SPENT = error_body(429, "spent")
 SPENT["error"]["details"] = {"error_code": "enforced_spend_limit_reached"}
 SERVICES = [
     Service(
-        "OPENAI", FakeOpenAI, OpenAIModel, openai_body, cut="length", opening=2,
+        "OPENAI", FakeOpenAI, openai_model, openai_body, cut="length", opening=2,
         spent={"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}},
     ),
-    Service("ANTHROPIC", FakeAnthropic, AnthropicModel, error_body, cut="max_tokens", opening=4, spent=SPENT),
+    Service("ANTHROPIC", FakeAnthropic, anthropic_model, error_body, cut="max_tokens", opening=4, spent=SPENT),
 ]  # fmt: skip
 each_service = pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name.lower())
 

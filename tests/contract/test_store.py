@@ -329,6 +329,9 @@ def test_tags_can_be_set_listed_and_filtered_by(store: Store) -> None:
     assert store.run("b").tags == ()
     assert store.tags() == ["to read", "经济"]
     assert [row.id for row in store.runs(filters=Filters(tags=("经济", "old")))] == ["a"]
+    store.tag("b", ["eval:first", "old"])
+    assert [row.id for row in store.runs(filters=Filters(not_tagged="eval:"))] == ["a"]
+    assert {row.id for row in store.runs(filters=Filters(not_tagged="%"))} == {"a", "b"}
 
 
 def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
@@ -395,6 +398,8 @@ def test_any_text_is_read_back_unchanged(open_store: Callable[[], Store]) -> Non
         ["\0", "\ufdd0", "\ufdd00", "\ufdd01", "\\", "%", "_", "'", '"', "{", "}", ",", "NULL", "\u2028"]
     )
     texts = st.lists(st.text() | special, min_size=1, max_size=4).map("".join)
+    # U+0000 is removed; tests/contract/test_nul.py
+    texts = texts.map(lambda text: text.replace("\0", "0"))
 
     @given(texts, texts.filter(str.strip))
     @settings(max_examples=30, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -424,10 +429,10 @@ def test_any_text_is_read_back_unchanged(open_store: Callable[[], Store]) -> Non
 def test_values_are_found_by_a_prefix_of_their_key(store: Store) -> None:
     keys = ["", "a", "a/", "a/1", "a/\0", "a/\U0010ffff", "a/\U0010ffff\U0010ffff1", "a0", "b", "A/1"]
     for key in keys:
-        store.put("preset", key, json.dumps(key).encode())
+        store.put("preset", key, json.dumps(key.encode().hex()).encode())  # a body would lose its U+0000
     store.put("opinion", "a/1", b"{}")
     for prefix in ("", "a", "a/", "a/\0", "a/\U0010ffff", "c"):
-        found = [json.loads(body) for body in store.values("preset", prefix)]
+        found = [bytes.fromhex(json.loads(body)).decode() for body in store.values("preset", prefix)]
         assert sorted(found) == sorted(key for key in keys if key.startswith(prefix))
 
 

@@ -16,7 +16,7 @@ from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
-from tests.player import QUESTION, Player, lap_of, query
+from tests.player import ANSWER, QUESTION, Player, lap_of, query
 
 MATRIX = [(*pair, protocol) for pair in plugins.pairs() for protocol in ("native", "tagged")]
 
@@ -31,19 +31,24 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
-def play(place: Path, player: Player, framework: str, context: str, **recipe: object) -> RunView:
+def play(
+    place: Path, player: Player, framework: str, context: str, *, requests: list[Body] | None = None, **recipe: object
+) -> RunView:
     tight = {"resum": {"context.max_tokens": 2000}, "window": {"context.k": 2}}
     with FakeOpenAI(player, strict=False) as server:
         settings = load(home=place, openai_base_url=server.base_url, openai_send_reasoning=True)
         bench = Workbench(settings)
         protocol = "native" if player.native else "tagged"
         options = {**tight.get(context, {}), **recipe.pop("options", {})}  # type: ignore[dict-item]
-        return fold(
+        view = fold(
             research.stream(
                 QUESTION, workbench=bench, model="openai:fake", framework=framework, context=context,
                 protocol=protocol, options=options, **recipe,
             )
         )  # fmt: skip
+        if requests is not None:
+            requests += server.requests
+        return view
 
 
 def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
@@ -111,11 +116,59 @@ def test_no_history_is_refused_after_the_window_overflowed(place: Path, context:
     assert view.outcome == "answered"
 
 
-def test_a_server_that_needs_the_reasoning_refuses_a_history_without_it(place: Path) -> None:
+@pytest.mark.parametrize("framework", ["react", "iter_research", "tool_rounds", "supervisor"])
+def test_reasoning_goes_back_once_a_server_has_refused_a_history_without_it(place: Path, framework: str) -> None:
     player = Player("native", laps=2, thinking=True)
     with FakeOpenAI(player, strict=False) as server:
         bench = Workbench(load(home=place, openai_base_url=server.base_url))
-        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake"))
-    assert view.status == "failed"
-    assert "reasoning_content" in view.error
-    assert player.refused
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake", framework=framework))
+    assert (view.outcome, view.error) == ("answered", "")
+    at_once = 2 if framework == "supervisor" else 1  # both researchers ask before either has learned
+    assert len(player.refused) <= at_once, "what the model wants is asked again"
+
+
+@pytest.mark.parametrize("context", ["full", "evolving"])
+@pytest.mark.parametrize("framework", ["react", "iter_research"])
+def test_where_every_reply_must_call_the_answer_is_a_call(place: Path, framework: str, context: str) -> None:
+    def acts(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+        if purpose != "act":
+            return None
+        if body.get("tool_choice") != "required":
+            return FakeReply("Let me search for that first.")
+        if "final_answer" in names(body) and lap_of(body) >= player.laps:
+            return FakeReply("", [("final_answer", {"answer": ANSWER})])
+        return FakeReply("", [("search", {"query": query(lap_of(body) + 1)})])
+
+    player = Player("native", laps=3, misbehave=acts)
+    requests: list[Body] = []
+    view = play(place, player, framework, context, options={"framework.must_act": True}, requests=requests)
+    assert (player.refused, view.outcome, view.answer) == ([], "answered", ANSWER)
+    acting = [body for body in requests if names(body)]
+    assert len(acting) == 4
+    assert {(body.get("tool_choice"), names(body)[-1]) for body in acting} == {("required", "final_answer")}
+    assert not any("call no tool" in str(body["messages"][0]) for body in acting)
+
+
+@pytest.mark.parametrize(("protocol", "must_act"), [("native", False), ("tagged", True)])
+def test_final_answer_is_offered_only_where_nothing_else_ends_the_run(
+    place: Path, protocol: ProtocolName, must_act: bool
+) -> None:
+    requests: list[Body] = []
+    options = {"framework.must_act": must_act}
+    view = play(place, Player(protocol, laps=2), "react", "full", options=options, requests=requests)
+    assert view.outcome == "answered"
+    assert "final_answer" not in str(requests)
+    assert all("tool_choice" not in body for body in requests)
+
+
+def test_where_every_reply_must_call_the_forced_answer_is_still_text(place: Path) -> None:
+    requests: list[Body] = []
+    options = {"framework.must_act": True, "framework.rounds": 2}
+    view = play(place, Player("native", laps=99), "react", "full", options=options, requests=requests)
+    assert (view.outcome, view.answer) == ("rounds", ANSWER)
+    assert (names(requests[-1]), requests[-1].get("tool_choice")) == ([], None)
+
+
+def names(body: Body) -> list[str]:
+    """Return the names of the tools that a request offers."""
+    return [each["function"]["name"] for each in body.get("tools", ())]

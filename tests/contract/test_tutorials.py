@@ -227,13 +227,13 @@ def test_the_tutorial_model_calls_a_tool_and_answers(modelled: Desk) -> None:
 
 
 def test_an_unknown_model_fails_the_run_with_the_servers_message(modelled: Desk) -> None:
-    done = modelled.give("run", JAPAN, "--model", "ollama:absent", "--json")
+    done = modelled.give("run", JAPAN, "--model", "plain_ollama:absent", "--json")
     assert done.returncode == 1
     assert "model 'absent' not found" in json.loads(done.stdout)["error"]
 
 
 def test_a_truncated_reply_is_discarded_and_pauses_the_run(modelled: Desk) -> None:
-    done = modelled.give("run", JAPAN, "--model", "ollama:cut", "--json")
+    done = modelled.give("run", JAPAN, "--model", "plain_ollama:cut", "--json")
     found = json.loads(done.stdout)
     assert (done.returncode, found["status"]) == (4, "paused"), "the run must be paused"
     assert "broke off" in found["error"]

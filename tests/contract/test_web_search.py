@@ -115,6 +115,23 @@ def test_long_queries_are_cut_to_each_services_limit(open_service: Open) -> None
 # Configured services
 
 
+def test_duckduckgo_is_asked_through_ddgs_and_keeps_the_order_of_its_page(
+    open_service: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ddgs.ddgs import DDGS
+
+    text, asked = DDGS.text, []
+    monkeypatch.setattr(
+        DDGS, "text", lambda self, query, **options: asked.append(query) or text(self, query, **options)
+    )
+    hits = [Hit("https://a.example/", "Dogs", "dogs"), Hit("https://en.wikipedia.org/wiki/Cat", "Cat", "cats")]
+    with FakeSearch([fake.duckduckgo(hits), fake.duckduckgo([])]) as server:
+        service = open_service("duckduckgo", server.url)
+        assert [p.url for p in service.search("cats")] == [hit.url for hit in hits]
+        assert list(service.search("nothing")) == []
+    assert asked == ["cats", "nothing"]
+
+
 def test_web_uses_the_configured_services_or_else_duckduckgo(tmp_path: Path) -> None:
     assert web.configured(load(home=tmp_path)) == ["duckduckgo"]
     assert web.configured(load(home=tmp_path, tavily_api_key="")) == ["duckduckgo"]

@@ -131,7 +131,7 @@ class World:
             lambda name: Obeys(secret, steps, answer), Toolbox([visits, Vault(secret), *tools]), meter=Meter(Budget()),
             journal=journal,
         )  # fmt: skip
-        recipe = Recipe(framework="react", framework_options={"rounds": 40}, model="obeys")
+        recipe = Recipe(framework="react", framework_options={"rounds": 40}, model="obeys", novelty=False)
         question = question or f"Read http://{self.evil_host}/start and http://{self.wiki_host}/home"
         return [decode(encode(event)) for event in execute(Run(question, recipe, context), "run")]
 

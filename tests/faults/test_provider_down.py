@@ -17,11 +17,11 @@ from research.events import events as e
 from research.events.recipe import Recipe
 from research.events.view import fold
 from research.exports.json import as_dict
-from research.models.openai import OpenAIModel
 from research.types import Model, Passage, ToolOutput
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import FRAMEWORKS, Bench, Look, Provider
 from tests.player import QUESTION, Player
+from tests.served import openai_model
 
 LONGEST_S = 300
 """The longest that a run waits for a service, whatever `Retry-After` says."""
@@ -180,7 +180,7 @@ class Impatient(Bench):
     patience_s = 1.5  # longer than a working server on a busy machine is silent
 
     def model(self, name: str) -> Model:
-        return OpenAIModel("fake", base_url=self.settings.openai_base_url or "", api_key="", timeout_s=self.patience_s)
+        return openai_model("fake", base_url=self.settings.openai_base_url or "", api_key="", timeout_s=self.patience_s)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,13 @@ def test_the_supervisor_asks_the_user_about_the_scope(bench: Workbench) -> None:
     assert [event.seq for event in (*events, *rest)] == list(range(len(events) + len(rest)))
 
 
-def test_parallel_branches_do_not_ask_the_user(bench: Workbench) -> None:
+def test_parallel_branches_ask_the_user_once(bench: Workbench) -> None:
+    """Both branches lack the detail; the run comes to rest on one question, and both go on with the reply."""
     options = {"framework.branch": "tool_rounds", "framework.n": 2}
-    view = research.run("Compare them.", workbench=bench, model="extractive", framework="parallel", options=options)
-    assert view.status == "completed"
+    recipe = {"model": "extractive", "framework": "parallel", "options": options}
+    events = list(research.stream("Compare them.", workbench=bench, **recipe))
+    assert isinstance(events[-1], e.WaitingForUser)
+    rest = list(bench.engine.resume(events[0].run, "the population of Japan and of Kenya", here=True).events())
+    assert [event for event in rest if isinstance(event, e.WaitingForUser)] == []
+    branches = fold([*events, *rest]).branches
+    assert [[figure for figure in FIGURES if figure not in each.answer] for each in branches.values()] == [[], []]

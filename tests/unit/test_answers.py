@@ -205,3 +205,38 @@ def test_the_memory_keeps_no_report_that_answers_nothing() -> None:
         for outcome in OUTCOMES
     }
     assert kinds == {"partly_answered": ["report"], "no_evidence": []}
+
+
+COAL = Source(
+    1, "https://example.org/1", "Kenya · Energy",
+    "Coal, production: 12 million metric tons (2023 est.)\nCoal, consumption: 9 million metric tons (2023 est.)\n"
+    "Coal, exports: 3 million metric tons (2023 est.)",
+)  # fmt: skip
+EXPORTED = "Out of all the coal that Kenya digs up, what per cent goes abroad?"
+
+
+def wanted(_: str, line: str) -> str:
+    """Say that a question wants the exports divided by the production."""
+    return next(
+        (f"÷{n}/2" for n, label in enumerate(("Coal, exports", "Coal, production")) if line.startswith(label)), ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "outcome"),
+    [
+        ("Kenya: 25%, the share of Coal, exports 3 million metric tons in Coal, production 12 million metric tons [1].",
+         "answered"),
+        ("Kenya: 33.33%, the share of Coal, exports 3 million metric tons in Coal, consumption 9 million metric tons [1].",
+         "no_evidence"),
+        ("Kenya: 75%, the share of Coal, consumption 9 million metric tons in Coal, production 12 million metric tons [1].",
+         "no_evidence"),
+        ("Kenya: 400%, the share of Coal, production 12 million metric tons in Coal, exports 3 million metric tons [1].",
+         "no_evidence"),
+        ("Kenya: 9 million metric tons, which is Coal, production 12 million metric tons minus Coal, exports 3 million "
+         "metric tons [1].", "no_evidence"),
+    ],
+)  # fmt: skip
+def test_a_calculation_answers_only_with_the_lines_and_the_operation_asked_for(report: str, outcome: str) -> None:
+    found = assess(EXPORTED, report, report, check(report, [COAL]), [COAL], asks_for=wanted)
+    assert (found.outcome or "answered") == outcome, found

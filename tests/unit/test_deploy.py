@@ -100,6 +100,7 @@ def test_copied_files_exist_and_are_complete() -> None:
     assert {
         "app.py",
         "pages",
+        "static",
         "research",
         ".streamlit/config.toml",
         "docs/deploy/requirements.lock",

@@ -180,8 +180,9 @@ def test_named_make_targets_exist(path: Path) -> None:
 
 @cache
 def settings() -> set[str]:
-    """Return the names in capitals in the package and in the compose file."""
-    sources = [*(ROOT / "research").rglob("*.py"), DOCS / "deploy" / "compose.yaml"]
+    """Return the names in capitals in the package, its data and the compose file."""
+    package = ROOT / "research"
+    sources = [*package.rglob("*.py"), *package.rglob("*.toml"), DOCS / "deploy" / "compose.yaml"]
     return {name for each in sources for name in re.findall(r"[A-Z][A-Z_]+", read(each))}
 
 
@@ -254,3 +255,25 @@ def test_diagrams_have_balanced_brackets(path: Path) -> None:
 def test_the_index_links_to_every_page() -> None:
     named = set(re.findall(r"\]\((?!https?:|\.\.)([^)#]+\.md)", read(DOCS / "README.md")))
     assert named == {each.name for each in DOCS.glob("*.md") if each.name != "README.md"} | {"decisions/README.md"}
+
+
+# -- the original documents -------------------------------------------------------------------------------------------
+
+
+def test_every_place_and_test_of_a_capability_exists() -> None:
+    rows = [line.split(" | ") for line in read(DOCS / "seeds.md").splitlines() if line.startswith("| ")][1:]
+    assert rows
+    missing = []
+    for row in rows:
+        if len(row) != 4:
+            missing.append(f"a row of {len(row)} cells: {row[0]}")
+            continue
+        places, tests = (re.findall(r"`([^`]+)`", cell) for cell in row[2:])
+        missing += [f"no place or test: {row[0]}"] * (not places or not tests)
+        missing += [place for place in places if not (ROOT / place).exists()]
+        for test in tests:
+            path, _, name = test.partition("::")
+            found = read(ROOT / path) if (ROOT / path).is_file() else ""
+            if not path.startswith("tests/") or f"def {name or 'test_'}" not in found:
+                missing.append(test)
+    assert missing == []

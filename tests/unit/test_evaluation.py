@@ -14,7 +14,7 @@ from research.evaluation.agreement import cmrc, hotpot
 from research.evaluation.questions import SPLITS
 from research.evaluation.records import Row
 from research.evaluation.scorers import CITED
-from research.evaluation.statistics import differences, mean, percentile, summary
+from research.evaluation.statistics import bootstrapped, differences, percentile, summary
 from research.evaluation.verdict import is_right, refused
 from research.events.view import RunView
 from research.search.library import factbook
@@ -116,6 +116,45 @@ def test_a_run_without_an_answer_scores_zero_whatever_its_text_contains(outcome:
     assert (scores.exact_match, scores.f1, scores.right) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "outcome", "scores"),
+    [
+        ("It is 7.5 %.", "answered", (1, 0, 0)), ("It is 9 %.", "answered", (0, 1, 0)),
+        ("The sources do not state it.", "answered", (0, 0, 1)), ("7.5 %", "no_evidence", (0, 0, 1)),
+        ("It is 9 %.", "failed", (0, 0, 1)),
+    ],
+)  # fmt: skip
+def test_an_answer_is_right_or_wrong_or_missing_also_with_a_number_alone(
+    answer: str, outcome: str, scores: tuple[int, int, int]
+) -> None:
+    question = Question("1", "How much?", value=7.5, tolerance=0.1, unit="%")
+    found = measure(question, run_view(answer, outcome=outcome), names)
+    assert (found.right, found.wrong, found.no_answer) == scores and found.exact_match is None
+
+
+def test_a_question_with_nothing_to_compare_is_neither_right_nor_wrong() -> None:
+    found = measure(Question("1", "Why?"), run_view("Because."), names)
+    assert (found.right, found.wrong, found.no_answer) == (None, None, None)
+    lied = measure(Question("1", "Why?", answerable=False), run_view("Because."), names)
+    assert (lied.right, lied.wrong, lied.no_answer) == (0.0, 1.0, None)
+
+
+def test_the_short_answer_is_compared_rather_than_the_sentences_around_it() -> None:
+    view = run_view("After long work the prize went to Marie Curie [1].", "x")
+    view.short = "Marie Curie"
+    scores = measure(Question("1", "Who?", ("Marie Curie",)), view, names)
+    assert (scores.exact_match, scores.f1) == (1.0, 1.0)
+
+
+def test_a_gold_answer_may_be_anywhere_or_a_number_first() -> None:
+    view = run_view("There were many. It was Marie Curie in 1903, not 1911.")
+    assert measure(Question("1", "Who?", ("marie curie",)), view, names).contains == 1.0
+    assert measure(Question("1", "Who?", ("Curi",)), view, names).contains == 0.0
+    assert measure(Question("1", "When?", value=1903), view, names).numeric == 1.0
+    assert measure(Question("1", "When?", value=1911), view, names).numeric == 0.0, "only the first number counts"
+    assert measure(Question("1", "When?", ("1903",)), view, names).numeric is None
+
+
 def test_the_verdict_of_a_report_in_sections_is_its_first_section() -> None:
     question = Question("1", "How many?", ("129",))
     assert is_right(question, "# How many?\n\n## Count\n\nThere are 129 of them [1].\n\n## Evidence\n\n- 130")
@@ -189,15 +228,15 @@ def row(question: str, f1: float | None, seconds: float = 1.0, cost: float | Non
 
 def test_a_mean_and_its_interval_are_accurate_and_deterministic() -> None:
     values = [0.0, 1.0] * 50
-    found = mean(values)
-    assert found and found == mean(values)
+    found = bootstrapped(values)
+    assert found and found == bootstrapped(values)
     assert found.mean == 0.5 and found.n == 100 and found.interval
     # The normal approximation for 50 of 100: 0.5 ± 0.098.
     assert list(found.interval) == pytest.approx([0.402, 0.598], abs=0.02)
-    assert mean([]) is None
-    one = mean([3.0])
+    assert bootstrapped([]) is None
+    one = bootstrapped([3.0])
     assert one and (one.mean, one.interval, one.n) == (3.0, None, 1)
-    equal = mean([2.0, 2.0])
+    equal = bootstrapped([2.0, 2.0])
     assert equal and equal.interval == (2.0, 2.0)
 
 
@@ -207,7 +246,7 @@ def test_a_percentile_has_an_interval() -> None:
 
 
 def test_the_mean_of_many_values_has_a_narrow_interval() -> None:
-    found = mean([float(n % 2) for n in range(30_001)])
+    found = bootstrapped([float(n % 2) for n in range(30_001)])
     assert found and found.interval and found.interval[1] - found.interval[0] < 0.02
 
 
@@ -298,7 +337,7 @@ def test_squad_and_cmrc_are_loaded_with_their_paragraphs(tmp_path: Path) -> None
     ("lines", "said"),
     [
         (["{"], "line 1"), (["[1]"], "objects"), (["", ""], "no question"), ([{"id": "1"}], "no question"),
-        ([{"question": "Who?"}], "no id"), ([{"id": "1", "question": "Who?", "answer": {"a": 1}}], "answer"),
+        ([{"question": "Who?"}, {"question": "Who?"}], "twice"), ([{"id": "1", "question": "Who?", "answer": {"a": 1}}], "answer"),
         ([{"id": "1", "question": "Who?", "answer": "x", "answerable": False}], "answerable"),
         ([{"id": "1", "question": "Who?", "value": "x"}], "value"),
         ([{"id": "1", "question": "Who?"}, {"id": 1, "question": "Where?"}], "twice"),
@@ -320,6 +359,47 @@ def test_an_unknown_or_unreadable_dataset_is_reported(tmp_path: Path) -> None:
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="UTF-8"):
         load(str(tmp_path / "binary.jsonl"))
+
+
+def test_a_question_without_an_id_keeps_its_id_when_the_file_is_reordered(tmp_path: Path) -> None:
+    asked = [{"question": "Who?", "answer": "Curie"}, {"question": "Where?", "answer": "Paris"}]
+    first = load(write(tmp_path / "a.jsonl", *asked)).questions
+    second = load(write(tmp_path / "b.jsonl", *reversed(asked))).questions
+    assert {each.digest for each in first} == {each.digest for each in second}
+    assert all(each.id.startswith("q-") for each in first)
+
+
+@pytest.mark.parametrize(("name", "mark"), [("t.csv", ","), ("t.csv", ";"), ("t.tsv", "\t"), ("T.CSV", ",")])
+def test_a_table_of_questions_is_loaded(tmp_path: Path, name: str, mark: str) -> None:
+    rows = [
+        ["Question", "answer", "Value", "tolerance", "unit", "answerable", "notes"],
+        [f'"Who{mark} and\nwhen?"', "Marie Curie | Curie", "", "", "", "", "x"],
+        ["How much?", "", "7.5", "0.1", "%"],
+        [],
+        ["谁？", "", "", "", "", "no", ""],
+    ]
+    path = tmp_path / name
+    path.write_text("\ufeff" + "\r\n".join(mark.join(row) for row in rows), encoding="utf-8")
+    first, second, third = load(str(path)).questions
+    assert (first.question, first.answers) == (f"Who{mark} and\nwhen?", ("Marie Curie", "Curie"))
+    assert (second.answers, second.value, second.tolerance, second.unit) == ((), 7.5, 0.1, "%")
+    assert not third.answerable and len({first.id, second.id, third.id}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no question"), ("question,answer", "no question"), ("Frage,Antwort\nWer?,Curie", "frage, antwort"),
+        ("question,value\nWho?,12 km", "row 2: value '12 km'"), ("question,answerable\nWho?,maybe", "row 2: answerable"),
+        ("question,answer\nWho?,Curie, Marie", "row 2 has 3 cells"), ('question\n"Who?', "row 2 is not CSV"),
+        ("id,question\n1,", "record 1 has no question"),
+    ],
+)  # fmt: skip
+def test_an_invalid_table_is_reported_by_row_and_column(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "bad.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=said) as error:
+        load(str(tmp_path / "bad.csv"))
+    assert "bad.csv" in str(error.value)
 
 
 # -- corpora ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.evaluation import Candidate, Evaluation, Plan, Question, Row, Scores
-from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points, sign_test
+from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points, settled
 from research.evaluation.plans import results
 from research.events.recipe import Recipe
 
@@ -37,29 +37,48 @@ def test_unmeasured_rows_are_left() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "behind", "p"),
-    [(5, 0, 0.0625), (6, 0, 0.03125), (0, 6, 0.03125), (8, 2, 0.109375), (3, 3, 1.0), (0, 0, 1.0)],
-)
-def test_the_sign_test_is_exact(ahead: int, behind: int, p: float) -> None:
-    assert sign_test(ahead, behind) == pytest.approx(p)
-
-
-@pytest.mark.parametrize(
     ("first", "second", "verdict", "points_"),
     [
         ("1" * 20, "1" * 10 + "0" * 10, "real", 50),
         ("1" * 20, "1" * 20, "equal", 0),
         ("10" * 10, "01" * 10, "equal", 0),
-        # The bootstrap alone would call it real: its interval is above 0, but five coins often fall the same way.
-        ("1" * 20, "0" * 5 + "1" * 15, "unsure", 25),
+        # A bootstrap would call it real: its interval is above 0, but five coins often fall the same way.
+        ("1" * 20, "0" * 5 + "1" * 15, "equal", 25),
     ],
 )
-def test_a_difference_is_real_when_neither_interval_nor_chance_explains_it(
+def test_a_difference_is_real_when_chance_cannot_explain_it(
     first: str, second: str, verdict: str, points_: int
 ) -> None:
     _, one = found(a=(REACT, first, 1), b=(REWOO, second, 1))
     (pair,) = pairs(one, "right")
     assert (pair.verdict, round(100 * pair.figure.mean), pair.figure.n) == (verdict, points_, 20)
+    assert pair.figure.interval and (pair.figure.interval[0] > 0) == (verdict == "real")
+    assert (pair.more_questions == 0) == (verdict == "real")
+
+
+def test_a_difference_of_one_pair_is_not_certain_among_many() -> None:
+    others = {f"r{n}": (Candidate(f"r{n}", Recipe(model=f"m{n}")), "10" * 10, 1) for n in range(4)}
+    better = (REACT, "11" * 7 + "10" * 3, 1)
+    _, alone = found(a=better, b=(REWOO, "10" * 10, 1))
+    _, among = found(a=better, b=(REWOO, "10" * 10, 1), **others)
+    (pair,) = pairs(alone, "right")
+    again = next(each for each in pairs(among, "right") if (each.first, each.second) == (pair.first, pair.second))
+    assert again.figure == pair.figure and again.evidence <= pair.evidence
+    assert again.p == pair.p and again.p_holm > pair.p_holm
+
+
+def test_unbounded_measures_are_compared_by_which_recipe_uses_more() -> None:
+    _, one = found(a=(REACT, "1" * 20, 900), b=(REWOO, "1" * 20, 100))
+    (pair,) = pairs(one, "tokens")
+    assert (pair.first, pair.verdict, pair.figure.interval) == ("react/full", "real", (800.0, 800.0))
+
+
+def test_an_evaluation_is_settled_when_one_recipe_is_better_than_every_other() -> None:
+    third = Candidate("react/window", Recipe(context="window"))
+    plan, one = found(a=(REACT, "1" * 20, 1), b=(REWOO, "0" * 20, 1), c=(third, "0" * 20, 1), d=(ORACLE, "1" * 20, 1))
+    assert settled(plan, one) == "react/full", "an oracle is no rival"
+    plan, one = found(a=(REACT, "1" * 20, 1), b=(REWOO, "0" * 20, 1), c=(third, "1" * 20, 1))
+    assert settled(plan, one) == ""
 
 
 def test_pairs_name_the_better_recipe_first_and_list_real_differences_first() -> None:

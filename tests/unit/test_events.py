@@ -7,7 +7,8 @@ import pytest
 from research._util import decoding
 from research.events.events import Earlier, Event, RunStarted
 from research.events.recipe import Recipe
-from research.events.view import RoundView, RunView, fold
+from research.events.rounds import RoundView
+from research.events.view import RunView, fold
 from research.types import Usage
 from tests.long_run import QUESTION, RECIPE, of_round, stamp
 

@@ -1,6 +1,7 @@
 """No pattern and no reader of foreign text takes more than linear time, whatever is repeated in its input.
 
-Times are compared with each other within this process: four times the input may take nine times as long, not sixteen.
+Inputs are doubled eight times.  Times are compared with each other within this process: the last four times of the input
+may take nine times as long, not sixteen.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ from research.types import Message, Observation, Request, Source, ToolCall, Tool
 from research.web.url_guard import UrlGuard, urls_in
 
 ROOT = Path(__file__).parents[2]
+START = 128
+"""Characters that are doubled eight times; no bound of a pattern or a reader is as large as a quarter of the result."""
+LONGEST = START * 2**8
 FACTOR = 9.0
 """Most times as long that four times the input may take."""
 REPEATED = tuple(" _[](1:\"|,中的a\n*`#<{\\/.-&'～") + ("1,", "a ", "Ab ", "[1]", "[a](", " \n", "、a")
@@ -49,15 +53,14 @@ TOOLS = [ToolSpec("search", "", {"type": "object", "properties": {"query": {"typ
 SOURCES = [Source(1, "https://a.example/x", "T", "The river is 12 km long. It has 5 towns.")]
 
 
-def grows(timed: Callable[[str], float], text: Callable[[int], str], size: int, least: float) -> bool:
-    """Return whether the time grows faster than the input, at this size and at four times it (past any bound)."""
-    for n in (size, 4 * size):
-        if timed(text(4 * n)) < least:
+def grows(timed: Callable[[str], float], text: Callable[[int], str], least: float) -> bool:
+    """Return whether the time, once it is worth measuring, grows faster than the input."""
+    for times in (1, 3):  # what becomes quadratic later shows it here; a busy machine may show it once
+        before, after = (min(timed(text(n)) for _ in range(times)) for n in (LONGEST // 16, LONGEST // 4))
+        if after < 5 * before:
             return False
-        small, large = (min(timed(text(m)) for _ in range(3)) for m in (n, 4 * n))
-        if large < least or large < FACTOR * small:
-            return False
-    return True
+    small, large = (min(timed(text(n)) for _ in range(3)) for n in (LONGEST // 4, LONGEST))
+    return large >= max(least, FACTOR * small)
 
 
 def patterns() -> dict[tuple[str, int], set[str]]:
@@ -196,14 +199,13 @@ def test_every_pattern_takes_linear_time() -> None:
                 sum(1 for _ in compiled.finditer(text))
             return time.process_time() - begun
 
-        with stopped_after(seconds=8) as ended:  # an exponential pattern would never end
-            if any(
-                min(timed(text(600)) for _ in range(2)) > 0.0015 and grows(timed, text, 1_000, 0.01)
-                for text in Attack(pattern, flags).texts()
-            ):
-                slow.append((sorted(where)[0], pattern))
-        if ended:
-            slow.append((sorted(where)[0], pattern))
+        for text in Attack(pattern, flags).texts():
+            with stopped_after(seconds=8) as ended:  # an exponential pattern would never end
+                if timed(text(LONGEST // 16)) > 0.002 and grows(timed, text, 0.05):
+                    ended.append("slow")
+            if ended:
+                slow.append((sorted(where)[0], pattern, text(60)))
+                break
     assert slow == [], "\n".join(map(str, slow))
 
 
@@ -276,7 +278,7 @@ def test_every_reader_takes_linear_time(name: str) -> None:
         return time.process_time() - begun
 
     timed("warm")
-    slow = [each for each in HOSTILE if grows(timed, lambda n, each=each: (each * n)[:n], 2_000, 0.05)]  # type: ignore[misc]
+    slow = [each for each in HOSTILE if grows(timed, lambda n, each=each: (each * n)[:n], 0.05)]  # type: ignore[misc]
     assert slow == [], "\n".join(map(str, slow))
 
 

@@ -319,7 +319,8 @@ def test_a_damaged_zip_is_read_or_rejected(data: some.DataObject) -> None:
 
 # Every run that can be written can be read, and every run that is read can be exported
 
-texts = some.text(max_size=40)
+# Without U+0000, which no store keeps.
+texts = some.text(some.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=40)
 values = some.recursive(
     some.none() | some.booleans() | some.integers(-(2**60), 2**60) | texts,
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(texts, inner, max_size=3),

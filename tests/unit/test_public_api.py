@@ -13,7 +13,7 @@ import research
 from tests.loops import loop_over
 
 NAMES = """
-    run stream arun astream
+    run stream arun astream audit
     Workbench Recipe Budget RunView Event Source Citation fold
     framework context tool provider searcher scorer register Range
     WorkbenchError ConfigError ToolError FormatError ProviderError LimitReached StoreUnavailable

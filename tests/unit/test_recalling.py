@@ -125,7 +125,7 @@ def test_every_field_of_a_hostile_entry_stays_quoted_data(memory: Open, field: s
         assert results.count("<tool_response ") == results.count("</tool_response>") == 1
         block, result = (
             prompt.split("\n\n", 2)[2].removesuffix("\n</recalled>"),
-            results.partition("\n")[2].rpartition("\n")[0],
+            results.partition("\n")[2].partition("\n</tool_response>")[0],
         )
         for text in (block, result):
             # Only our own lines may start at the margin.

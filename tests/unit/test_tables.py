@@ -20,7 +20,7 @@ import pytest
 from msgspec import Struct
 
 from bench import all as whole
-from bench import citations, evaluation, frameworks, memory_reuse, multihop, recall, sets
+from bench import citations, evaluation, frameworks, gateway, memory_reuse, multihop, novelty, recall, sets
 from bench.printing import shape, tables
 from research.evaluation.questions import SPLITS
 from research.exports import docx, html, pdf
@@ -123,8 +123,11 @@ PRINTED = [
     Printed("docs/evaluation.md", "bench.evaluation", partial(evaluated, "almanac")),
     Printed("docs/citations.md", "bench.citations", cited),
     Printed("docs/frameworks.md", "bench.frameworks", cost),
+    Printed("docs/frameworks.md", "bench.novelty", partial(novelty.to_choose, None)),
+    Printed("docs/frameworks.md", "bench.novelty", partial(novelty.to_report, None)),
     Printed("docs/memory.md", "bench.memory_reuse", counted),
     Printed("docs/memory.md", "bench.recall", searched),
+    Printed("docs/gateway.md", "bench.gateway", lambda: gateway.lines(dict.fromkeys(gateway.CASES, [1.0] * 4))),
 ]
 NUMBER = r"[+-]?\d[\d,]*(?:\.\d+)?"
 

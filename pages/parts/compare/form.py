@@ -8,8 +8,7 @@ import streamlit as st
 from msgspec import Struct
 
 from pages.parts.compare import saved
-from pages.parts.library import folders
-from pages.parts.run import form, memory_choices
+from pages.parts.run import form, memory_choices, shelf
 from pages.parts.run import question as asked
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import form_state, home
@@ -19,7 +18,7 @@ from pages.parts.shared.words import between, money
 from research import defaults
 from research.compare import MOST, compare
 from research.errors import REFUSED, ConfigError
-from research.events.recipe import LIBRARY, Recipe
+from research.events.recipe import Recipe
 from research.store import RunRow
 from research.workbench.estimate import Estimate, estimate
 from research.workbench.workbench import Workbench
@@ -129,6 +128,7 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "recall": recipe.recall,
             "remember": recipe.remember,
             "judge": recipe.judge,
+            "novelty": recipe.novelty,
         }
     with st.expander(t("Shared settings: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
         left, right = st.columns(2, gap="medium")
@@ -137,15 +137,11 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             memory = memory_choices.draw()
         with right:
             # The same keys as on Ask, so that choices made there apply here too.
-            tools_key, search_key = form_state.key("tools"), form_state.key("search")
+            tools_key = form_state.key("tools")
             st.session_state.setdefault(tools_key, list(defaults.TOOLS))
-            st.session_state.setdefault(search_key, [LIBRARY])
             tools = st.pills(t("Tools"), bench.tools(), selection_mode="multi", key=tools_key, persist_state="session")
-            search = st.pills(
-                t("Sources"), bench.sources(), selection_mode="multi", key=search_key, persist_state="session"
-            )
-            chosen = folders.pick(bench) if "library" in search else ()
-    return {"budget": budget, "tools": tuple(tools), "search": tuple(search), "folders": chosen, **memory}
+            sources = shelf.pick(bench, "compare")
+    return {"budget": budget, "tools": defaults.unless_default(tools), **sources, **memory}
 
 
 def _built(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any]) -> list[Recipe] | None:

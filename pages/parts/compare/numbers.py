@@ -3,56 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.compare.columns import Column
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.table import tabular
+from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count, lasted, money
 from research.compare import Figures, costs, figures, requests, sources
 from research.exports.progress import OUTCOMES
 from research.text import clip
+from research.types import HOLDS
 
 COLOURS = ["#3a86b8", "#8b9096", "#9673c9", "#2f9e8f"]
 """Chart colours of the runs, legible in both themes; green, amber and red are reserved for verdicts."""
+BETTER = ":green[:material/check:]"
 LISTED = 30
 """Maximum number of sources listed per group."""
 
 
+class Metric(NamedTuple):
+    """A row of the table."""
+
+    title: str
+    value: Callable[[Figures], str]
+    less: Callable[[Figures], float | None] | None = None
+    """The amount of which less is better."""
+    effort: bool = False
+    """Compared only between runs that answered in full."""
+
+
 def table(columns: Sequence[Column]) -> None:
-    """Draw one row per metric and one column per run."""
-    found = [figures(column.view) for column in columns]
+    """Draw one row per metric and one column per run; the better value of ended runs is marked."""
+    found = [figures(column.view) if column.row else None for column in columns]
+    over = all(each is None or each.outcome for each in found)
+    rows = [[each.title, *_cells(each, found, over)] for each in _metrics()]
+    with st.container(key="compare-figures", gap="xsmall"):
+        st.markdown(tabular([t("Metric"), *(column.name for column in columns)], rows))
+        if any(f"{BETTER} **" in cell for row in rows for cell in row):
+            st.caption(
+                t(":green[:material/check:] marks the better value; of effort, only runs that answered in full count.")
+            )
 
-    def row(name: str, value: Callable[[Figures], str]) -> list[str]:
-        return [name, *(value(each) if column.row else "" for column, each in zip(columns, found, strict=True))]
 
+def _cells(metric: Metric, found: Sequence[Figures | None], over: bool) -> list[str]:
+    """Return the cells of a row; an empty one for a deleted run."""
+    cells = [metric.value(each) if each else "" for each in found]
+    amounts = [
+        metric.less(each) if metric.less and each and (each.outcome == "answered" or not metric.effort) else None
+        for each in found
+    ]
+    known = [each for each in amounts if each is not None]
+    if not over or len(known) < 2 or min(known) == max(known):
+        return cells
+    best = min(known)
+    return [f"{BETTER} **{cell}**" if amount == best else cell for cell, amount in zip(cells, amounts, strict=True)]
+
+
+def _metrics() -> list[Metric]:
     def tokens(each: Figures, number: int) -> str:
         return t("about {tokens}", tokens=f"{number:,}") if each.estimated else f"{number:,}"
 
-    rows = [
-        row(t("Outcome"), lambda each: plain(t(OUTCOMES[each.outcome]).partition(";")[0]) if each.outcome else ""),
-        row(t("Answer"), lambda each: plain(clip(each.short, 80)) or ("–" if each.outcome else "")),
-        row(
+    return [
+        Metric(t("Outcome"), lambda each: plain(t(OUTCOMES[each.outcome]).partition(";")[0]) if each.outcome else ""),
+        Metric(t("Answer"), lambda each: plain(clip(each.short, 80)) or ("–" if each.outcome else "")),
+        Metric(
             t("Parts answered"),
             lambda each: t("{good} of {all}", good=each.parts[0], all=each.parts[1]) if each.parts else "",
+            lambda each: -each.parts[0] / max(1, each.parts[1]) if each.parts else None,
         ),
-        row(t("Rounds"), lambda each: f"{each.rounds:,}"),
-        row(t("Model calls"), lambda each: f"{each.model_calls:,}"),
-        row(t("Tool calls"), lambda each: f"{each.tool_calls:,}"),
-        row(t("Input tokens"), lambda each: tokens(each, each.prompt_tokens)),
-        row(t("Output tokens"), lambda each: tokens(each, each.completion_tokens)),
-        row(t("Cost"), lambda each: plain(money(each.cost_usd))),
-        row(t("Time"), lambda each: lasted(each.seconds)),
-        row(t("Sources read"), lambda each: f"{each.sources:,}"),
-        row(t("Sources cited"), lambda each: f"{each.cited:,}"),
-        row(t("Citations"), _verdicts),
-        row(t("Statements without a source"), lambda each: "" if each.uncited is None else f"{each.uncited:,}"),
+        Metric(t("Citations"), _verdicts, _denied),
+        Metric(
+            t("Statements without a source"),
+            lambda each: "" if each.uncited is None else f"{each.uncited:,}",
+            lambda each: each.uncited,
+        ),
+        Metric(t("Tokens"), lambda each: tokens(each, each.tokens), lambda each: each.tokens, True),
+        Metric(t("Cost"), lambda each: plain(money(each.cost_usd)), lambda each: each.cost_usd, True),
+        Metric(t("Time"), lambda each: lasted(each.seconds), lambda each: round(each.seconds, 1), True),
+        Metric(t("Rounds"), lambda each: f"{each.rounds:,}"),
+        Metric(t("Model calls"), lambda each: f"{each.model_calls:,}", lambda each: each.model_calls, True),
+        Metric(t("Tool calls"), lambda each: f"{each.tool_calls:,}"),
+        Metric(t("Input tokens"), lambda each: tokens(each, each.prompt_tokens)),
+        Metric(t("Output tokens"), lambda each: tokens(each, each.completion_tokens)),
+        Metric(t("Sources read"), lambda each: f"{each.sources:,}"),
+        Metric(t("Sources cited"), lambda each: f"{each.cited:,}"),
     ]
-    with st.container(key="compare-figures"):
-        st.markdown(tabular([t("Metric"), *(column.name for column in columns)], rows))
+
+
+def _denied(each: Figures) -> float | None:
+    """Return how many citations their source does not bear out."""
+    if not each.citations:
+        return None
+    return sum(number for status, number in each.citations.items() if status not in HOLDS)
 
 
 def _verdicts(each: Figures) -> str:
@@ -90,7 +135,7 @@ def charts(columns: Sequence[Column]) -> None:
 def _lines(points: Sequence[tuple[str, int, float]], x: str, y: str, alt: str) -> None:
     import altair as alt_
 
-    data = pd.DataFrame([(name.replace("\\", ""), *rest) for name, *rest in points], columns=["run", "x", "y"])
+    data = rows_frame(("run", "x", "y"), [(name.replace("\\", ""), *rest) for name, *rest in points])
     run = alt_.Legend(title=None, orient="bottom", columns=1, labelLimit=400)
     chart = (
         alt_.Chart(data)

@@ -15,6 +15,8 @@ from research.store import RunRow
 from research.text import clip
 from research.workbench.workbench import Workbench
 
+UNSURE = "compare-unlike-runs"
+"""Session key of the runs of different questions that the user wants to compare."""
 LISTED = 200
 """Number of newest runs offered in the list."""
 
@@ -50,8 +52,21 @@ def pick(bench: Workbench, chosen: Sequence[RunRow]) -> None:
             format_func=lambda run_id: _label(rows[run_id]),
         )
         ready = len(chosen) > 1  # the page was opened for these runs
-        if st.form_submit_button(t("Compare"), type="primary" if ready else "secondary", icon=":material/view_column:"):
-            _begin(bench, picked)
+        wanted = st.form_submit_button(
+            t("Compare"), type="primary" if ready else "secondary", icon=":material/view_column:"
+        )
+    asked = {" ".join(rows[run_id].question.split()) for run_id in picked}
+    if wanted and len(asked) > 1:
+        st.session_state[UNSURE] = sorted(picked)
+    if len(asked) > 1 and st.session_state.get(UNSURE) == sorted(picked):
+        st.warning(
+            t("Their answers can't be held against each other, and there is no verdict."),
+            title=t("These runs answered {n} different questions", n=len(asked)),
+        )
+        wanted = st.button(t("Compare them anyway"), key="compare-unlike", icon=":material/view_column:")
+    if wanted and (len(asked) < 2 or UNSURE in st.session_state):
+        st.session_state.pop(UNSURE, None)
+        _begin(bench, picked)
 
 
 def _begin(bench: Workbench, picked: Sequence[str]) -> None:

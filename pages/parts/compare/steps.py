@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import groupby
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import ICONS, TOOLS, count, lasted
 from research.agent.protocols.tagged import split_reasoning
-from research.compare import CommonRounds, Row, Step, align, steps
+from research.compare import CommonRounds, Row, Step, align, identical, steps
 from research.compare.steps import MOST
 from research.text import clip
 
@@ -25,6 +26,7 @@ PURPOSES = {
     "outline": later("Write the outline"),
     "summarise": later("Summarize"),
     "scribe": later("Update the report"),
+    "propose": later("Write the plan"),
     "conclude": later("Write the answer"),
     "solve": later("Write the answer"),
     "synthesise": later("Write the answer"),
@@ -32,6 +34,7 @@ PURPOSES = {
     "reflect": later("Reflect"),
     "introduce": later("Write the introduction"),
     "finish": later("Finish"),
+    "extract": later("Read a page"),
     "verify": later("Check the citations"),
     "act": later("Think"),
     "research": later("Think"),
@@ -75,12 +78,37 @@ def draw(columns: Sequence[Column], after: int = 0) -> None:
         st.markdown(t("The first steps appear here."))
         return
     live = any(column.working for column in columns)
+    same = [identical(row) for row in rows]
+    if not live and any(same):
+        key = "compare-only-differences"
+        st.session_state.setdefault(key, True)
+        if st.toggle(t("Only differences"), key=key, persist_state="session"):
+            _differing(columns, rows, same)
+            return
     shown = rows
     if len(rows) > ROWS and not st.toggle(t("All {rows}", rows=count(len(rows), "row")), key="compare-all-rows"):
         shown = rows[-ROWS:] if live else rows[:ROWS]
     head = [column.name for column in columns]
     with st.container(key="compare-steps"):
         st.markdown(tabular(head, [_cells(row) for row in shown]))
+
+
+def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bool]) -> None:
+    """Draw the rows in which the runs differ; those between them are one row each that counts them."""
+    if all(same):
+        st.markdown(t("All {steps} are the same in every run.", steps=count(len(rows), "step")))
+        return
+    cells: list[list[str]] = []
+    for alike, group in groupby(zip(rows, same, strict=True), key=lambda each: each[1]):
+        found = [row for row, _ in group]
+        if alike:
+            cells.append([f":gray[{count(len(found), 'identical step')}]"] * len(columns))
+        else:
+            cells += [_cells(row) for row in found]
+    with st.container(key="compare-steps"):
+        st.markdown(tabular([column.name for column in columns], cells[:ROWS]))
+    if len(cells) > ROWS:
+        st.caption(t("The first {rows} are shown.", rows=count(ROWS, "row")))
 
 
 def _aligned(columns: Sequence[Column], after: int) -> list[Row]:

@@ -7,18 +7,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.compare import columns as compare_runs
 from pages.parts.compare import heads as compare_heads
-from pages.parts.compare import numbers, reports
+from pages.parts.compare import numbers, reports, verdict
 from pages.parts.compare import steps as compare_steps
 from pages.parts.compare.columns import Column
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
-from research.compare import differences
+from research.compare import CommonRounds, differences
 from research.errors import ConfigError
 from research.exports.comparison import markdown
 from research.store.saved import Comparison
+from research.text import clip
 from research.workbench.workbench import Workbench
 
+TITLE = 300
+"""Maximum characters of the question above the comparison."""
 TICK_S, REST_S = 0.7, 4.0
 """Polling intervals in seconds while runs are active, and when none is (for changes made by other users)."""
 UNLIKE = {
@@ -45,22 +48,33 @@ def show(bench: Workbench, key: str) -> None:
     _follow(bench, comparison, columns, heads, doing)  # drawn first, because readers look there first
     common = compare_runs.common(bench, columns)
     with steps:
-        if common:
-            # The runs are identical up to there, so the differences after that come first.
-            reports.differences(columns, opened=True)
-        if common and common.rounds:
-            compare_steps.shared_rounds(columns, common)
-        compare_steps.draw(columns, common.rounds if common else 0)
+        if any(column.working for column in columns):
+            _steps(columns, common)
+        else:
+            verdict.draw(columns)
+            st.subheader(t("Metrics"), anchor=False)
+            numbers.table(columns)
     with rest:
+        st.subheader(t("Answers"), anchor=False)
         reports.draw(columns)
         reports.opinions(bench, comparison, columns)
-        if not common:
-            reports.differences(columns)
-        st.subheader(t("Metrics"), anchor=False)
-        numbers.table(columns)
+        # Forks are identical up to a round, so the differences after it are what matters.
+        reports.differences(columns, opened=bool(common))
+        if any(column.working for column in columns):
+            st.subheader(t("Metrics"), anchor=False)
+            numbers.table(columns)
+        else:
+            st.subheader(t("Steps"), anchor=False)
+            _steps(columns, common)
         numbers.charts(columns)
         st.subheader(t("Sources"), anchor=False)
         numbers.shared_sources(columns)
+
+
+def _steps(columns: list[Column], common: CommonRounds | None) -> None:
+    if common and common.rounds:
+        compare_steps.shared_rounds(columns, common)
+    compare_steps.draw(columns, common.rounds if common else 0)
 
 
 def _follow(
@@ -94,7 +108,8 @@ def _signature(bench: Workbench, comparison: Comparison, columns: list[Column]) 
 
 def _top(bench: Workbench, comparison: Comparison, columns: list[Column]) -> None:
     """Draw the question, the actions for the whole comparison, and warnings about runs that are not comparable."""
-    st.subheader(plain(comparison.question), anchor=False)
+    with st.container(key="page-title"):
+        st.title(plain(clip(" ".join(comparison.question.split()), TITLE)), anchor=False)
     views = [column.view for column in columns if column.row is not None]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(

@@ -11,6 +11,7 @@ import streamlit as st
 from pages.parts.evaluate.words import EFFORT, NUMBERS, column_of, metric, number, row_of, shown, span
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
+from pages.parts.shared.table import rows_frame
 from research.evaluation import Candidate, Evaluation, Figure, Plan
 from research.evaluation.overview import Point, figure, points
 
@@ -50,12 +51,12 @@ def _heat(some: list[Candidate], cells: Mapping[tuple[str, str], Figure], measur
     import altair as alt
 
     rows, columns = (list(dict.fromkeys(of(each) for each in some)) for of in (row_of, column_of))
-    data = pd.DataFrame(
+    data = rows_frame(
+        ("row", "column", "value", "text", "span", "n"),
         [
             (row, column, value.mean, number(value.mean, measure), span(value, measure), value.n)
             for (row, column), value in cells.items()
         ],
-        columns=["row", "column", "value", "text", "span", "n"],
     )
     low, high = (0.0, 1.0) if measure not in NUMBERS else (0.0, max(data["value"], default=1.0) or 1.0)
     base = alt.Chart(data).encode(
@@ -76,7 +77,7 @@ def _heat(some: list[Candidate], cells: Mapping[tuple[str, str], Figure], measur
         alt.Tooltip("n", title=t("Questions")),
     ]
     scale = alt.Scale(domain=[low, high], range=[PALE, DEEP])
-    every = pd.DataFrame([(row, column) for row in rows for column in columns], columns=["row", "column"])
+    every = rows_frame(("row", "column"), [(row, column) for row in rows for column in columns])
     frames = base.properties(data=every).mark_rect(stroke=MARKED[1], strokeWidth=0.5, fillOpacity=0)
     fill = base.mark_rect(stroke=MARKED[1], strokeWidth=0.5).encode(
         color=alt.Color("value:Q", scale=scale, legend=None), tooltip=tips
@@ -85,6 +86,62 @@ def _heat(some: list[Candidate], cells: Mapping[tuple[str, str], Figure], measur
     figures = base.mark_text(fontSize=14, fontWeight=600).encode(text="text:N", color=ink, tooltip=tips)
     description = "; ".join(f"{row} / {column}: {number(each.mean, measure)}" for (row, column), each in cells.items())
     st.altair_chart((frames + fill + figures).properties(height=alt.Step(ROW_PX)), alt=description)
+
+
+def forest(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
+    """Draw the value of each recipe as a point with its interval, the best recipe on top."""
+    import altair as alt
+
+    st.subheader(t("{measure} by recipe", measure=metric(measure)), anchor=False)
+    values = {each.name: figure(found.rows[each.name], measure) for each in plan.candidates}
+    known = {name: value for name, value in values.items() if value is not None}
+    if not known:
+        st.markdown(t("No data yet."))
+        return
+    order = sorted(known, key=lambda name: known[name].mean, reverse=measure not in EFFORT)
+    scale = 1 if measure in NUMBERS else 100
+    data = rows_frame(
+        ("recipe", "x", "low", "high", "text", "span", "n"),
+        [
+            (
+                names[name],
+                scale * value.mean,
+                *(scale * end for end in value.interval or (value.mean, value.mean)),
+                number(value.mean, measure),
+                span(value, measure),
+                value.n,
+            )
+            for name, value in ((name, known[name]) for name in order)
+        ],
+    )
+    title = metric(measure) if measure in NUMBERS else t("{measure}, %", measure=metric(measure))
+    ends = alt.Scale(zero=True) if measure in NUMBERS else alt.Scale(domain=[0, 100])
+    base = alt.Chart(data).encode(
+        y=alt.Y("recipe:N", title=None, sort=list(data["recipe"]), axis=alt.Axis(labelLimit=240)),
+        tooltip=[
+            alt.Tooltip("recipe", title=t("Recipe")),
+            alt.Tooltip("text", title=metric(measure)),
+            alt.Tooltip("span", title=t("95 % interval")),
+            alt.Tooltip("n", title=t("Questions")),
+        ],
+    )
+    reach = base.mark_rule(color=MARKED[0], strokeWidth=2).encode(
+        x=alt.X("low:Q", title=title, scale=ends, axis=alt.Axis(tickCount=5)), x2="high:Q"
+    )
+    dots = base.mark_point(color=MARKED[0], filled=True, size=110, opacity=1).encode(x=alt.X("x:Q", title=title))
+    words = base.mark_text(dy=-13, fontSize=13, fontWeight=600, color=MARKED[1]).encode(
+        x=alt.X("x:Q", title=title), text="text:N"
+    )
+    described = "; ".join(
+        f"{names[name]}: {number(known[name].mean, measure)} ({span(known[name], measure)})" for name in order
+    )
+    st.altair_chart((reach + dots + words).properties(height=alt.Step(ROW_PX)), alt=described)
+    st.caption(
+        t(
+            "Each line is a 95 % interval. Recipes are compared question by question, so a difference can be certain even "
+            "where lines overlap."
+        )
+    )
 
 
 def scatter(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
@@ -159,7 +216,8 @@ def _rows(known: Sequence[Point], quality: str, names: Mapping[str, str], kinds:
         at, place = (each.tokens.mean, each.quality.mean), names[each.name].partition(" ")[0]
         places[at] = f"{places[at]}, {place}" if at in places else place
     scale = 1 if quality in NUMBERS else 100
-    return pd.DataFrame(
+    return rows_frame(
+        ("place", "recipe", "kind", "x", "y", "low", "high", "tokens", "quality", "span"),
         [
             (
                 places[each.tokens.mean, each.quality.mean],
@@ -174,5 +232,4 @@ def _rows(known: Sequence[Point], quality: str, names: Mapping[str, str], kinds:
             )
             for each, kind in zip(known, kinds, strict=True)
         ],
-        columns=["place", "recipe", "kind", "x", "y", "low", "high", "tokens", "quality", "span"],
     )

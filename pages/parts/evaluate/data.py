@@ -14,16 +14,19 @@ from streamlit.typing import UploadedFile
 
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count, unique_labels
+from pages.parts.shared.words import count, unique_labels, when
 from research.config import users
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Corpus, Dataset, Question, load, open_corpus
 from research.evaluation.datasets import BUILT_IN
 from research.evaluation.questions import SPLITS
+from research.evaluation.sets import Sets
 from research.workbench.workbench import Workbench
 
 OWN: Final = "own"
 """Option value for the user's own file."""
+SAVED: Final = "set:"
+"""How the option value of a saved set begins."""
 NAMES: Final = {
     "factbook": later("World Factbook, English"),
     "factbook-zh": later("World Factbook, Chinese"),
@@ -76,16 +79,19 @@ class Chosen(Struct, frozen=True):
 def draw(bench: Workbench) -> Chosen | None:
     """Draw the choices; return None, after saying why, while no question is available."""
     st.session_state.setdefault("evaluate-dataset", BUILT_IN[0])
-    options = [*BUILT_IN, OWN]
+    sets = Sets(bench.store)
+    options = [*BUILT_IN, *(f"{SAVED}{each.name}" for each in sets.latest()), OWN]
     name = st.selectbox(
         t("Questions"),
         options,
         key="evaluate-dataset",
         persist_state="session",
-        format_func=unique_labels(options, lambda each: t(NAMES[each]) if each in NAMES else each),
+        format_func=unique_labels(options, _called),
     )
     if name == OWN:
         return _own(bench)
+    if name.startswith(SAVED):
+        return _saved(sets, name.removeprefix(SAVED))
     if name in ABOUT:
         st.caption(t(ABOUT[name]))
     st.session_state.setdefault("evaluate-split", SPLITS[0])
@@ -108,6 +114,26 @@ def draw(bench: Workbench) -> Chosen | None:
     with st.spinner(t("Reading the questions")):
         dataset = _built_in(name, split)
     return Chosen(f"{dataset.name} {split}", _first(dataset, f"{name}-{split}"), dataset)
+
+
+def _called(name: str) -> str:
+    if name.startswith(SAVED):
+        return t("Set: {name}", name=name.removeprefix(SAVED))
+    return t(NAMES[name]) if name in NAMES else name
+
+
+def _saved(sets: Sets, name: str) -> Chosen:
+    """Draw the versions of a saved set, and return the chosen one."""
+    history = sets.history(name)
+    version = st.selectbox(
+        t("Version"),
+        [each.version for each in history],
+        key=f"evaluate-version-{name}",
+        format_func={each.version: f"{when(each.created)} · {each.note} · {each.version}" for each in history}.get,
+        help=t("Each change of the set is a version of its own; earlier ones can still be evaluated."),
+    )
+    dataset = sets.load(f"{name}@{version}")
+    return _told(dataset, None, f"{name}-{version}")
 
 
 def _first(dataset: Dataset, key: str) -> tuple[Question, ...]:
@@ -141,8 +167,9 @@ def _own(bench: Workbench) -> Chosen | None:
     )
     st.caption(
         t(
-            'One question per line: `{"id": …, "question": …, "answer": …, "gold": [ids of documents]}`. '
-            "HotpotQA and SQuAD files work as published."
+            'One question per line: `{"question": …, "answer": …, "gold": [ids of documents]}`, or a CSV table with '
+            "these columns; only the question is required. HotpotQA, SQuAD, SimpleQA, BrowseComp, GAIA, FRAMES, xbench, "
+            "DeepResearch Bench and DRACO files work as published."
         )
     )
     try:
@@ -154,7 +181,7 @@ def _own(bench: Workbench) -> Chosen | None:
 
 def _uploaded() -> Chosen | None:
     file: UploadedFile | None = st.file_uploader(
-        t("Question file"), ["jsonl", "json"], key="evaluate-file", max_upload_size=LARGEST_MB
+        t("Question file"), ["jsonl", "json", "csv", "tsv"], key="evaluate-file", max_upload_size=LARGEST_MB
     )
     documents: UploadedFile | None = st.file_uploader(
         t("Documents to search, if the file contains none"),
@@ -208,6 +235,8 @@ def _told(dataset: Dataset, documents: Path | bytes | None, key: str) -> Chosen:
             searched=searched,
         )
     )
+    for note in dataset.notes:
+        st.caption(plain(note))
     return Chosen(dataset.name[:50], _first(dataset, key), dataset, documents)
 
 

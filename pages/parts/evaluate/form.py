@@ -16,10 +16,12 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, count, money
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Candidate, Plan, Question
-from research.evaluation.plans import StoredEvaluation
+from research.evaluation.plans import MOST_TRIALS, StoredEvaluation
+from research.evaluation.worlds import frozen
 from research.events.recipe import Budget
 from research.workbench.estimate import Span, estimate
 from research.workbench.workbench import Workbench
+from research.workbench.worlds import PREFIX
 
 MOST_AT_ONCE = 16
 
@@ -31,6 +33,10 @@ class Limits(Struct, frozen=True):
     concurrency: int
     max_usd: float | None
     judge: str
+    trials: int
+    world: str
+    """The evaluation whose recorded tool results are played; empty for none."""
+    world_new: bool
 
 
 def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
@@ -40,7 +46,7 @@ def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
         chosen = data.draw(bench)
     with right:
         texts = recipes.draw(bench)
-        limits = _limits(bench)
+        limits = _limits(bench, past)
     made = recipes.made(bench, texts, budget=limits.budget) if texts else None
     ready = chosen is not None and bool(made)
     with st.container(horizontal=True, vertical_alignment="bottom", key="evaluate-start"):
@@ -61,13 +67,14 @@ def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
             _expected(bench, chosen.questions, made, limits)
 
 
-def _limits(bench: Workbench) -> Limits:
+def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
     with st.expander(
-        t("Shared settings: budget, runs at once, cost limit, judge"), type="compact", icon=":material/tune:"
+        t("Shared settings: budget, runs at once, cost limit, judge, world"), type="compact", icon=":material/tune:"
     ):
         one, other = st.columns(2, gap="medium")
         with one:
             budget = form.budget("evaluate-budget")
+            world, new = _world(past)
         with other:
             st.session_state.setdefault("evaluate-at-once", 2)
             at_once = st.number_input(
@@ -77,6 +84,15 @@ def _limits(bench: Workbench) -> Limits:
                 key="evaluate-at-once",
                 persist_state="session",
                 help=t("More runs at once finish the evaluation sooner, but each run takes longer."),
+            )
+            st.session_state.setdefault("evaluate-trials", 1)
+            trials = st.number_input(
+                t("Trials per question"),
+                1,
+                MOST_TRIALS,
+                key="evaluate-trials",
+                persist_state="session",
+                help=t("Asking each question several times shows how steady a recipe is."),
             )
             max_usd = st.number_input(
                 t("Total cost limit (US dollars)"),
@@ -99,13 +115,37 @@ def _limits(bench: Workbench) -> Limits:
                 persist_state="session",
                 help=t("A language model that also grades the reports. Type its name, for example openai:NAME."),
             )
-    return Limits(budget, int(at_once), max_usd, (judge or "").strip())
+    return Limits(budget, int(at_once), max_usd, (judge or "").strip(), int(trials), world, new)
+
+
+def _world(past: Sequence[StoredEvaluation]) -> tuple[str, bool]:
+    """Draw the selector of the recorded world; return it, and whether calls without a record are made."""
+    names = [each.plan.name for each in past if not each.plan.world]
+    world = st.selectbox(
+        t("Recorded world"),
+        names,
+        index=None,
+        key="evaluate-world",
+        placeholder=t("none: tools work"),
+        persist_state="session",
+        disabled=not names,
+        help=t("Every recipe gets the tool results that this evaluation recorded, so that all of them find the same."),
+    )
+    new = st.toggle(
+        t("Make calls without a recorded result"),
+        key="evaluate-world-new",
+        persist_state="session",
+        disabled=not world,
+        help=t("Otherwise such calls are refused. Either way, they are counted."),
+    )
+    return world or "", bool(new and world)
 
 
 def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Candidate], limits: Limits) -> None:
     """Draw the estimate, from each recipe with the shortest and the longest question."""
     by_length = sorted((question.question for question in questions), key=len)
-    runs = count(len(questions) * len(made), "run")
+    n = len(questions) * limits.trials
+    runs = count(n * len(made), "run")
     try:
         ends = [
             [estimate(each.recipe, asked, models=bench.model) for asked in (by_length[0], by_length[-1])]
@@ -113,7 +153,6 @@ def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Ca
         ]
     except ConfigError:
         return  # reported when the evaluation is started
-    n = len(questions)
     calls = between([Span(n * low.calls.low, n * high.calls.high) for low, high in ends])
     tokens = between([Span(n * low.tokens.low, n * high.tokens.high) for low, high in ends])
     prices = [(low.usd, high.usd) for low, high in ends]
@@ -128,7 +167,9 @@ def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Ca
         cost = plain(f"{money(min(capped, n * sum(low for low, _ in known)))}–{money(capped)}")
     text = t(
         "{questions} × {recipes} = {runs}. Expected: {calls} model calls, {tokens} tokens, {cost}.",
-        questions=count(n, "question"),
+        questions=count(n, "question")
+        if limits.trials == 1
+        else t("{questions} × {n} trials", questions=count(len(questions), "question"), n=limits.trials),
         recipes=count(len(made), "recipe"),
         runs=runs,
         calls=calls,
@@ -152,10 +193,28 @@ def _start(bench: Workbench, name: str, chosen: Chosen, texts: Sequence[str], li
     try:
         home.until_ready()
         corpus = chosen.corpus(bench.settings.home)
-        made = recipes.made(bench, texts, budget=limits.budget, search=corpus.search, folders=corpus.folders)
+        made = recipes.made(
+            bench,
+            texts,
+            budget=limits.budget,
+            search=corpus.search,
+            folders=corpus.folders,
+            world=frozen(bench, f"{PREFIX}{limits.world}", name) if limits.world else "",
+            world_new=limits.world_new,
+        )
         if made is None:
             return
-        plan = Plan(name, chosen.questions, tuple(made), corpus, limits.concurrency, limits.max_usd, limits.judge)
+        plan = Plan(
+            name,
+            chosen.questions,
+            tuple(made),
+            corpus,
+            limits.concurrency,
+            limits.max_usd,
+            limits.judge,
+            trials=limits.trials,
+            seed=0,
+        )
         begun = jobs.of(bench).start(plan)
     except REFUSED as error:
         st.error(plain(str(error)), title=t("No run was started"))

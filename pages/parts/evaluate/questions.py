@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.evaluate.words import became, kind_name
 from pages.parts.shared import address
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
+from pages.parts.shared.table import frame
 from pages.parts.shared.words import count, lasted, short, unique_labels
 from research.evaluation import Evaluation, Plan, Question, Row
 from research.evaluation.overview import by_question, disagree
-from research.text import cell, clip
+from research.evaluation.row_exports import expected
+from research.text import clip
 from research.workbench.workbench import Workbench
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Told = tuple[Question, dict[str, Row]]
 SHOWN: Final = {
@@ -28,6 +32,8 @@ SHOWN: Final = {
 """Which questions are listed, by filter value."""
 ROWS, ROW_PX = 10, 35
 """Visible rows of the table, and the height of a row in pixels."""
+RIGHT, WRONG, SILENT = "rgba(46, 160, 90, 0.28)", "rgba(214, 69, 56, 0.26)", "rgba(224, 150, 40, 0.22)"
+"""Colours of correct, wrong and missing answers."""
 SAID = 400
 """Maximum characters of an answer."""
 
@@ -78,16 +84,23 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     """Draw one column per recipe; clicking a cell opens the question."""
     ids = [question.id for question, _ in kept]
     key = "evaluate-rows-" + hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:12]
-    columns: dict[str, list[Any]] = {"question": [cell(" ".join(question.question.split())) for question, _ in kept]}
+    columns: dict[str, list[Any]] = {"question": [" ".join(question.question.split()) for question, _ in kept]}
     titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="large")}
     if any(question.kind for question, _ in kept):
         columns["kind"] = [kind_name(question.kind) for question, _ in kept]
         titles["kind"] = t("Kind")
     for place, each in enumerate(plan.candidates):
-        columns[f"recipe-{place}"] = [cell(became(rows[each.name])) if each.name in rows else "" for _, rows in kept]
+        columns[f"recipe-{place}"] = [became(rows[each.name]) if each.name in rows else "" for _, rows in kept]
         titles[f"recipe-{place}"] = st.column_config.TextColumn(names[each.name], width="small")
+    recipes = [name for name in columns if name.startswith("recipe-")]
+    colours = {place: each.name for place, each in zip(recipes, plan.candidates, strict=True)}
+
+    def tinted(column: pd.Series[Any]) -> list[str]:
+        """Return the colour of each cell: the words in it say the same."""
+        return [_tint(rows.get(colours[str(column.name)])) for _, rows in kept]
+
     st.dataframe(
-        pd.DataFrame(columns),
+        frame(columns).style.apply(tinted, subset=recipes),
         column_config=titles,
         hide_index=True,
         key=key,
@@ -97,6 +110,15 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
         height=ROW_PX * (1 + min(len(kept), ROWS)) + 2,
         alt=t("Questions with each recipe's answer"),
     )
+
+
+def _tint(row: Row | None) -> str:
+    """Return the style of a cell; the colours are legible under the text of both themes."""
+    if row is None or row.scores.right is None:
+        return ""
+    if row.scores.right:
+        return f"background-color: {RIGHT}"
+    return f"background-color: {WRONG if row.scores.wrong else SILENT}"
 
 
 def _selected(key: str, ids: Sequence[str]) -> None:
@@ -126,7 +148,7 @@ def _opened(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     gold = (
         t("The documents don't contain the answer.")
         if not question.answerable
-        else " · ".join(map(plain, question.answers))
+        else " · ".join(map(plain, expected(question)))
     )
     st.markdown(f"**{t('Expected answer')}**: {gold or t('none given')}")
     for place, each in enumerate(plan.candidates):

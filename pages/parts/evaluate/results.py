@@ -15,9 +15,10 @@ from pages.parts.shared.words import count
 from research.evaluation import Evaluation, Plan, Row
 from research.evaluation.overview import Pair, figure, measured
 from research.evaluation.overview import pairs as compared
+from research.evaluation.report import judged_like_people, total
 from research.exports.progress import OUTCOMES
 
-MAIN: Final = ("right", "evidence_recall", "citation_precision")
+MAIN: Final = ("right", "wrong", "evidence_recall", "citation_precision")
 """Metrics of the first table; the others appear in an expander."""
 FIRST: Final = 6
 """Pairs shown at first."""
@@ -57,6 +58,8 @@ def tables(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
             else ""
         )
     )
+    _unspent(plan, found, names)
+    _judge(plan, found)
     rest = [name for name in ordered(known) if name not in (*MAIN, *EFFORT)]
     with st.expander(t("More metrics, and how the runs ended"), type="compact"):
         if rest:
@@ -64,6 +67,43 @@ def tables(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
         _endings(plan, found, names)
         if kinds := sorted({question.kind for question in plan.questions if question.kind}):
             _kinds(plan, found, names, kinds)
+
+
+def _judge(plan: Plan, found: Evaluation) -> None:
+    """Warn of a judge that was not compared with people, or agrees too little with them."""
+    if not plan.judge:
+        return
+    by = judged_like_people(found)
+    if not by.reports:
+        said = t("The judge's grades were not compared with people's; take them with caution.")
+    elif by.kappa is None:
+        said = t("The people's annotations are all alike, so they cannot tell how reliable the judge is.")
+    else:
+        said = t(
+            "Judge and people: Cohen's kappa {kappa} over {reports}.",
+            kappa=f"{by.kappa:.2f}",
+            reports=count(by.reports, "report"),
+        )
+    if by.reliable:
+        st.caption(said)
+    else:
+        st.warning(said, title=t("The judge's grades are not reliable"))
+
+
+def _unspent(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
+    """Name the recipes that could not spend their budget."""
+    counts = [
+        t(
+            "{recipe} in {n} of {runs}",
+            recipe=plain(names[each.name]),
+            n=n,
+            runs=count(len(found.rows[each.name]), "run"),
+        )
+        for each in plan.candidates
+        if (n := total(found.rows[each.name], "budget_unspent"))
+    ]
+    if counts:
+        st.caption(t("Something else ended the run before the budget was spent: {recipes}.", recipes="; ".join(counts)))
 
 
 def _asked(found: Evaluation) -> set[str]:
@@ -120,15 +160,13 @@ def _kinds(plan: Plan, found: Evaluation, names: Mapping[str, str], kinds: Seque
 
 def pairs(found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
     """Draw each pair of recipes as a sentence, the most certain differences first."""
-    differences = _compared(found, measure)
+    differences = known_pairs(found, measure)
     if not differences:
         return
     st.subheader(t("Differences: {measure}", measure=metric(measure)), anchor=False)
     first = (
         [pair for pair in differences if pair.verdict != "equal"][:FIRST] if len(differences) > FIRST else differences
     )
-    if not any(pair.verdict == "real" for pair in differences):
-        st.markdown(t("No difference is certain. More questions would reveal smaller ones."))
     if first:
         st.markdown("\n".join(f"- {_words(pair, measure, names)}" for pair in first))
     if rest := differences[len(first) :]:
@@ -136,17 +174,47 @@ def pairs(found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
         with st.expander(t("{pairs} more", pairs=pairs_) if first else pairs_, type="compact"):
             st.markdown("\n".join(f"- {_words(pair, measure, names)}" for pair in rest))
     st.caption(
-        t("Paired by question, with 95 % intervals. Out of twenty truly equal pairs, one looks different by chance.")
+        t(
+            "Paired by question, with 95 % intervals that hold however often you look. A difference is called certain only "
+            "if it is so among all {pairs}; under truly equal recipes, that happens in at most one evaluation in twenty.",
+            pairs=count(len(differences), "pair"),
+        )
+    )
+    with st.expander(t("Tests for a fixed number of questions"), type="compact"):
+        _tests(differences, names)
+
+
+def _tests(differences: Sequence[Pair], names: Mapping[str, str]) -> None:
+    """Draw the p-values that hold if the number of questions was fixed in advance, and the effect sizes."""
+    titles = {"mcnemar": t("McNemar's exact test"), "permutation": t("permutation test")}
+    rows = [
+        [
+            f"{plain(names[pair.first])} − {plain(names[pair.second])}",
+            titles[pair.test],
+            f"{pair.p:.2g}",
+            f"{pair.p_holm:.2g}",
+            "" if pair.effect is None else f"{pair.effect:.2f}",
+        ]
+        for pair in differences
+    ]
+    with st.container(key="evaluate-table-tests"):
+        st.markdown(tabular([t("Recipes"), t("Test"), t("p"), t("p, Holm"), t("Effect size")], rows))
+    st.caption(
+        t(
+            "Holm's correction is for all {pairs}. Don't use these p-values to decide when to stop. Effect size: Cohen's h "
+            "of two shares, otherwise d of the paired differences.",
+            pairs=count(len(differences), "pair"),
+        )
     )
 
 
-def _compared(found: Evaluation, measure: str) -> list[Pair]:
+def known_pairs(found: Evaluation, measure: str) -> list[Pair]:
     """Return the comparisons, cached because hundreds of pairs take long to compute."""
     at = (found.name, measure, [(name, len(rows)) for name, rows in found.rows.items()], found.left)
-    kept: tuple[object, list[Pair]] = st.session_state.get("evaluate-pairs", (None, []))
-    if kept[0] != at:
-        kept = st.session_state["evaluate-pairs"] = at, compared(found, measure)
-    return kept[1]
+    kept: dict[str, tuple[object, list[Pair]]] = st.session_state.setdefault("evaluate-pairs", {})
+    if measure not in kept or kept[measure][0] != at:
+        kept[measure] = at, compared(found, measure)
+    return kept[measure][1]
 
 
 def _words(pair: Pair, measure: str, names: Mapping[str, str]) -> str:
@@ -157,13 +225,17 @@ def _words(pair: Pair, measure: str, names: Mapping[str, str]) -> str:
     low, high = pair.figure.interval
     between = t("{low} to {high}", low=_by(low, measure, bare=True), high=_by(high, measure))
     if pair.verdict == "equal":
-        return t(
+        said = t(
             "{first} and {second} show no certain difference over {questions} ({between})",
             first=first,
             second=second,
             questions=questions,
             between=between,
         )
+        if not pair.more_questions:
+            return said
+        more = t("about {questions} more would decide it", questions=count(pair.more_questions, "question"))
+        return f"{said} :gray[:small[{more}]]"
     by = _by(pair.figure.mean, measure)
     if measure == "right":
         said = t(
@@ -181,7 +253,7 @@ def _words(pair: Pair, measure: str, names: Mapping[str, str]) -> str:
         )
     if pair.verdict == "real":
         return f":material/check: {said}: {t('a certain difference over {questions}', questions=questions)}"
-    return f"{said}: {t('too few of {questions} differ to be certain', questions=questions)}"
+    return f"{said}: {t('certain over {questions} by itself, but not among all pairs', questions=questions)}"
 
 
 def _by(value: float, measure: str, *, bare: bool = False) -> str:

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.parts.evaluate import charts, questions, results, words
+import research
+from pages.parts.evaluate import charts, questions, results, verdict, words
 from pages.parts.evaluate import jobs as evaluate_jobs
 from pages.parts.run import head
 from pages.parts.run.choices import limits
@@ -18,9 +19,12 @@ from pages.parts.shared.words import clock, count, lasted, money, short, when
 from research.errors import REFUSED, ConfigError, StoreUnavailable
 from research.evaluation import Plan
 from research.evaluation.background import Evaluations, Progress
-from research.evaluation.report import markdown, rows_csv
+from research.evaluation.findings import findings
+from research.evaluation.report import markdown
+from research.evaluation.row_exports import rows_csv, texts_of
 from research.text import clip
 from research.workbench.workbench import Workbench
+from research.workbench.worlds import name_of
 
 TICK_S, REST_S = 1.0, 5.0
 """Polling intervals in seconds while it is active, and when it is not (for changes by other processes)."""
@@ -38,20 +42,22 @@ def show(bench: Workbench, name: str) -> None:
         st.button(t("All evaluations"), icon=":material/arrow_back:", on_click=_leave)
         return
     name = standing.saved.plan.name
-    _top(standing)
+    _top(bench, standing)
     _follow(bench, jobs, name, jobs.working(name), _part(standing))
     if any(standing.found.rows.values()):
         plan, found = standing.saved.plan, standing.found
         names = words.labels(plan.candidates)
-        results.tables(plan, found, names)
+        verdict.draw(plan, found, names)
         measure = results.measure(found)
         left, right = st.columns(2, gap="medium")
         with left:
-            charts.matrix(plan, found, measure)
+            charts.forest(plan, found, measure, names)
         with right:
             charts.scatter(plan, found, measure, names)
         results.pairs(found, measure, names)
         questions.draw(bench, plan, found, names)
+        results.tables(plan, found, names)
+        charts.matrix(plan, found, measure)
     elif not jobs.working(name):
         st.markdown(t("No results yet. Resume this evaluation, or start another one."))
 
@@ -63,10 +69,11 @@ def _part(standing: Progress) -> int:
     return standing.done * PARTS // max(1, standing.total)
 
 
-def _top(standing: Progress) -> None:
+def _top(bench: Workbench, standing: Progress) -> None:
     """Draw what is evaluated, and the actions for the whole."""
-    plan, found = standing.saved.plan, standing.found
-    st.subheader(plain(plan.name), anchor=False)
+    plan, found, texts = standing.saved.plan, standing.found, texts_of(bench.store)
+    with st.container(key="page-title"):
+        st.title(plain(plan.name), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="evaluate-top"):
         st.caption(f"{_shared_settings(plan)} · {when(standing.saved.created)}", width="stretch")
         st.page_link(
@@ -74,7 +81,7 @@ def _top(standing: Progress) -> None:
         )
         for kind, label, mime, make in (
             ("md", t("Export Markdown"), "text/markdown", markdown),
-            ("csv", t("Export CSV"), "text/csv", rows_csv),
+            ("csv", t("Export CSV"), "text/csv", lambda plan, found: rows_csv(plan, found, texts)),
         ):
             st.download_button(
                 label,
@@ -86,6 +93,23 @@ def _top(standing: Progress) -> None:
                 on_click="ignore",
                 disabled=not any(found.rows.values()),
             )
+        private = any(each.canary for each in plan.questions)
+        st.download_button(
+            t("Publish"),
+            lambda: findings(
+                plan, found, bench.store, bench.settings.secrets(), private=private, version=research.__version__
+            ),
+            f"findings {plan.name}.html",
+            "text/html",
+            key="evaluate-publish",
+            icon=":material/publish:",
+            on_click="ignore",
+            disabled=not any(found.rows.values()),
+            help=t(
+                "One HTML file with the question set, the method, the tables, the plots, all transcripts, and the command "
+                "that repeats the evaluation."
+            ),
+        )
         st.button(t("New evaluation"), key="evaluate-new", icon=":material/add:", on_click=_leave)
 
 
@@ -98,8 +122,10 @@ def _shared_settings(plan: Plan) -> str:
             [
                 count(len(plan.questions), "question"),
                 count(len(plan.candidates), "recipe"),
+                t("{n} trials each", n=plan.trials) if plan.trials > 1 else "",
                 t("at most {caps} per run", caps=each) if each else t("no budget"),
                 t("{cost} in total", cost=plain(money(plan.max_usd))) if plan.max_usd else "",
+                t("recorded world: {name}", name=plain(name_of(plan.world))) if plan.world else "",
                 t("judged by {model}", model=plain(plan.judge)) if plan.judge else "",
             ],
         )

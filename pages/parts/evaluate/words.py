@@ -17,13 +17,24 @@ MEASURES: Final = {
     "right": later("Correct answers"),
     "evidence_recall": later("Evidence cited"),
     "citation_precision": later("Citations supported"),
+    "wrong": later("Wrong answers"),
+    "no_answer": later("No answer"),
     "refused": later("Honest refusals"),
     "f1": later("F1"),
     "exact_match": later("Exact match"),
+    "contains": later("Expected answer mentioned"),
+    "numeric": later("Number correct"),
+    "parts_answered": later("Parts answered"),
+    "leaked": later("Leaked questions"),
     "evidence_share": later("Share of evidence cited"),
     "evidence_seen": later("Evidence found"),
     "race": later("Report grade"),
     "effective_citations": later("Supported citations (count)"),
+    "report_kept": later("Report kept"),
+    "diverged": later("Calls without a record"),
+    "played": later("Recorded calls"),
+    "budget_spent": later("Budget spent"),
+    "budget_unspent": later("Budget not spendable"),
     "tokens": later("Tokens"),
     "cost_usd": later("Cost"),
     "seconds": later("Time"),
@@ -44,21 +55,32 @@ MEANS: Final = {
     "evidence_recall": later("Share of questions whose report cites every document needed for a correct answer."),
     "citation_precision": later("Share of cited statements that their source supports."),
     "refused": later("Share of unanswerable questions where the run says that the sources don't contain the answer."),
+    "wrong": later("Share of questions with an answer that is not the expected one."),
+    "no_answer": later("Share of answerable questions to which the run gives no answer."),
     "f1": later("Word overlap between the answer and the expected answer; long answers score low."),
     "exact_match": later("Share of answers that match the expected answer word for word; full sentences never do."),
+    "contains": later("Share of answers that mention the expected answer anywhere."),
+    "numeric": later("Share of numeric answers within the tolerance."),
+    "parts_answered": later("Share of the question's parts that the run answers."),
+    "leaked": later("Share of runs in which a tool returned the question together with its expected answer."),
     "evidence_share": later("Share of the documents needed for a correct answer that the report cites."),
     "evidence_seen": later("Share of questions for which every needed document was found, cited or not."),
     "race": later("The judge's score for the report relative to the reference; 50 % means equally good."),
     "effective_citations": later("Cited statements that their source supports, per question."),
+    "report_kept": later("Share of supported statements that the next version of an evolving report still contains."),
+    "diverged": later("Tool calls per question for which the recorded world has no result."),
+    "played": later("Tool calls per question that got their recorded result."),
+    "budget_spent": later("Share of the budget that a run spent."),
+    "budget_unspent": later("Share of runs that something else ended before their budget was spent."),
     "tokens": later("Input and output tokens per question."),
     "cost_usd": later("US dollars per question."),
     "seconds": later("Working time per question."),
 }
 """Explanation of each metric."""
-NUMBERS: Final = ("effective_citations", "tokens", "cost_usd", "seconds")
+NUMBERS: Final = ("effective_citations", "diverged", "played", "tokens", "cost_usd", "seconds")
 """Metrics that are not shares."""
-EFFORT: Final = ("tokens", "cost_usd", "seconds")
-"""Metrics for which less is better."""
+EFFORT: Final = ("tokens", "cost_usd", "seconds", "diverged")
+"""Metrics of what a run spends; less is better."""
 
 
 def metric(name: str) -> str:
@@ -116,7 +138,7 @@ def number(value: float, measure: str) -> str:
             return money(value)
         case "seconds":
             return lasted(value)
-        case "effective_citations":
+        case "effective_citations" | "diverged" | "played":
             return f"{value:.1f}"
         case _:
             return f"{100 * value:.0f} %"
@@ -151,7 +173,7 @@ def became(row: Row) -> str:
         return t("correctly refused")
     if row.scores.right == 1.0:
         return t("correct")
-    if row.outcome == "no_evidence":
+    if row.scores.no_answer == 1.0 and row.outcome not in UNANSWERED or row.outcome == "no_evidence":
         return t("refused")
     if row.outcome in UNANSWERED:
         return t(titles.ENDINGS[row.outcome]).lower()

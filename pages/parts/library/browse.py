@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.library import collections
@@ -12,12 +11,12 @@ from pages.parts.shared import account, address, paging
 from pages.parts.shared import map as plot
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
+from pages.parts.shared.table import frame
 from pages.parts.shared.words import count
+from research.defaults import FACTBOOK
 from research.errors import ConfigError
-from research.search.library.indexing import FACTBOOK
 from research.search.library.library import Library
 from research.search.library.overview import CollectionInfo, Spot
-from research.text import cell
 from research.workbench.workbench import Workbench
 
 PAGE = 200
@@ -83,9 +82,7 @@ def _list(library: Library, info: CollectionInfo) -> None:
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
     st.dataframe(
-        pd.DataFrame(
-            {"Document": [cell(each.title) for each in shown], "Characters": [each.characters for each in shown]}
-        ),
+        frame({"Document": [each.title for each in shown], "Characters": [each.characters for each in shown]}),
         column_config={
             "Document": st.column_config.TextColumn(t("Document"), width="large"),
             "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),

@@ -8,16 +8,20 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts.shared import address, home, undo
+from pages.parts.library import folders
+from pages.parts.shared import address, home, once, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
+from research.defaults import FACTBOOK
 from research.errors import REFUSED
-from research.search.library.indexing import FACTBOOK, FolderReport
+from research.search.library.indexing import FolderReport
 from research.search.library.overview import CollectionInfo
 from research.workbench.workbench import Workbench
 
 CHANGED: Final = "library-changed"
+REFRESHED: Final = "library-refreshed"
+"""Session key of a refreshed collection and the report or error, shown once."""
 EVERY_S = 2.0
 """Polling interval while the semantic index is being built."""
 
@@ -40,7 +44,7 @@ def draw(bench: Workbench) -> None:
         for info in now:
             _row(bench, info)
         if missing and not home.preparing() and all(info.vectors == info.passages for info in now):
-            st.rerun()  # to stop the timer
+            once.rerun(folders.ADDED, "uploaded-library", REFRESHED)  # to stop the timer
 
     st.fragment(rows, run_every=EVERY_S if missing or home.preparing() else None)()
     if bench.library.embedding_error:
@@ -111,7 +115,7 @@ def actions(bench: Workbench, name: str) -> None:
 
 def show_refresh() -> None:
     """Draw the result of a refresh once."""
-    name, found = st.session_state.pop("library-refreshed", ("", None))
+    name, found = once.take(REFRESHED) or ("", None)
     if isinstance(found, str):
         st.error(plain(found), title=t("{name} could not be refreshed", name=plain(title(name))))
     elif isinstance(found, FolderReport):
@@ -137,7 +141,7 @@ def _refresh(bench: Workbench, name: str) -> None:
         bench.library.start_embedding()
     except REFUSED as error:
         found = str(error)
-    st.session_state["library-refreshed"] = name, found
+    st.session_state[REFRESHED] = name, found
     st.session_state[CHANGED] = True
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
 import streamlit as st
 
 from pages.parts.library import collections
 from pages.parts.shared import address, cite
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
+from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research.errors import ToolError
 from research.search.library.library import Library
 
+MARKDOWN = (".md", ".markdown")
+"""Ends of the addresses of documents that are shown with their formatting."""
+_OPENING = re.compile(r"[ \t]*(?:(?:#{1,6}|[-*+]|\d+[.)]|>)[ \t]+)*")
+"""What makes a line a heading, an item of a list or a quotation."""
 PART = 30_000
 """Characters drawn at a time."""
 
@@ -27,9 +35,12 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     st.header(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))
     st.caption(f"{plain(collection)} · {plain(document.url)}")
-    lines = [piece for line in document.text.splitlines() for piece in _pieces(" ".join(line.split()))]
+    formatted = url.lower().endswith(MARKDOWN)
+    lines = [
+        piece for line in document.text.splitlines() for piece in _pieces(line if formatted else " ".join(line.split()))
+    ]
     wanted = [" ".join(line.split()) for line in quote.splitlines() if line.strip()]
-    marked = {index for index, line in enumerate(lines) for want in wanted if _holds(line, want)}
+    marked = {index for index, line in enumerate(lines) for want in wanted if _holds(" ".join(line.split()), want)}
     parts = _parts(lines)
     of_quote = next((place for place, part in enumerate(parts) if marked.intersection(part)), 0)
     chosen = min(address.number("part"), len(parts) - 1) if "part" in st.query_params else of_quote
@@ -45,14 +56,31 @@ def draw(library: Library, url: str, quote: str = "") -> None:
         cite.quoted(quote)
     _turn(chosen, len(parts), "top")
     with st.container(key="document", width=760):
-        # Two spaces keep the line breaks of the source; an empty line still separates paragraphs.
-        text = (_line(lines[index], index in marked) for index in parts[chosen])
-        st.markdown("  \n".join(text))
+        if formatted:
+            st.markdown(_formatted(lines, marked, parts[chosen]), anchors=False)
+        else:
+            # Two spaces keep the line breaks of the source; an empty line still separates paragraphs.
+            st.markdown("  \n".join(_line(lines[index], index in marked) for index in parts[chosen]))
     _turn(chosen, len(parts), "bottom")
 
 
 def _line(line: str, marked: bool) -> str:
     return f":primary-background[{plain(line)}]" if marked else plain(line)
+
+
+def _formatted(lines: Sequence[str], marked: Collection[int], part: range) -> str:
+    """Return a Markdown document with its formatting; a highlighted line keeps its place in a list or a heading."""
+    blocks = []
+    for highlighted, group in groupby(part, key=lambda index: index in marked):
+        some = [lines[index] for index in group]
+        blocks.append("\n".join(map(_highlighted, some)) if highlighted else prose("\n".join(some)))
+    return "\n".join(blocks)
+
+
+def _highlighted(line: str) -> str:
+    found = _OPENING.match(line)
+    assert found is not None, "the pattern also matches nothing"
+    return f"{found[0]}:primary-background[{plain(line[found.end() :])}]"
 
 
 def _pieces(line: str) -> list[str]:

@@ -7,49 +7,24 @@ from pathlib import Path
 import streamlit as st
 
 from pages.parts.library import upload
-from pages.parts.shared import form_state
+from pages.parts.shared import once
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count, unique_labels
+from pages.parts.shared.words import count
 from research.config import users
 from research.errors import REFUSED
-from research.search.library.indexing import FACTBOOK, FolderReport
+from research.search.library.indexing import FolderReport
 from research.workbench.workbench import Workbench
 
 ADDED = "folder-added"
-"""Session key of the folder just read and its report, kept until the next rerun."""
+"""Session key of the folder just read and its report, shown once."""
 
 
-def names(bench: Workbench) -> list[str]:
-    """Return the folders in the library as absolute paths."""
-    return [info.name for info in bench.library.collections() if info.name != FACTBOOK]
-
-
-def pick(bench: Workbench) -> tuple[str, ...]:
-    """Draw the folder selector with ways to add documents; new ones are selected."""
-    above = st.container()
-    added = st.session_state.get(ADDED)
-    with st.popover(t("Add documents"), icon=":material/upload_file:"):
-        uploaded = upload.draw(bench, "options")
-        st.divider()
-        add(bench, "options")
-    fresh = [str(each) for each in (added and added[0], uploaded) if each]
-    known, key = names(bench), form_state.key("folders")
-    chosen = [name for name in st.session_state.get(key, []) if name in known]
-    if fresh or chosen != st.session_state.get(key, []):  # removed on another page
-        st.session_state[key] = list(dict.fromkeys([*chosen, *fresh]))
-    if not known:
-        return ()
-    return tuple(
-        above.multiselect(
-            t("Your documents"),
-            known,
-            key=key,
-            format_func=unique_labels(known, lambda path: plain(Path(path).name)),
-            placeholder=t("only the Factbook"),
-            persist_state="session",
-        )
-    )
+def add_documents(bench: Workbench, place: str) -> None:
+    """Draw both ways to add documents: uploading files, and naming a folder."""
+    upload.draw(bench, place)
+    st.divider()
+    add(bench, place)
 
 
 def add(bench: Workbench, place: str) -> None:
@@ -64,10 +39,10 @@ def add(bench: Workbench, place: str) -> None:
             t("Folder on this computer"),
             key=f"folder-path-{place}",
             placeholder="/home/me/papers",
-            help=t("Reads md, txt, html, pdf and docx files in place."),
+            help=t("Reads text, web pages, pdf, Office files, spreadsheets, books and messages in place."),
         )
         wanted = st.form_submit_button(t("Add folder"), key=f"add-folder-button-{place}")
-    if added := st.session_state.pop(ADDED, None):
+    if added := once.take(ADDED):
         _report(*added)
     if not wanted:
         return

@@ -1,4 +1,4 @@
-"""Search results of the library: each document, its rank and its collection."""
+"""Search results of the library: each document, how well it matches, and its collection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pages.parts.shared import address, home
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, ToolError
-from research.search.library.library import Hit
+from research.search.library.searching import Hit
 from research.workbench.workbench import Workbench
 
 MOST = 20
@@ -33,26 +33,17 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
 
 
 def _hit(hit: Hit) -> None:
-    """Draw a match with its rank and passage; the link opens the document with the passage highlighted."""
+    """Draw a match with its similarity and passage; the link opens the document with the passage highlighted."""
     passage = hit.passage
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             where = plain(collections.title(hit.collection))
             st.markdown(f"**{plain(passage.title)}** :small[:gray[{where}]]", width="stretch")
             if hit.cosine is not None:
-                with st.container(width=220):
-                    st.progress(min(1.0, max(0.0, hit.cosine)), f":small[:gray[{_ranks(hit)}]]")
+                share = min(1.0, max(0.0, hit.cosine))
+                with st.container(width=160):
+                    st.progress(share, t("{n} % match", n=f"{100 * share:.0f}"))
             else:
-                st.markdown(f":small[:gray[{_ranks(hit)}]]", width="content")
+                st.markdown(f":small[:gray[{t('keyword match')}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
         st.markdown("  \n".join(plain(line) for line in passage.quote.splitlines() if line.strip()))
-
-
-def _ranks(hit: Hit) -> str:
-    """Return the cosine similarity and the position in both rankings."""
-    parts = [] if hit.cosine is None else [f"{hit.cosine:.2f}"]
-    if hit.words:
-        parts.append(t("no. {rank} by words", rank=hit.words))
-    if hit.meaning:
-        parts.append(t("no. {rank} by meaning", rank=hit.meaning))
-    return " · ".join(parts)

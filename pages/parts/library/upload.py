@@ -8,6 +8,7 @@ import streamlit as st
 from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
+from pages.parts.shared import once
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
@@ -39,7 +40,7 @@ def draw(bench: Workbench, place: str) -> Path | None:
         max_upload_size=MAX_BYTES // 10**6,
         help=t("Files are copied into the workbench's data folder and stay on this computer."),
     )
-    report: uploads.UploadReport | None = state.pop(done, None)
+    report: uploads.UploadReport | None = once.take(done)
     if report is not None:
         _show_report(report)
     if files:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts.memory import filters
+from pages.parts.memory import filters, similar
 from pages.parts.shared import cite, paging
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import when
+from pages.parts.shared.words import ago
 from research.exports.csl import web
 from research.memory import Entry, Filters, Match
 from research.text import clip
@@ -52,17 +52,29 @@ def foot(bench: Workbench, total: int) -> None:
 
 
 def draw(bench: Workbench, entries: Sequence[Entry | Match], opened: str) -> None:
-    """Draw one row per entry; search results also show their similarity."""
+    """Draw one row per entry, near-duplicates in one; search results also show their similarity."""
     with st.container(key="memory-list", gap=None):
-        for each in entries:
-            entry = each.entry if isinstance(each, Match) else each
-            mark = "open" if entry.id == opened else "row"
+        for each, others in similar.merged(entries):
+            entry = similar.entry_of(each)
+            mark = "open" if opened in (entry.id, *(other.id for other in others)) else "row"
             with st.container(key=f"memory-{mark}-{entry.id}", gap="xxsmall"):
-                _row(bench, entry, each if isinstance(each, Match) else None)
+                _row(bench, entry, each if isinstance(each, Match) else None, others)
 
 
-def _row(bench: Workbench, entry: Entry, found: Match | None) -> None:
+def matches(bench: Workbench, found: Sequence[Match], opened: str) -> None:
+    """Draw the results of a search; weak ones only after the user asks for them."""
+    strong = similar.strong(found)
+    weak = len(found) - len(strong)
+    everything = weak and st.session_state.get("memory-weak", False)
+    draw(bench, found if everything else strong, opened)
+    if weak:
+        st.toggle(t("Show {n} weaker matches", n=weak), key="memory-weak")
+
+
+def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[Entry]) -> None:
     pin = ":material/keep: " if entry.pinned else ""
+    about = similar.subject(entry)
+    words = plain(clip(" ".join(entry.text.replace("**", "").split()), TEXT))
     with st.container(
         key=f"memory-text-{entry.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
     ):
@@ -70,33 +82,30 @@ def _row(bench: Workbench, entry: Entry, found: Match | None) -> None:
             _score(found)
         st.page_link(
             PAGE,
-            label=pin + plain(clip(" ".join(entry.text.split()), TEXT)),
+            label=pin + (f"**{plain(about)}**: {words}" if about else words),
             query_params={**filters.for_links(), "entry": entry.id},
             width="stretch",
         )
     with st.container(key=f"memory-from-{entry.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        words = [t(filters.KIND_NAMES[entry.kind]), how(found) if found else when(entry.time)]
+        said = [t(filters.KIND_NAMES[entry.kind]), ago(entry.time)]
         if entry.provenance != "user":
-            words.append(t(filters.WRITTEN[entry.provenance]))
+            said.append(t(filters.WRITTEN[entry.provenance]))
         tags = [f"#{plain(tag)}" for tag in entry.tags]
-        st.caption(" · ".join([*words, *tags]), width="content")
+        st.caption(" · ".join([*said, *tags]), width="content")
         run(bench, entry)
         source(entry)
+        for other in others:
+            st.page_link(
+                PAGE,
+                label=t("also kept as {kind}", kind=t(filters.WRITTEN[other.provenance])),
+                query_params={**filters.for_links(), "entry": other.id},
+            )
 
 
 def _score(found: Match) -> None:
     """Draw the similarity as a bar."""
     likeness = max(0.0, min(1.0, found.cosine))
-    st.progress(likeness, f"{likeness:.2f}", width=64)
-
-
-def how(found: Match) -> str:
-    """Return the position in the keyword and the semantic ranking."""
-    if found.word_rank and found.meaning_rank:
-        return t("No. {words} by words, no. {meaning} by meaning", words=found.word_rank, meaning=found.meaning_rank)
-    if found.word_rank:
-        return t("No. {words} by words", words=found.word_rank)
-    return t("No. {meaning} by meaning", meaning=found.meaning_rank)
+    st.progress(likeness, f"{100 * likeness:.0f} %", width=64)
 
 
 def run(bench: Workbench, entry: Entry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,14 @@ from pages.parts.metrics.figures import GROUPS
 from pages.parts.shared import titles
 from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.table import tabular
+from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import money, short
 from research.ops.metrics import Day, Figures, by_cell, by_day
 
 COLOURS = ["#3a86b8", "#8b9096", "#9673c9", "#2f9e8f", "#b0567a"]
 """Legible in both themes; green, amber and red are reserved for verdicts."""
+LEAST_DAYS = 14
+"""Days with a column, even if runs started on fewer."""
 CELLS = 12
 """Pairs of framework and strategy in the chart; the table has all of them."""
 
@@ -38,7 +41,7 @@ def endings(found: Sequence[Figures]) -> None:
         for cell in drawn
         for place, (group, names) in enumerate(GROUPS.items())
     ]
-    data = pd.DataFrame(points, columns=["cell", "ending", "place", "runs"])
+    data = rows_frame(("cell", "ending", "place", "runs"), points)
     names = alt.Axis(labelLimit=180, labelOverlap=False)
     chart = (
         alt.Chart(data)
@@ -70,7 +73,7 @@ def endings(found: Sequence[Figures]) -> None:
 
 def days(found: Sequence[Figures]) -> None:
     """Draw the tokens and the known cost per day."""
-    known = by_day(found)
+    known = _filled(by_day(found))
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("Tokens per day"), anchor=False)
@@ -92,15 +95,22 @@ def days(found: Sequence[Figures]) -> None:
             unknown = any(each.unknown_costs for each in known)
             st.markdown(t("No known cost.") if unknown else t("No cost: all models are free."))
     with st.expander(t("Daily figures as a table"), type="compact"):
-        _table(known)
+        _table([each for each in known if each.runs])
+
+
+def _filled(known: Sequence[Day]) -> list[Day]:
+    """Return all days from the first to the last, and at least `LEAST_DAYS`, so that each has a column."""
+    by_date = {each.day: each for each in known}
+    last = known[-1].day
+    number = max((last - known[0].day).days + 1, LEAST_DAYS)
+    dates = [last - datetime.timedelta(days=back) for back in reversed(range(number))]
+    return [by_date.get(each) or Day(each, 0, 0, 0, 0.0, 0) for each in dates]
 
 
 def _bars(points: Sequence[tuple[Any, str, float]], shape: str, title: str, alt_text: str) -> None:
     import altair as alt
 
-    data = pd.DataFrame(
-        [(pd.Timestamp(day), name, value) for day, name, value in points], columns=["day", "what", "value"]
-    )
+    data = rows_frame(("day", "what", "value"), [(pd.Timestamp(day), name, value) for day, name, value in points])
     names = list(dict.fromkeys(data["what"]))
     legend = alt.Legend(title=None, orient="bottom") if len(names) > 1 else None
     dates = "%d %b" if current() == "en" else "%-m月%-d日"
@@ -110,7 +120,10 @@ def _bars(points: Sequence[tuple[Any, str, float]], shape: str, title: str, alt_
         .mark_bar()
         .encode(
             x=alt.X(
-                "yearmonthdate(day):T", title=None, axis=alt.Axis(format=dates, tickCount="day", labelOverlap=True)
+                "yearmonthdate(day):O",
+                title=None,
+                axis=alt.Axis(format=dates, formatType="time", labelOverlap=True, labelAngle=0),
+                scale=alt.Scale(paddingInner=0.25),
             ),
             y=alt.Y("value:Q", title=title, axis=alt.Axis(format=shape, tickCount=5)),
             color=alt.Color(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -12,7 +13,9 @@ from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import TOOLS, count, lasted, money, short
-from research.ops.metrics import Figures, Times, by_cell, by_tool, combined
+from research.errors import ConfigError
+from research.ops.alerts import alerts, parse
+from research.ops.metrics import Figures, Metrics, Times, by_cell, by_tool, combined
 from research.ops.metrics import times as measured
 from research.store import RunRow
 from research.text import clip
@@ -21,11 +24,14 @@ from research.types import Outcome
 RUNS = "pages/runs.py"
 MOST = 5
 """Runs listed per category."""
+SPARKS = 14
+"""Days of a sparkline: the last ones with runs."""
+COLUMNS = "▁▂▃▄▅▆▇█"
 GROUPS: dict[str, tuple[Outcome, ...]] = {
     later("Answered"): ("answered",),
     later("Partly answered"): ("partly_answered",),
     later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
-    later("No answer found"): ("no_evidence", "tool_errors"),
+    later("No answer found"): ("no_evidence", "tool_errors", "rejected"),
     later("Stopped"): ("stopped",),
     later("Failed"): ("failed",),
 }
@@ -37,33 +43,101 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
     all_ = combined(found)
     if all_ is None:
         return
-    tiles = [
+    days = [each for group in _by_day(found) if (each := combined(group))]
+    tiles: list[tuple[str, str, str, Callable[[Metrics], float]]] = [
         (
             t("Finished runs"),
             f"{all_.runs:,}",
             t("Runs that are active, paused or waiting for a reply are not included."),
+            lambda each: each.runs,
         ),
-        (t("Average rounds"), f"{all_.average_rounds:.1f}", t("Counted as on the page of a run.")),
+        (
+            t("Average rounds"),
+            f"{all_.average_rounds:.1f}",
+            t("Counted as on the page of a run."),
+            lambda each: each.average_rounds,
+        ),
         (
             t("Several tool rounds"),
             f"{all_.multi_round_share:.0%}",
             t("Share of runs that called tools in two or more rounds."),
+            lambda each: each.multi_round_share,
         ),
         (
             t("Tool calls failed"),
             f"{all_.tool_failure_rate:.1%}",
             t("Out of {calls}.", calls=count(all_.tool_calls, "tool call")),
+            lambda each: each.tool_failure_rate,
         ),
-        (t("Median time"), lasted(all_.seconds_p50), t("Working time, without pauses and waiting.")),
-        (t("Tokens"), short(all_.prompt_tokens + all_.completion_tokens), t("Input and output tokens of all models.")),
-        (t("Known cost"), plain(money(all_.cost_usd)), _unknown(all_.unknown_costs)),
+        (
+            t("Median time"),
+            lasted(all_.seconds_p50),
+            t("Working time, without pauses and waiting."),
+            lambda each: each.seconds_p50,
+        ),
+        (
+            t("Tokens"),
+            short(all_.prompt_tokens + all_.completion_tokens),
+            t("Input and output tokens of all models."),
+            lambda each: each.prompt_tokens + each.completion_tokens,
+        ),
+        (t("Known cost"), plain(money(all_.cost_usd)), _unknown(all_.unknown_costs), lambda each: each.cost_usd),
     ]
     with st.container(key="metrics-tiles", horizontal=True, gap="small"):
-        for label, value, note in tiles:
-            st.metric(label, value, help=note, width=160)
+        for label, value, note, of in tiles:
+            line = _sparkline([of(each) for each in days[-SPARKS:]])
+            st.metric(label, value, line, delta_color="off", delta_arrow="off", help=note, width=160, border=True)
     at_work = sum(row.status in ("queued", "running") for row in rows)
     if at_work:
         st.caption(t("{runs} still running", runs=count(at_work, "run")))
+
+
+def _sparkline(values: Sequence[float]) -> str | None:
+    """Return the values as columns: `▁▃█`; None for values that never change, which would say nothing."""
+    low, high = min(values), max(values)
+    if low == high:
+        return None
+    low = min(0.0, low)
+    return "".join(COLUMNS[round((each - low) / (high - low) * (len(COLUMNS) - 1))] for each in values)
+
+
+def _by_day(found: Sequence[Figures]) -> list[list[Figures]]:
+    """Return the figures of each day with runs, oldest first."""
+    days: dict[datetime.date, list[Figures]] = {}
+    for each in sorted(found, key=lambda one: one.started):
+        days.setdefault(datetime.datetime.fromtimestamp(each.started).date(), []).append(each)
+    return list(days.values())
+
+
+ALERTS = {
+    "rounds_with_tools": later("**Average tool rounds** are {value}, above {limit}"),
+    "multi_round": later("**Several tool rounds**: {value} of the runs, above {limit}"),
+    "tool_failures": later("**Tool calls failed**: {value}, above {limit}"),
+    "seconds": later("**Average time** is {value}, above {limit}"),
+}
+"""What is said of a metric above its threshold."""
+
+
+def above_thresholds(found: Sequence[Figures], thresholds: str) -> None:
+    """Draw a warning with the metrics that are above the thresholds of the settings."""
+    all_ = combined(found)
+    try:
+        above = alerts(all_, parse(thresholds)) if all_ else []
+    except ConfigError as error:
+        st.warning(plain(str(error)))
+        return
+    if above:
+        lines = [
+            t(ALERTS[each.name], value=_as(each.name, each.value), limit=_as(each.name, each.threshold))
+            for each in above
+        ]
+        st.warning("  \n".join(lines), icon=":material/notifications:")
+
+
+def _as(name: str, value: float) -> str:
+    if name == "seconds":
+        return lasted(value)
+    return f"{value:.2g}" if name == "rounds_with_tools" else f"{value:.1%}"
 
 
 def _unknown(runs: int) -> str:

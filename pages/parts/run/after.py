@@ -1,10 +1,10 @@
-"""What the user can do with a finished run: download, share, remember, rerun, fork, compare, follow up."""
+"""What the user can do with a run that is not active: export, share, save, rerun, fork, compare, follow up."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import downloads, fork, keep, share
+from pages.parts.run import downloads, fork, keep, question_set, share
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
@@ -13,32 +13,44 @@ from research.store import RunRow
 from research.workbench.workbench import Workbench
 
 
-def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
-    """Draw the downloads of a report, and the other actions once the run has ended."""
-    if view.report:
-        downloads.draw(view)
-    share.control(bench, row)
-    if view.outcome is None or view.outcome == "needs_input":
-        return
-    keep.draw(bench, view)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+def actions(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Draw the action bar: the exports of a report, and what can be done once the run has ended."""
+    ended = view.outcome is not None and view.outcome != "needs_input"
+    with st.container(key="run-actions", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if view.report:
+            downloads.draw(view)
+        share.control(bench, row)
+        if not ended:
+            return
+        keep.draw(bench, view)
+        if view.given is not None:
+            return  # the page Check a report has its own actions; a report is no question to ask or compare
+        question_set.control(bench, row, view)
         st.page_link(
             "pages/ask.py",
-            label=t("Run again with another recipe"),
+            label=t("Rerun"),
             icon=":material/replay:",
             query_params={"again": row.id},
             width="content",
+            help=t("Ask the same question with other options."),
         )
         if view.forkable:
-            fork.link(t("Fork …"), f"after-fork-{row.id}", view.forkable)
+            fork.link(t("Fork"), f"after-fork-{row.id}", view.forkable)
         st.page_link(
             "pages/compare.py",
-            label=t("Compare …"),
+            label=t("Compare"),
             icon=":material/view_column:",
             query_params={"runs": row.id},
             width="content",
         )
-    _follow_up(bench, row)
+
+
+def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Draw the box for a follow-up question below the report of a run that has ended."""
+    if view.outcome is not None and view.outcome != "needs_input":
+        keep.kept(bench, view)
+        if view.given is None:  # a check has no question to follow up; what broke can be researched
+            _follow_up(bench, row)
 
 
 def _follow_up(bench: Workbench, row: RunRow) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import pandas as pd
 import streamlit as st
 from msgspec import Struct
 
+from pages.parts.shared import component
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
+from pages.parts.shared.table import frame
 from pages.parts.shared.words import count, lasted
 from research.events.events import ChildFinished, ChildStarted, Event
 from research.events.view import RunView
 from research.exports.progress import OUTCOMES
 from research.store import RunRow
-from research.text import cell, clip
+from research.text import clip
 from research.types import Outcome
 from research.workbench.workbench import Workbench
 
 BARS = 2_000
 """Maximum number of bars in the timeline; the earliest are drawn."""
+LANES, SPANS = 12, 60
+"""Maximum number of lanes, and of activities in each; the latest are drawn."""
 DOING = {"model": later("calls the model"), "tool": later("uses a tool"), "waits": later("waits for others")}
 
 
@@ -80,6 +83,36 @@ def choose(bench: Workbench, row: RunRow, view: RunView) -> str | None:
     return chosen
 
 
+def lanes(view: RunView, now: float) -> None:
+    """Draw a lane for each agent of several: when it called the model or a tool, and for how long it has worked."""
+    if len(view.agents) < 2:
+        return
+    since, length = view.started, max(now - view.started, 0.1)
+    found = spans(view, {})
+    drawn = []
+    for agent in view.agents[:LANES]:
+        own = [span for span in found if span.agent == agent][-SPANS:]
+        work = sum(span.end - span.start for span in own)
+        drawn.append(
+            {
+                "name": _name(agent),
+                "state": lasted(work),
+                "live": view.running and any(not r.done for r in view.rounds if r.agent == agent),
+                "spans": [
+                    (
+                        span.doing,
+                        round(min(1.0, max(0.0, (span.start - since) / length)), 4),
+                        round(min(1.0, max(0.0, (span.end - since) / length)), 4),
+                    )
+                    for span in own
+                ],
+            }
+        )
+    component.draw(f"lanes-{view.run}", {"kind": "lanes", "lanes": drawn})
+    if len(view.agents) > LANES:
+        st.caption(t("and {agents} more", agents=count(len(view.agents) - LANES, "agent")))
+
+
 def _link(key: str) -> None:
     if st.session_state[key] is None:
         st.query_params.pop("agent", None)
@@ -106,6 +139,8 @@ def spans(view: RunView, grown: dict[str, Child]) -> list[Span]:
         child = grown.get(agent)
         ended = child.ended if child and child.ended else view.updated
         own = [r for r in view.rounds if r.agent == agent]
+        if not own:
+            continue  # it has started, and asked nothing yet
         # Cached results carry the duration of the original call, so cut each span at the agent's next request.
         for current, until in zip(own, [*(r.started for r in own[1:]), ended], strict=True):
             if current.ask:
@@ -135,7 +170,7 @@ def _chart(view: RunView, shown: Sequence[Span]) -> None:
     import altair as alt
 
     since = view.started
-    rows = pd.DataFrame(
+    rows = frame(
         {
             "agent": [_name(span.agent) for span in shown[:BARS]],
             "doing": [t(DOING[span.doing]) for span in shown[:BARS]],
@@ -180,10 +215,10 @@ def _tree(view: RunView, grown: dict[str, Child]) -> None:
     paths = ["main", *sorted(grown)]
     task = {agent: child.question for agent, child in grown.items()} | {"main": view.question}
     st.dataframe(
-        pd.DataFrame(
+        frame(
             {
-                t("Agent"): [cell(f"{'   ' * path.count('/')}{_name(path)}") for path in paths],
-                t("Task"): [cell(clip(" ".join(task[path].split()), 300)) for path in paths],
+                t("Agent"): [f"{'   ' * path.count('/')}{_name(path)}" for path in paths],
+                t("Task"): [clip(" ".join(task[path].split()), 300) for path in paths],
                 t("Outcome"): [_ended(view, grown, path) for path in paths],
                 t("Rounds"): [view.round_count(path) for path in paths],
                 t("Calls"): [sum(len(r.calls) for r in view.rounds if r.agent == path) for path in paths],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from pages.parts.run import memory_choices
+from pages.parts.run import memory_choices, shelf, typical
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -45,14 +45,18 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield "model", choices.model
     if "roles" in parts:
         yield from models.values(choices.roles)
-    for part in {"tools", "search", "scholar", "mcp", "folders"} & set(parts):
+    for part in {"tools", "scholar", "mcp"} & set(parts):
         yield part, list(getattr(choices, part))
+    if "search" in parts:
+        yield shelf.SOURCES, shelf.filled(choices.search, choices.folders, keep="folders" not in parts)
     if "budget" in parts:
         yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
-    for part in {"temperature", "protocol", "recall", "remember"} & set(parts):
+    for part in {"temperature", "protocol", "recall", "remember", "novelty", "ask"} & set(parts):
         yield part, getattr(choices, part)
     if "judge" in parts and choices.judge:
         yield "citation-judge", "auto" if choices.judge == "model" else choices.judge
+    if "plan" in parts:
+        yield "plan-first", choices.plan == "approve"
     if "language" in parts:
         yield "answer-language", choices.language
 
@@ -71,11 +75,10 @@ def line(recipe: Recipe) -> str:
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
         t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
     ]
-    shelves = [*recipe.search, *(folder.rpartition("/")[2] for folder in recipe.folders)]
-    if "search" in recipe.tools and shelves:
-        said.append(t("sources: {sources}", sources=plain(", ".join(shelves))))
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
+    if recipe.plan:
+        said.append(t("plan approved first"))
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
 
 
@@ -102,6 +105,7 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
         found = estimate(recipe, question, models=bench.model)
     except ConfigError:
         return "", ""  # reported next to its control, and when the run is started
+    budget = recipe.budget
     if found.usd is None:
         cost = t("cost unknown")
     elif found.usd.high == 0:
@@ -109,13 +113,24 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
     else:
         low, high = money(found.usd.low), money(found.usd.high)
         cost = plain(low if low == high else f"{low}–{high}")
-    text = t(
-        "Expected: {calls} model calls, {tokens} tokens, {cost}",
-        calls=_between(found.calls),
-        tokens=_between(found.tokens),
-        cost=cost,
+    said = [
+        t("Offline") if recipe.model == "extractive" else plain(recipe.model),
+        _tokens(typical.tokens(bench, recipe), budget.tokens or found.tokens.high),
+        cost,
+        t("at most {limits}", limits=plain(money(budget.usd))) if budget.usd and cost != t("free") else "",
+        t("at most {limits}", limits=_time(budget.seconds)) if budget.seconds else "",
+    ]
+    basis = t(
+        "Estimate: {calls} model calls, {tokens} tokens.", calls=_between(found.calls), tokens=_between(found.tokens)
     )
-    return text, plain(found.basis)
+    return " · ".join(filter(None, said)), f"{basis} {plain(found.basis)}"
+
+
+def _tokens(typical: float | None, most: float) -> str:
+    """Return what runs like this took, and the most that this one may take."""
+    if typical is None:
+        return t("at most {most} tokens, most runs far fewer", most=_about(most))
+    return t("typically {typical} tokens, at most {most}", typical=_about(typical), most=_about(most))
 
 
 def gap(missing: Gap) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import msgspec
 import streamlit as st
@@ -13,7 +14,8 @@ from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count, lasted
 from research.agent.protocols.tagged import split_reasoning
 from research.events.events import Asked
-from research.events.view import RoundView, RunView, messages_sent
+from research.events.rounds import RoundView
+from research.events.view import RunView, messages_sent
 from research.text import clip
 from research.types import Message, Observation
 
@@ -23,14 +25,26 @@ LONG = 20_000
 """Maximum characters of a text; the messages file and the run export contain all of it."""
 TAIL = 1_500
 """Characters shown of text being written, from its end."""
+CARET = "▍"
+"""Stands where the next words will appear."""
+_TAGGED = re.compile(r"<(tool_call|answer|report)\b.*?(?:</\1>|\Z)", re.S)
+"""Calls, answers and reports in a reply that writes them as tags."""
 MESSAGES = 20
 """Messages drawn of a request, from its end."""
 
 
+def beside(current: RoundView) -> str:
+    """Return the words that a model wrote beside its calls, which say what it is about to do."""
+    if current.reply is None or not current.reply.calls:
+        return ""
+    _, body = split_reasoning(current.reply.text)
+    return _TAGGED.sub("", body).strip()
+
+
 def thought(current: RoundView) -> tuple[str, str]:
-    """Return the model's reasoning and its other text, as far as they are written."""
+    """Return the model's reasoning with its words beside calls, and its other text, as far as they are written."""
     if current.reply is not None:
-        return current.thinking, ""
+        return "\n\n".join(dict.fromkeys(filter(None, [current.thinking, beside(current)]))), ""
     thinking, body = split_reasoning(current.draft)
     return thinking or current.thinking, body
 
@@ -39,7 +53,7 @@ def unfinished(current: RoundView) -> None:
     """Draw a round in progress: the latest words and the calls."""
     thinking, body = thought(current)
     if thinking:
-        st.markdown(prose(thinking[-TAIL:]))
+        st.markdown(f"{prose(thinking[-TAIL:])} {CARET}")
     if "<tool_call" in body:
         st.caption(t("Writing a tool call …"))
     for note in current.notes[-3:]:

@@ -1,10 +1,12 @@
-"""Download buttons for a report: Markdown directly, other formats in a menu.
+"""The export menu of a report.
 
 A file is built when it is requested, not when the page is drawn.
 """
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -17,9 +19,12 @@ from research.events.events import Event
 from research.events.view import RunView
 from research.exports import FORMATS
 
+NAME = 60
+"""Maximum characters of the question in the name of a file."""
 Events = Callable[[], list[Event]]
 
 _USES = {
+    "md": later("For notes and other programs; plain text"),
     "html": later("One file that opens in any browser"),
     "pdf": later("For printing and sharing; long reports take a while"),
     "docx": later("For editing in Word or LibreOffice"),
@@ -32,16 +37,15 @@ _USES = {
 
 
 def draw(view: RunView, key: str = "") -> None:
-    """Draw the downloads of a report.
+    """Draw the menu of file formats.
 
-    `key` distinguishes two rows on the same page.
+    `key` distinguishes two menus on the same page.
     """
     events = home.reading(view.run)
-    with st.container(horizontal=True, gap="xsmall", key=f"downloads-{key or view.run}"):
-        _button(events, view, "md", t("Download Markdown"), key)
-        with st.popover(t("Download as …"), type="tertiary", icon=":material/file_save:"):
-            for name, use in _USES.items():
-                _button(events, view, name, t(FORMATS[name].title), key, t(use))
+    place = st.container(width="content", key=f"downloads-{key or view.run}")
+    with place, st.popover(t("Export"), type="tertiary", icon=":material/file_save:"):
+        for name, use in _USES.items():
+            _button(events, view, name, t(FORMATS[name].title), key, t(use))
 
 
 def _button(events: Events, view: RunView, name: str, label: str, key: str, use: str = "") -> None:
@@ -50,7 +54,7 @@ def _button(events: Events, view: RunView, name: str, label: str, key: str, use:
     st.download_button(
         label,
         partial(_made, events, view, name),
-        f"{view.run}.{kind.suffix}",
+        f"{file_name(view)}.{kind.suffix}",
         kind.mime,
         type="tertiary",
         icon=":material/download:",
@@ -59,6 +63,13 @@ def _button(events: Events, view: RunView, name: str, label: str, key: str, use:
         help=needs or use or None,
         disabled=bool(needs),
     )
+
+
+def file_name(view: RunView) -> str:
+    """Return the name of an exported file without its suffix: the words of the question, and the date of the run."""
+    words = "-".join(re.findall(r"[\w.]+", view.question.lower()))[:NAME].rstrip("-._")
+    date = time.strftime("%Y-%m-%d", time.localtime(view.started))
+    return f"{words or view.run}-{date}"
 
 
 def _made(events: Events, view: RunView, name: str) -> bytes:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts.library import folders
-from pages.parts.run import cards, choices, memory_choices
+from pages.parts.run import cards, choices, memory_choices, shelf
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research import defaults, plugins
 from research.errors import REFUSED
-from research.events.recipe import LIBRARY, Budget, Recipe
+from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
 from research.plugins import Entry, Option
 from research.search.web import scholars, services
 from research.workbench.workbench import Workbench
@@ -33,8 +33,8 @@ PROTOCOLS: Final = {
 JUDGES: Final = {"auto": later("automatic"), "off": later("off: rules only")}
 
 
-def options(bench: Workbench) -> dict[str, Any]:
-    """Draw the options and return the arguments of `Workbench.recipe`."""
+def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGenerator) -> dict[str, Any]:
+    """Draw the options, sources and the plan's switch in their places above; return the arguments of `Workbench.recipe`."""
     framework, context = cards.pair()
     left, middle, right = st.columns(3, gap="medium")
     with left:
@@ -47,7 +47,10 @@ def options(bench: Workbench) -> dict[str, Any]:
             t("Tools"),
             bench.tools(),
             defaults.TOOLS,
-            t("Tools the model may call. `recall` searches memory and sends the results to the model."),
+            t(
+                "Tools the model may call. `recall` searches memory and sends the results to the model. `query` joins the "
+                "default tools by itself if your documents have tables."
+            ),
         )
         scholar: tuple[str, ...] = Recipe().scholar
         if "scholar" in tools:
@@ -57,24 +60,22 @@ def options(bench: Workbench) -> dict[str, Any]:
             if not scholar:
                 wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
             _set_up(bench, scholar)
-        search: tuple[str, ...] = ()
-        if "search" in tools:
-            search = _several(
-                "search",
-                t("Sources"),
-                bench.sources(),
-                (LIBRARY,),
-                t("`web` uses every web service you have set up, or DuckDuckGo if none. The library needs no network."),
-            )
-            if not search:
-                wrong(t("The search tool has nothing to search: choose a source, or turn the tool off."))
-            _set_up(bench, search)
         servers = _servers(bench)
-        chosen = folders.pick(bench) if "library" in search else ()
+    with sources_above:
+        reads = bool({"search", "query"} & set(tools))
+        sources = shelf.pick(bench, "ask", searching=reads)
+        searched = sources["search"] if "search" in tools else ()
+        if reads and not searched:
+            searched = tuple(name for name in sources["search"] if name in (LIBRARY, FOLDERS))
+        if "search" in tools and not sources["search"]:
+            wrong(t("The search tool has nothing to search: choose a source, or turn the tool off."))
+        _set_up(bench, sources["search"] if "search" in tools else ())
     with right:
         limits = budget()
         memory = memory_choices.draw()
-        rest = {"judge": _judge(bench)} | _rest()
+        rest = {"judge": _judge(bench), "novelty": _novelty()} | _rest()
+    with plan_above:
+        plan = _plan()
     return {
         "framework": framework,
         "context": context,
@@ -82,11 +83,12 @@ def options(bench: Workbench) -> dict[str, Any]:
         "model": model,
         "roles": roles,
         "tools": tools,
-        "search": search,
+        "search": searched,
         "scholar": scholar,
         "mcp": servers,
-        "folders": chosen,
+        "folders": sources["folders"] if reads else (),
         "budget": limits,
+        "plan": plan,
         **memory,
         **rest,
     }
@@ -185,7 +187,17 @@ def _rest() -> dict[str, Any]:
             persist_state=KEEP,
             format_func=lambda each: t(PROTOCOLS[each]),
         )
-    return {"temperature": temperature, "language": language, "protocol": protocol}
+        ask_key = form_state.key("ask")
+        state.setdefault(ask_key, True)
+        ask = st.toggle(
+            t("May ask you"),
+            key=ask_key,
+            persist_state=KEEP,
+            help=t(
+                "The agent may ask you for a missing detail. Otherwise it assumes the likeliest meaning and says so."
+            ),
+        )
+    return {"temperature": temperature, "language": language, "protocol": protocol, "ask": ask}
 
 
 def _judge(bench: Workbench) -> str:
@@ -203,6 +215,36 @@ def _judge(bench: Workbench) -> str:
             " else the language model of the run. The offline model has none."
         ),
     )
+
+
+def _novelty() -> bool:
+    """Draw the switch that ends runs which find nothing new."""
+    key = form_state.key("novelty")
+    st.session_state.setdefault(key, True)
+    return st.toggle(
+        t("Stop when nothing new is found"),
+        key=key,
+        persist_state=KEEP,
+        help=t(
+            "When three rounds in a row only repeat what the run has seen, the model is told so. After three more, the run"
+            " ends with the best answer from what is known."
+        ),
+    )
+
+
+def _plan() -> str:
+    """Draw the switch that lets the user approve the plan first."""
+    key = form_state.key("plan-first")
+    st.session_state.setdefault(key, False)
+    first = st.toggle(
+        t("Show me the plan first"),
+        key=key,
+        persist_state=KEEP,
+        help=t(
+            "The run lists what it intends to find out and what that may cost, and starts when you approve the list."
+        ),
+    )
+    return "approve" if first else ""
 
 
 def _several(name: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:

@@ -1,34 +1,77 @@
-"""The header of a run: state, time, tokens, cost, context usage, and the pause and stop buttons."""
+"""The head of a run, which stays in sight: outcome, parts, citations, time, tokens, cost, and what can be done with it."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import streamlit as st
 
-from pages.parts.run import memory_choices, meter
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import clock, count, money, short
+from pages.parts.shared.titles import ENDINGS
+from pages.parts.shared.words import lasted, money, short
 from research import plugins
 from research.engine.reclaim import SILENT_S
 from research.errors import REFUSED, ConfigError
 from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.exports.progress import OUTCOMES
-from research.store import Filters, Origin, RunRow
+from research.store import RunRow
 from research.text import clip
+from research.types import FAILS, HOLDS
 from research.workbench.workbench import Workbench
 
 ALONE_S = 10.0
 """After this time in the queue, the page suggests starting a worker."""
-COMING = 5
-"""Maximum number of linked runs that derive from this one."""
+SHOWN = 300
+"""Maximum characters of the question above the run."""
+APART = "\u2003"
+"""Between two figures of the head."""
+SIGNS = {"green": "✓", "orange": "◐", "red": "✕", "blue": "●", "gray": "■"}
+"""Sign of a colour where there are no Material symbols, as in tables."""
+NO_BREAK = "\u00a0"
+BADGES = {
+    "answered": ("green", "check_circle"),
+    "partly_answered": ("orange", "rule"),
+    "rejected": ("orange", "rule"),
+    "no_evidence": ("orange", "search_off"),
+    "failed": ("red", "error"),
+    "tool_errors": ("red", "error"),
+    "loop": ("orange", "flag"),
+    "needs_input": ("blue", "contact_support"),
+    "stopped": ("gray", "stop_circle"),
+}
+"""Colour and Material symbol of an outcome; that of a limit is orange with a flag."""
 
 
 def is_interrupted(row: RunRow) -> bool:
     """Return whether the run was interrupted, judging by the heartbeat in its row."""
     return row.status == "running" and time.time() - row.heartbeat > SILENT_S
+
+
+def state(row: RunRow) -> str:
+    """Return the state of a run in a few words."""
+    if row.outcome:
+        return t(ENDINGS[row.outcome])
+    if row.status == "paused":
+        return t("Paused")
+    return t("Interrupted") if is_interrupted(row) else t("Running")
+
+
+def look(row: RunRow) -> tuple[str, str]:
+    """Return colour and Material symbol of a run's state."""
+    if row.outcome:
+        return BADGES.get(row.outcome, ("orange", "flag"))
+    if row.status == "paused" or is_interrupted(row):
+        return "orange", "pause_circle"
+    return "blue", "pending"
+
+
+def dot(row: RunRow) -> str:
+    """Return the sign of a run's state in its colour, as Markdown; `state` has the words."""
+    colour, icon = look(row)
+    return f":{colour}[:material/{icon}:]"
 
 
 def title(row: RunRow, live: bool) -> None:
@@ -42,10 +85,20 @@ def title(row: RunRow, live: bool) -> None:
         st.set_page_config(page_title=question)
 
 
+def question(text: str) -> None:
+    """Draw the question as the title of the page."""
+    line = " ".join(text.split())
+    with st.container(key="run-question"):
+        st.title(plain(clip(line, SHOWN)), anchor=False)
+    if len(line) > SHOWN:
+        with st.expander(t("Full question"), type="compact"):
+            st.text(text)
+
+
 def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
-    """Draw the header of an active run with its pause and stop buttons."""
+    """Draw the head of an active run with its pause and stop buttons."""
     requested = bench.store.requests([row.id]).get(row.id)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         row = bench.store.run(row.id)
         if row.status == "queued":
             state = t("waiting for a worker")
@@ -56,8 +109,8 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
         else:
             state = _where(view, row.recipe)
         seconds = view.elapsed(now) if view.started else now - row.created
-        st.markdown(f":primary[●] {_line(view, row.recipe, state, seconds)}", width="stretch")
-        meter.draw(view)
+        badge = f":blue-badge[● {state}]"
+        st.markdown(APART.join([badge, *_spent(view, row.recipe, seconds)]), width="stretch")
         st.button(
             t("Pause"),
             key="pause",
@@ -83,7 +136,6 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
         )
     if why := bench.engine.blocked(row.id):
         st.warning(plain(why), title=t("The run is waiting: its results can't be saved right now"))
-    _below(bench, row)
 
 
 def _request(bench: Workbench, run_id: str, what: str) -> None:
@@ -93,28 +145,27 @@ def _request(bench: Workbench, run_id: str, what: str) -> None:
         st.toast(plain(str(error)), icon=":material/error:")  # the run ended before the click arrived
 
 
-def inactive(bench: Workbench, view: RunView, row: RunRow, number: int, last: int) -> None:
-    """Draw the header of a run that is not active, or of the shown round."""
-    rounds = count(view.round_count(), "round")
-    if view.running:
-        icon, state = "power_off", t("**Interrupted**: the process running it ended; everything found so far is kept")
-    elif row.status == "paused":
-        icon, state = "pause_circle", t("**Paused** after {rounds}; everything found so far is kept", rounds=rounds)
-    elif row.status == "waiting_input":
-        icon, state = "contact_support", t("**Waiting for you** after {rounds}", rounds=rounds)
-    else:
-        icon = "check_circle" if view.outcome == "answered" else "flag"
-        ended = ending(view)
-        state = t("**{outcome}** in {rounds}", outcome=ended, rounds=rounds)
+def inactive(view: RunView, row: RunRow, number: int, last: int) -> None:
+    """Draw the verdict on a run that is not active, and which of its rounds is shown."""
+    found = [badge(view, row), *_parts(view), *_citations(view), *_spent(view, row.recipe, view.elapsed(view.updated))]
     if number < last:
-        shown = t("Round {number} of {last}", number=number, last=last)
-        st.markdown(f":material/history: **{shown}** · {state}")
+        found = [f":material/history: **{t('Round {number} of {last}', number=number, last=last)}**", found[0]]
+    st.markdown(APART.join(found), width="stretch")
+
+
+def badge(view: RunView, row: RunRow) -> str:
+    """Return the state of a run that is not active as Markdown: a sign and a word, coloured."""
+    if view.running:
+        colour, icon, words = "orange", "power_off", t("Interrupted")
+    elif row.status == "paused":
+        colour, icon, words = "orange", "pause_circle", t("Paused")
+    elif view.plan_waits:
+        colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            line = _line(view, row.recipe, state, view.elapsed(view.updated))
-            st.markdown(f":material/{icon}: {line}", width="stretch")
-            meter.draw(view)
-    _below(bench, row)
+        outcome = view.outcome or "failed"
+        colour, icon = BADGES.get(outcome, ("orange", "flag"))
+        words = t(ENDINGS[outcome])
+    return f":{colour}-badge[:material/{icon}: {words}]"
 
 
 def ending(view: RunView) -> str:
@@ -124,6 +175,30 @@ def ending(view: RunView) -> str:
         return words
     good = sum(part.status == "answered" for part in view.parts)
     return f"{words} · " + t("{good} of {all} parts", good=good, all=len(view.parts))
+
+
+def _parts(view: RunView) -> list[str]:
+    """Return how many parts of the question are answered, if it has several."""
+    if len(view.parts) < 2:
+        return []
+    good = sum(part.status == "answered" for part in view.parts)
+    return [t("**{good} of {all}** parts", good=good, all=len(view.parts))]
+
+
+def _citations(view: RunView) -> list[str]:
+    """Return how many citations a source bears out, and how many a source denies."""
+    if view.outcome in (None, "needs_input"):
+        return []
+    if not view.citations:
+        return [t(":orange[:material/link_off: No citations]")] if view.report else []
+    statuses = Counter(citation.status for citation in view.citations)
+    good, bad = sum(statuses[each] for each in HOLDS), sum(statuses[each] for each in FAILS)
+    colour, icon = ("green", "verified") if good == len(view.citations) else ("orange", "rule")
+    said = t("**{good} of {all}** citations verified", good=good, all=len(view.citations))
+    found = [f":{colour}[:material/{icon}:] {said}"]
+    if bad:
+        found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
+    return found
 
 
 def _where(view: RunView, recipe: Recipe) -> str:
@@ -146,57 +221,21 @@ def _rounds(recipe: Recipe) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _line(view: RunView, recipe: Recipe, state: str, seconds: float) -> str:
+def _spent(view: RunView, recipe: Recipe, seconds: float) -> list[str]:
+    """Return time, tokens and cost, each with its limit if it has one."""
     budget = recipe.budget
     spent = short(view.prompt_tokens + view.completion_tokens)
     if budget.tokens is not None:
         tokens = t("{spent} of {budget} tokens", spent=spent, budget=short(budget.tokens))
-    elif view.estimated:
-        tokens = t("about {spent} tokens", spent=spent)
     else:
         tokens = t("{spent} tokens", spent=spent)
-    took = clock(seconds)
+    took = lasted(seconds)
     if budget.seconds is not None:
-        took = t("{spent} of {budget}", spent=took, budget=clock(budget.seconds))
+        took = t("{spent} of {budget}", spent=took, budget=lasted(budget.seconds))
     cost = plain(money(view.cost_usd))
+    if view.cost_usd is None:
+        cost = t("cost unknown")
     if budget.usd is not None:
-        cost = t("cost {spent} of {budget}", spent=cost, budget=plain(money(budget.usd)))
-    else:
-        cost = t("cost {spent}", spent=cost)
-    return " · ".join([state, took, tokens, cost, count(len(view.sources), "source")])
-
-
-def _below(bench: Workbench, row: RunRow) -> None:
-    """Draw the recipe and id, and links to the runs it derives from and those derived from it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(" · ".join([plain(row.recipe.label), *memory_choices.phrases(row.recipe), row.id]), width="content")
-        if row.origin is not None and row.origin.how != "fork":  # `lineage` links forks
-            st.page_link(
-                "pages/ask.py",
-                label=_from(row.origin),
-                icon=":material/call_split:",
-                query_params={"run": row.origin.run},
-            )
-        for coming in bench.store.runs(limit=COMING, filters=Filters(origin=row.id)):
-            assert coming.origin is not None
-            if coming.origin.how == "fork":
-                continue
-            st.page_link(
-                "pages/ask.py",
-                label=_into(coming),
-                icon=":material/subdirectory_arrow_right:",
-                query_params={"run": coming.id},
-            )
-
-
-def _from(origin: Origin) -> str:
-    if origin.how == "follow_up":
-        return t("Follow-up to {run}", run=origin.run)
-    return t("Rerun of {run}", run=origin.run)
-
-
-def _into(row: RunRow) -> str:
-    assert row.origin is not None
-    if row.origin.how == "follow_up":
-        return t("Follow-up: {question}", question=plain(clip(" ".join(row.question.split()), 50)))
-    return t("Run again: {recipe}", recipe=plain(row.recipe.label))
+        cost = t("{spent} of {budget}", spent=cost, budget=plain(money(budget.usd)))
+    # A figure and its unit stay on one line.
+    return [f":gray[{each.replace(' ', NO_BREAK)}]" for each in (took, tokens, cost)]

@@ -16,38 +16,43 @@ from research.workbench.workbench import Workbench
 
 
 def draw(bench: Workbench, view: RunView) -> None:
-    """Draw what the run saved, or a button that saves; nothing if no statement is supported."""
+    """Draw the button that saves; nothing if no statement is supported, or the run has saved by itself."""
+    found = () if view.running or view.remembered is not None else supported_findings(view)
+    if not found:
+        return
+    with st.container(key="memory-keep", width="content"):
+        pressed = st.button(
+            t("Save"),
+            key="memory-keep-button",
+            icon=":material/bookmark_add:",
+            type="tertiary",
+            help=t(
+                "Saves the {findings} that a source supports to memory, with quotes, for later runs.",
+                findings=count(len(found), "statement"),
+            ),
+        )
+    if pressed:
+        try:
+            with st.spinner(t("Saving to memory")):
+                added = bench.memory.add(found)
+        except REFUSED as error:
+            st.error(plain(str(error)), title=t("Nothing was saved"))
+            return
+        new = sum(each.new for each in added)
+        st.toast(
+            t("{n} added, {known} already there.", n=new, known=len(added) - new), icon=":material/bookmark_added:"
+        )
+
+
+def kept(bench: Workbench, view: RunView) -> None:
+    """Draw what memory holds from the run, with a link."""
     if view.remembered is not None:
         _saved(bench, view, view.remembered)
         return
     if view.recipe.remember != "off" and view.status == "completed":
         st.caption(f":material/info: {t('Nothing was kept in memory at the end; see the last round for the reason.')}")
-    found = () if view.running else supported_findings(view)
-    if not found:
-        return
-    with st.container(key="memory-keep", horizontal=True, vertical_alignment="center", gap="small"):
-        pressed = st.button(
-            t("Keep in memory"),
-            key="memory-keep-button",
-            icon=":material/bookmark_add:",
-            help=t(
-                "Saves the {findings} that a source supports, with quotes, for later runs.",
-                findings=count(len(found), "statement"),
-            ),
-        )
-        if pressed:
-            try:
-                with st.spinner(t("Saving to memory")):
-                    added = bench.memory.add(found)
-            except REFUSED as error:
-                st.error(plain(str(error)), title=t("Nothing was saved"))
-                return
-            new = sum(each.new for each in added)
-            st.toast(
-                t("{n} added, {known} already there.", n=new, known=len(added) - new), icon=":material/bookmark_added:"
-            )
-        if saved := bench.memory.count(Filters(runs=(view.run,))):
-            _link(view, t("{findings} of this run in memory", findings=count(saved, "finding")))
+    if saved := bench.memory.count(Filters(runs=(view.run,))):
+        _link(view, t("{findings} of this run in memory", findings=count(saved, "finding")))
 
 
 def _saved(bench: Workbench, view: RunView, saved: Remembered) -> None:

@@ -12,7 +12,8 @@ from research.agent.fork import EDITED
 from research.compare import Inherited
 from research.errors import REFUSED
 from research.events.events import Edited, ReportEdited
-from research.events.view import CallView, RunView
+from research.events.rounds import CallView
+from research.events.view import RunView
 from research.store import Filters, RunRow
 from research.text import as_words
 from research.workbench.workbench import Workbench

@@ -27,13 +27,13 @@ GAPS: Final = "preset-gaps"
 
 
 def row(bench: Workbench) -> None:
-    """Draw all presets and the menu of own ones; call it before the options are drawn."""
+    """Draw all presets; call it before the options are drawn."""
     known = presets.names(bench)
     if st.session_state.get(CHOSEN) not in known:
         st.session_state[CHOSEN] = None
     name = st.session_state[CHOSEN]
     key = starts_at("preset", name)
-    with st.container(horizontal=True, vertical_alignment="center", key="presets", gap="small"):
+    with st.container(key="presets", width="content"):
         st.pills(
             t("Preset"),
             known,
@@ -45,8 +45,17 @@ def row(bench: Workbench) -> None:
             wrap=True,
             format_func=lambda name: t(name) if name in OWN else plain(name),
         )
-        with st.popover(t("My presets"), icon=":material/bookmark:", type="tertiary"):
-            _own(bench)
+
+
+def own(bench: Workbench) -> None:
+    """Draw the menu of the user's own presets."""
+    with st.popover(t("My presets"), icon=":material/bookmark:", type="tertiary"):
+        _own(bench)
+
+
+def about() -> None:
+    """Draw what the chosen preset does, and what it cannot use here."""
+    name = st.session_state[CHOSEN]
     about = [t(OWN[name].summary)] if name in OWN else []
     gaps = [choices.gap(each) for each in st.session_state.get(GAPS, ())] if name else []
     if gaps:

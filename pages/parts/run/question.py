@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import head, presets
+from pages.parts.run import presets
 from pages.parts.shared import home
 from pages.parts.shared.language import t, versions
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.store import RunRow
-from research.text import clip
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import fit, of
-from research.workbench.workbench import Workbench
 
-RECENT = 10
-"""Number of newest runs searched for active ones."""
 LINKED = ("q", "preset", "again")
 """Address parameters that fill in the form."""
 
@@ -89,22 +85,17 @@ def refused() -> bool:
         st.error(plain(reason), title=t("The run could not be started"))
     if marked:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("The problem is marked under Options. API keys are under Settings."), width="content")
+            st.caption(t("The problem is marked under Customize. API keys are under Settings."), width="content")
             st.page_link("pages/settings.py", label=t("Settings"), icon=":material/settings:", width="content")
     return bool(reason)
 
 
-def at_work(bench: Workbench) -> None:
-    """Draw the note about the example, and links to the active runs."""
-    st.caption(
-        t("The example works offline. Every answer cites its sources in the CIA World Factbook or your own documents.")
-    )
-    for row in bench.store.runs(limit=RECENT):
-        if row.status == "running" and not head.is_interrupted(row):
-            label = t("Running: {question}", question=plain(clip(row.question, 100)))
-            st.page_link("pages/ask.py", label=label, icon=":material/visibility:", query_params={"run": row.id})
+def turn() -> int:
+    """Return a number that is different in each run of the script: the page has answered the last click."""
+    st.session_state["ask-turn"] = number = st.session_state.get("ask-turn", 0) + 1
+    return int(number)
 
 
 def _clear() -> None:
-    st.session_state["question"] = ""
+    st.session_state.pop("question", None)
     st.query_params.clear()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import choices, head
+from pages.parts.run import choices, head, plan
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from research.errors import REFUSED
+from research.events.view import RunView
 from research.store import RunRow
 from research.text import clip
 from research.workbench.workbench import Workbench
@@ -16,9 +17,11 @@ LONGEST = 10_000
 """Maximum characters of the agent's question."""
 
 
-def draw(bench: Workbench, row: RunRow) -> None:
-    """Draw the agent's question with a reply box, or the buttons that resume or finish a stopped run."""
-    if row.status == "waiting_input":
+def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Draw the plan to approve, the agent's question with a reply box, or the buttons that resume or finish a stopped run."""
+    if view.plan_waits:
+        plan.draw(bench, view)
+    elif row.status == "waiting_input":
         with st.container(border=True, key="reply"):
             st.markdown(prose(clip(row.answer, LONGEST)))
             with st.form("reply-form", border=False, clear_on_submit=True):
@@ -44,7 +47,7 @@ def _costs(bench: Workbench, row: RunRow) -> None:
     """Draw what the whole run may take; the recipe of an imported run was chosen by someone else."""
     text, basis = choices.expected(bench, row.recipe, row.question)
     if text:
-        st.caption(t("Whole run with {model}. {expected}", model=plain(row.recipe.model), expected=text), help=basis)
+        st.caption(t("Whole run: {expected}", expected=text), help=basis)
 
 
 def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:

@@ -17,18 +17,43 @@ PLAY_S = 1.2
 SPEEDS = {"0.5×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0}
 
 
+def button(row: RunRow, last: int) -> None:
+    """Draw the button that replays the run from its first round; nothing while the controls are open."""
+    if last < 2 or _opened(row):
+        return
+
+    def replay() -> None:
+        st.session_state[f"replay-{row.id}"] = True
+        st.session_state[f"playing-{row.id}"] = True
+        st.session_state[f"chosen-{row.id}"] = 1
+
+    st.button(
+        t("Replay"),
+        key=f"replay-button-{row.id}",
+        icon=":material/play_arrow:",
+        type="tertiary",
+        shortcut="K",
+        on_click=replay,
+    )
+
+
+def _opened(row: RunRow) -> bool:
+    return bool(st.session_state.get(f"replay-{row.id}") or st.query_params.get("round"))
+
+
 def choose(row: RunRow, view: RunView, last: int, live: bool) -> int:
-    """Draw the replay controls and return the round to show, by default the last one.
+    """Return the round to show, by default the last one; draw the replay controls if they are open.
 
     An active run is followed while its last round is shown.
     """
-    if last < 2:
+    if last < 2 or not _opened(row):
         return last
+    st.session_state[f"replay-{row.id}"] = True
     chosen, playing, linked = f"chosen-{row.id}", f"playing-{row.id}", f"linked-{row.id}"
     from_link = st.query_params.get("round", "")
-    if st.session_state.get(linked) != from_link:  # the round comes from a link, not from the slider
+    if st.session_state.get(linked, "") != from_link:  # the round comes from a link, not from the slider
         st.session_state[chosen] = max(1, int(from_link[:9])) if from_link.isdecimal() else None
-    number = min(last, st.session_state[chosen] or last)
+    number = min(last, st.session_state.get(chosen) or last)
     # The choice is stored outside the widgets, because the end of the slider moves with the run.
     slider, jump = f"slider-{row.id}", f"jump-{row.id}"
     st.session_state[slider] = st.session_state[jump] = number
@@ -56,6 +81,8 @@ def choose(row: RunRow, view: RunView, last: int, live: bool) -> int:
         if number < last:
             speed = _speed()
             _back(row, chosen, live)
+        else:
+            _close(row)
         if (number < last or not live) and number <= view.forkable:
             fork.link(t("Fork from this round …"), f"fork-{row.id}", number)
     st.session_state[linked] = str(number) if number < last else ""
@@ -115,6 +142,13 @@ def _back(row: RunRow, chosen: str, live: bool) -> None:
         icon=":material/last_page:",
         on_click=back,
     )
+
+
+def _close(row: RunRow) -> None:
+    def close() -> None:
+        st.session_state[f"replay-{row.id}"] = False
+
+    st.button(t("Close replay"), key=f"close-{row.id}", icon=":material/close:", type="tertiary", on_click=close)
 
 
 def _play_on(number: int, last: int, chosen: str, playing: str, every_s: float) -> None:

@@ -6,22 +6,17 @@ import time
 
 import streamlit as st
 
-from pages.parts.run import downloads, recalled, report, timeline
+from pages.parts.run import downloads, failure, head, recalled, report, timeline
 from pages.parts.shared import account, home
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count
 from research.errors import ConfigError, StoreUnavailable
-from research.events.view import RunView, fold
-from research.exports.progress import OUTCOMES
+from research.events.view import fold
 from research.store import RunRow, shares
 from research.text import clip
 from research.workbench.workbench import Workbench
 
 LOOK_S = 3.0
 """Polling interval for an active run."""
-SHOWN = 300
-"""Maximum characters of the question above the run."""
 
 
 def control(bench: Workbench, row: RunRow) -> None:
@@ -81,27 +76,26 @@ def show(token: str) -> None:
     view = fold(found.events())
     st.set_page_config(page_title=clip(" ".join(row.question.split()), 60))
     with st.container(key="run", gap="small"):
-        st.subheader(plain(clip(" ".join(row.question.split()), SHOWN)), anchor=False)
-        if len(row.question) > SHOWN:
-            with st.expander(t("Full question"), type="compact"):
-                st.text(row.question)
-        rounds = t("{outcome} in {rounds}", outcome=_state(view), rounds=count(view.round_count(), "round"))
-        st.markdown(f":material/group: {t('Shared with you, read-only')} · {rounds}")
-        st.caption(plain(row.recipe.label))
-        left, right = st.columns([5, 7], gap="large")
+        head.question(row.question)
+        with st.container(key="run-head", gap="xsmall"):
+            if view.running:
+                st.markdown(f":material/hourglass_empty: {t('Not finished')}")
+            else:
+                head.inactive(view, row, view.last_round, view.last_round)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.caption(f":material/group: {t('Shared with you, read-only')}", width="content")
+                if view.report:
+                    downloads.draw(view)
+        failure.draw(view)
+        report.answer(view)
+        left, right = st.columns([1, 2], gap="large")
         with left:
             recalled.draw(view)
             timeline.draw(view, view.rounds)
-        with right:
-            report.draw(view, row)
-            if view.report:
-                downloads.draw(view)
+        with right, st.container(key="report", gap="xsmall"):
+            report.draw(view)
     if view.running:
         _look_again(token, view.seq)
-
-
-def _state(view: RunView) -> str:
-    return t(OUTCOMES[view.outcome]) if view.outcome else t("not finished")
 
 
 def _look_again(token: str, seen: int) -> None:

@@ -1,8 +1,9 @@
-"""What appears below a report: the result of the citation check, plots and sources."""
+"""What appears below a report: plots, sources as cards, and what the citation check left open."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -12,34 +13,39 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research.citations import cited
+from research.defaults import FACTBOOK
 from research.errors import REFUSED
-from research.events.view import RunView
+from research.events.view import RunView, searched
+from research.exports.progress import place_name
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import Source
+from research.types import Citation, Source
 from research.workbench import verifiers
 from research.workbench.workbench import Workbench
 
 PLOT_PIXELS = 16_000
 """Maximum width and height of a plot, because imported runs may contain anything."""
 PLOTS, SOURCES, LISTED = 12, 60, 40
-QUOTE = 1_500
-"""Maximum characters of a quote."""
+QUOTE, QUOTES = 1_500, 8
+"""Maximum characters of a quote, and number of quotes on a card."""
 
 
-def checked(view: RunView) -> None:
-    """Draw the verdicts, the uncited statements, and the addresses removed from the report."""
+def verdicts(view: RunView) -> str:
+    """Return the verdicts on the citations as Markdown: `2 supported · 1 calculated`; empty if there is none."""
     found = Counter(citation.status for citation in view.citations)
-    verdicts = [
+    return " · ".join(
         f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {found[each]:,} {t(VERDICT_NAMES[each])}"
         for each in VERDICTS
         if found[each]
-    ]
+    )
+
+
+def checked(view: RunView) -> None:
+    """Draw the statements without a source, and the addresses removed from the report."""
     if view.uncited:
-        verdicts.append(t("{statements} without a source", statements=count(len(view.uncited), "statement")))
-    if verdicts:
-        uncited = "  \n".join(f"- {plain(clip(sentence, 300))}" for sentence in view.uncited[:LISTED])
-        st.caption(t("Citations: {verdicts}", verdicts=" · ".join(verdicts)), help=uncited or None)
+        without = t("{statements} without a source", statements=count(len(view.uncited), "statement"))
+        with st.expander(without, type="compact", icon=":material/help:"):
+            st.markdown("\n".join(f"- {plain(clip(sentence, 300))}" for sentence in view.uncited[:LISTED]))
     if view.removed:
         # As code, because Streamlit would turn them into links again.
         urls = "  \n".join(f"`{clip(url.replace('`', ''), 300)}`" for url in view.removed[:LISTED])
@@ -70,17 +76,31 @@ def images(view: RunView) -> None:
             st.image(drawable, alt=t("Plot {number} of this run", number=number))
 
 
+def looked(view: RunView) -> None:
+    """Draw what the run searched, and what of it had nothing to show."""
+    found = searched(view)
+    said = [plain(place(name)) for name, each in found.items() if each.results]
+    empty = [plain(place(name)) for name, each in found.items() if not each.results]
+    told = [t("Searched: {places}", places=", ".join(said))] if said else []
+    if empty:
+        told.append(t("Searched, nothing found: {places}", places=", ".join(empty)))
+    if told:
+        st.caption(" · ".join(told))
+
+
+def place(name: str) -> str:
+    """Return the name of a collection or service, not escaped for Markdown."""
+    return t("CIA World Factbook") if name == FACTBOOK else place_name(name)
+
+
 def draw(view: RunView, report: str) -> None:
-    """Draw the sources cited in `report` (its visible part) by number, then those read but not cited."""
-    numbers = sorted(n for n in cited(report) if n in view.sources)
+    """Draw the sources cited in `report` (its visible part) in the order of their first use, then those not cited."""
+    numbers = [n for n in cited(report) if n in view.sources]
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
-        st.space("xsmall")
-        st.caption(t("Sources"))
+        st.subheader(t("Sources"), anchor=False)
     for source in shown:
-        st.subheader(f"\\[{source.n}\\] {plain(clip(source.title, 300))}", anchor=f"source-{source.n}")
-        cite.quoted(clip(source.quote, QUOTE))
-        cite.link(source)
+        _card(view, source)
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more in the download.", sources=count(more, "source")))
     known = set(numbers)
@@ -89,12 +109,47 @@ def draw(view: RunView, report: str) -> None:
         seen = count(len(rest), "more source")
         with st.expander(t("{sources} read, not cited", sources=seen), type="compact"):
             st.markdown(
-                "  \n".join(
-                    f":small[\\[{source.n}\\] {plain(clip(source.title, 200))}{_from(source)}]" for source in rest[:200]
-                )
+                "  \n".join(f":small[{plain(clip(source.title, 200))}{_from(source)}]" for source in rest[:200])
             )
             if len(rest) > 200:
                 st.caption(t("{sources} more in the download.", sources=count(len(rest) - 200, "source")))
+
+
+def _card(view: RunView, source: Source) -> None:
+    """Draw a source with every quote of it that is cited, and what was found of the statements that cite it."""
+    own = [citation for citation in view.citations if citation.n == source.n]
+    quotes = _quotes(own) or [source.quote]
+    with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            title = f"{source.n}  {plain(clip(source.title, cite.TITLE))}"
+            st.subheader(title, anchor=f"source-{source.n}", width="stretch")
+            cite.link(source, quotes[0])
+        for quote in quotes[:QUOTES]:
+            lines = [plain(line) for line in clip(quote, QUOTE).splitlines()]
+            st.markdown("> " + "  \n> ".join(lines or ["—"]), anchors=False)
+        if (left := len(quotes) - QUOTES) > 0:
+            st.caption(t("and {quotes} more", quotes=count(left, "quote")))
+        notes = [_statements(view, source.n), t("from memory") if source.memory else ""]
+        if said := " · ".join(filter(None, notes)):
+            st.caption(said)
+
+
+def _quotes(own: Sequence[Citation]) -> list[str]:
+    """Return the quotes of a source that are cited, each of their lines once."""
+    seen: set[str] = set()
+    found = []
+    for each in own:
+        lines = [line.strip() for line in each.quote.splitlines() if line.strip() and line.strip() not in seen]
+        seen.update(lines)
+        if lines:
+            found.append("\n".join(lines))
+    return found
+
+
+def _statements(view: RunView, n: int) -> str:
+    """Return the verdicts on the statements that cite a source."""
+    own = [citation for citation in view.citations if citation.n == n]
+    return verdicts(replace(view, citations=tuple(own)))
 
 
 def _from(source: Source) -> str:

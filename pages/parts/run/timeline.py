@@ -10,7 +10,9 @@ from pages.parts.run import details
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ICONS, TOOLS, count, lasted
-from research.events.view import CallView, RoundView, RunView
+from research.events.branches import PROPOSE
+from research.events.rounds import CallView, RoundView
+from research.events.view import RunView
 from research.text import as_words, clip, sentences
 from research.types import Observation
 
@@ -34,11 +36,9 @@ def draw(view: RunView, rounds: Sequence[RoundView], live: bool = False) -> None
     chosen = st.session_state.get(_place(view.run))
     end = min(len(rounds), chosen or len(rounds))
     start = max(0, end - (LATEST if live and chosen is None else PAGE))
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
-        if len(rounds) > (LATEST if live else PAGE):
+    if len(rounds) > (LATEST if live else PAGE):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
             _pages(view.run, start, end, len(rounds))
-        else:
-            st.caption(t("Rounds"))
     for current in rounds[start:end]:
         _step(view, current)
 
@@ -110,6 +110,9 @@ def _line(current: RoundView, now: float | None) -> str:
     """Return the number and intent of a round, then a line for each call and its result."""
     who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
     head = f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"
+    if current.asked and not current.calls:
+        said = [plain(clip(" ".join(each.split()), 60)) for each in (current.asked, current.replied) if each]
+        return f"{head}  \n:gray[:small[{' → '.join(said)}]]"
     if not current.calls:
         return f"{head}  :gray[:small[{lasted(current.seconds)}]]" if current.done else head
     lines = [_call(call, now) for call in current.calls[: details.CALLS]]
@@ -120,6 +123,8 @@ def _line(current: RoundView, now: float | None) -> str:
 
 def _intent(current: RoundView, now: float | None) -> str:
     thinking, body = details.thought(current)
+    if current.purpose == PROPOSE:
+        return t("Write the plan")
     first = next(iter(sentences(thinking[:2_000])), "")
     if first:
         return first
@@ -132,7 +137,7 @@ def _intent(current: RoundView, now: float | None) -> str:
         return t("Interrupted")
     if current.reply is None:
         return t("Writing") if body.strip() else t("Waiting for the model")
-    return t("Write the answer")
+    return t("Ask you") if current.asked else t("Write the answer")
 
 
 def _call(call: CallView, now: float | None) -> str:
@@ -156,7 +161,7 @@ def _came_back(seen: Observation) -> str:
 def _icon(current: RoundView) -> str:
     if any(call.observation and not call.observation.ok for call in current.calls):
         return ":material/error:"
-    name = current.calls[0].call.name if current.calls else ""
+    name = current.calls[0].call.name if current.calls else "ask_user" if current.asked else ""
     return f":material/{ICONS.get(name, 'build' if name else 'edit_note')}:"
 
 

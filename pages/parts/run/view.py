@@ -8,21 +8,35 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts.run import after, agents, fork, head, lineage, recalled, reply, report, scrubber, timeline, watching
+from pages.parts.run import (
+    after,
+    agents,
+    branches,
+    facts,
+    failure,
+    forgotten,
+    fork,
+    head,
+    lineage,
+    plan,
+    recalled,
+    reply,
+    report,
+    scrubber,
+    timeline,
+    watching,
+)
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, StoreUnavailable
 from research.events.view import RunView
 from research.store import RunRow
-from research.text import clip
 from research.workbench.workbench import Workbench
 
 TICK_S = 0.4
 """Polling interval for an active run."""
 SETTLE = 4
 """Number of new rounds after which the whole page is redrawn, which takes longer than a tick."""
-SHOWN = 300
-"""Maximum characters of the question above the run."""
 
 
 def show(bench: Workbench, run_id: str, above: str = "") -> None:
@@ -40,51 +54,63 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
     head.title(row, live)
     with st.container(key="run", gap="small"):
         if row.question != above.strip():
-            _question(row.question)
-        top = st.container(gap="xsmall")
+            head.question(row.question)
+        top = st.container(key="run-head-live" if live else "run-head", gap="xsmall")
+        failure.draw(view)
+        if not live:
+            reply.draw(bench, row, view)
+        facts.relatives(bench, row)
         lineage.draw(bench, row, view)
         fork.draw(bench, row, view)
-        last = max((r.number for r in view.rounds if r.agent == "main"), default=0)
+        last = view.last_round
         number = scrubber.choose(row, view, last, live)
         shown = view if number >= last else watching.past(bench, row, number)
-        agent = agents.choose(bench, row, shown)
+        at_end = shown is view and not live
+        if at_end:
+            report.answer(view)
+        lanes, left, right, below = _columns(row, last, finished=not live)
+        with lanes:
+            agent = agents.choose(bench, row, shown)
+            lane = st.container(key="lanes")
         rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
         at_rest = not (live and shown is view)
-        left, right, below = _columns(finished=not live)
         with left:
             recalled.draw(shown)
+            plan.done(shown)
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
-            report.draw(shown, row, bench)
+            report.draw(shown)
             draft = st.container(key="draft", gap="xsmall")
+            if at_rest:
+                forgotten.draw(shown)
+                branches.draw(shown)
         if live:
-            _follow(bench, row, view, agent, (top, open_rounds, draft), at_rest)
+            _follow(bench, row, view, agent, (top, lane, open_rounds, draft), at_rest)
             return
+        with lane:
+            agents.lanes(shown, shown.updated)
         with top:
-            head.inactive(bench, view, row, number, last)
-            reply.draw(bench, row)
+            head.inactive(view, row, number, last)
+            after.actions(bench, row, view)
         if shown is view:
             with below:
                 after.draw(bench, row, view)
+                facts.draw(bench, view, row)
 
 
-def _question(question: str) -> None:
-    line = " ".join(question.split())
-    st.subheader(plain(clip(line, SHOWN)), anchor=False)
-    if len(line) > SHOWN:
-        with st.expander(t("Full question"), type="compact"):
-            st.text(question)
-
-
-def _columns(finished: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Return the places of rounds, report and what is below it; on narrow screens the report comes first (style.css)."""
+def _columns(row: RunRow, last: int, finished: bool) -> tuple[DeltaGenerator, ...]:
+    """Return the places of agents, rounds, report and what is below it; on narrow screens the report comes first (style.css)."""
     with st.container(key="sides-finished" if finished else "sides-live"):
-        left, right = st.columns([5, 7], gap="large")
+        left, right = st.columns([1, 2], gap="large")
     with left:
+        with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.caption(t("Rounds"), width="stretch")
+            scrubber.button(row, last)
+        lanes = st.container(key="agents", gap="xsmall")
         rounds = st.container(key="rounds", gap="xxsmall")
     with right:
-        return rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
+        return lanes, rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
 
 
 def _follow(
@@ -95,7 +121,7 @@ def _follow(
     There may be no event yet: then only the row is known.
     """
     drawn, settled, changed = _progress(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
-    top, open_rounds, draft = places
+    top, lane, open_rounds, draft = places
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
@@ -115,11 +141,14 @@ def _follow(
             head.live(bench, row, view, now)
         if past:
             return
+        with lane:
+            agents.lanes(view, now)
+            st.empty()  # a fragment may only write to places it wrote to on the first run
         with open_rounds:
             if timeline.follows(view.run):
                 new = [r for r in view.rounds if not r.done or (r.agent, r.ask) not in settled]
                 timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
-            st.empty()  # a fragment may only write to places it wrote to on the first run
+            st.empty()
         with draft:
             report.draft(view)
             st.empty()

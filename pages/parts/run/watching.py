@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from msgspec import Struct
 
-from research.events.view import RunView, first_rounds, fold
+from research.events.branches import first_rounds
+from research.events.view import RunView, fold
 from research.store import RunRow
 from research.workbench.workbench import Workbench
 
@@ -29,7 +30,7 @@ def present(bench: Workbench, row: RunRow) -> RunView:
 
 
 def past(bench: Workbench, row: RunRow, number: int) -> RunView:
-    """Return the run as it was after that round of the main agent."""
+    """Return the run as it was after that round."""
     watched = _watched(row)
     if watched.past is None or watched.past[:2] != (watched.view.seq, number):
         watched.past = watched.view.seq, number, fold(first_rounds(bench.store.events(row.id), number))

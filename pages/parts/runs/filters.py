@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.shared import period
-from pages.parts.shared.filters import ListFilters, chosen
+from pages.parts.shared.filters import ListFilters, change, chosen, switched_on
 from pages.parts.shared.language import later, t
 from pages.parts.shared.period import SINCE
 from pages.parts.shared.safe import plain
 from pages.parts.shared.titles import ENDINGS, context, framework
 from research import plugins
-from research.store import Filters
+from research.store import EVALUATED, Filters
 from research.workbench.workbench import Workbench
 
 NAMES = {
@@ -24,7 +24,9 @@ NAMES = {
 """Address parameter and title of each filter."""
 _KNOWN = 500
 """Number of newest runs whose models are offered."""
-_FILTERS = ListFilters("runs", NAMES, later("Asked in"))
+EVALUATIONS = "evaluations"
+"""Address parameter that shows the runs of evaluations, too."""
+_FILTERS = ListFilters("runs", NAMES, later("Asked in"), {EVALUATIONS: later("Runs of evaluations")})
 query, active, clear = _FILTERS.query, _FILTERS.active, _FILTERS.clear
 
 
@@ -36,7 +38,18 @@ def filters() -> Filters:
         models=chosen("model"),
         tags=chosen("tag"),
         since=period.start(),
+        not_tagged=EVALUATED if hiding_evaluations() else "",
     )
+
+
+def hiding_evaluations() -> bool:
+    """Return whether the runs of evaluations are left out: unless they, or a tag, are asked for."""
+    return not switched_on(EVALUATIONS) and not chosen("tag")
+
+
+def show_evaluations() -> None:
+    """Show the runs of evaluations, too."""
+    change(EVALUATIONS, True)
 
 
 def draw(bench: Workbench) -> None:

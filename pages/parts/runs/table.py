@@ -6,32 +6,27 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.run import head
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted, when
+from pages.parts.shared.table import frame
+from pages.parts.shared.words import ago, lasted
 from research.store import RunRow
-from research.text import cell, clip
+from research.text import clip
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
 LINKS = 25
 """Maximum number of runs listed as links."""
+TINTS = {"green": "#2c8a50", "orange": "#b06c12", "red": "#cc4a3d", "blue": "#3a86b8", "gray": "#7a8087"}
+"""Colour of an outcome, legible on the page in both themes; the sign and the word say the same."""
+QUIET = "#7a8087"
+"""Colour of a question that the row above has already named."""
 FROM = {"fork": later("fork"), "follow_up": later("follow-up"), "rerun": later("rerun")}
 """How a run derives from another."""
-
-
-def ending(row: RunRow) -> str:
-    """Return the state of the run in a few words."""
-    if row.outcome:
-        return t(titles.ENDINGS[row.outcome])
-    if row.status == "paused":
-        return t("Paused")
-    return t("Interrupted") if head.is_interrupted(row) else t("Running")
 
 
 def selected(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -41,7 +36,8 @@ def selected(rows: Sequence[RunRow]) -> list[RunRow]:
 
 
 def draw(rows: Sequence[RunRow], opened: bool) -> None:
-    """Draw the runs, newest first; clicking a cell opens a run, ticking selects it for the actions."""
+    """Draw the runs by question, the newest first; clicking a cell opens a run, ticking selects it for the actions."""
+    rows = _grouped(rows)
     with st.container(key="runs-wide"):
         _table(rows, opened)
         if not opened:  # ticking is possible only while no run is open
@@ -50,23 +46,37 @@ def draw(rows: Sequence[RunRow], opened: bool) -> None:
         _links(rows)
 
 
+def _grouped(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Return the runs with those of one question together, each group where its newest run is."""
+    groups: dict[str, list[RunRow]] = {}
+    for row in rows:
+        groups.setdefault(" ".join(row.question.split()), []).append(row)
+    return [row for group in groups.values() for row in group]
+
+
+def _repeats(rows: Sequence[RunRow]) -> list[bool]:
+    """Return for each row whether the row above has the same question."""
+    asked = [" ".join(row.question.split()) for row in rows]
+    return [place > 0 and asked[place - 1] == each for place, each in enumerate(asked)]
+
+
 def _table(rows: Sequence[RunRow], opened: bool) -> None:
     ids = [row.id for row in rows]
     # A new key for new rows, because the selection stores positions, not runs.
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
-        "Question": [cell(("↳ " if row.origin else "") + " ".join(row.question.split())) for row in rows],
-        "Outcome": [ending(row) for row in rows],
+        "Question": [("↳ " if row.origin else "") + " ".join(row.question.split()) for row in rows],
+        "Outcome": [f"{head.SIGNS[head.look(row)[0]]} {head.state(row)}" for row in rows],
         "Framework": [titles.framework(row.recipe.framework) for row in rows],
         "Context": [titles.context(row.recipe.context) for row in rows],
-        "Model": [cell(row.recipe.model) for row in rows],
+        "Model": [row.recipe.model for row in rows],
     }
     if any(row.tags for row in rows):
-        columns["Tags"] = [cell(", ".join(row.tags)) for row in rows]
+        columns["Tags"] = [", ".join(row.tags) for row in rows]
     if any(row.origin for row in rows):
         columns["From"] = [t(FROM[row.origin.how]) if row.origin else "" for row in rows]
-    columns["When"] = [when(row.created) for row in rows]
+    columns["When"] = [ago(row.created) for row in rows]
     columns["Took"] = [lasted(max(0.0, row.updated - row.created)) if row.outcome else "" for row in rows]
     headings = {
         "Question": t("Question"),
@@ -80,8 +90,12 @@ def _table(rows: Sequence[RunRow], opened: bool) -> None:
         "Took": t("Took"),
     }
     wide = st.column_config.TextColumn(headings["Question"], width="large")
+    repeats = _repeats(rows)
+    tinted = frame(columns).style
+    tinted = tinted.apply(lambda _: [f"color: {TINTS[head.look(row)[0]]}" for row in rows], subset=["Outcome"])
+    tinted = tinted.apply(lambda _: [f"color: {QUIET}" if each else "" for each in repeats], subset=["Question"])
     st.dataframe(
-        pd.DataFrame(columns),
+        tinted,
         column_config={**headings, "Question": wide},
         hide_index=True,
         key=key,
@@ -118,9 +132,11 @@ def show(run_id: str) -> None:
 
 
 def _links(rows: Sequence[RunRow]) -> None:
-    for row in rows[:LINKS]:
-        question = plain(clip(" ".join(row.question.split()), 90))
-        label = f"{question} :small[:gray[{ending(row)} · {when(row.created)}]]"
+    for row, repeats in zip(rows[:LINKS], _repeats(rows), strict=False):
+        recipe = f"{titles.framework(row.recipe.framework)} / {titles.context(row.recipe.context)}"
+        words = recipe if repeats else clip(" ".join(row.question.split()), 90)
+        indent = "\u2003" if repeats else ""
+        label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{head.state(row)} · {ago(row.created)}]]"
         address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")
     if len(rows) > LINKS:
         st.caption(t("The newest {n} are listed; use search to find others.", n=LINKS))

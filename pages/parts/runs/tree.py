@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import lineage
-from pages.parts.runs import table
+from pages.parts.run import head, lineage
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -70,7 +69,7 @@ def _label(bench: Workbench, row: RunRow, depth: int) -> str:
     """Return how the run came about, what is specific to it, and its state."""
     question = plain(clip(" ".join(row.question.split()), 60))
     recipe = plain(f"{titles.framework(row.recipe.framework)} / {row.recipe.context} / {row.recipe.model}")
-    state = table.ending(row)
+    state = head.state(row)
     match row.origin.how if row.origin and depth else "":
         case "fork":
             own = lineage.inherited(bench, row)

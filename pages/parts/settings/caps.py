@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.shared.language import later, t
+from pages.parts.shared.table import frame
 from research.engine.caps import Use
 from research.workbench.workbench import Workbench
 
@@ -34,7 +34,7 @@ def draw(bench: Workbench) -> None:
         t("Limit"): [f"{use.limit:,.10g}" for use in uses],
         t("Free again"): [_free_again(use) for use in uses],
     }
-    st.dataframe(pd.DataFrame(table), hide_index=True, width=640, alt=t("Your use of each limit of this server"))
+    st.dataframe(frame(table), hide_index=True, width=640, alt=t("Your use of each limit of this server"))
 
 
 def _free_again(use: Use) -> str:

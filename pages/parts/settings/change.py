@@ -97,7 +97,7 @@ def _save(bench: Workbench, name: str, fields: list[str], work: trials.Work) -> 
     except REFUSED as error:
         st.error(plain(str(error)), title=t("Nothing was saved"))
         return
-    trials.start(bench, name, work)
+    trials.start(bench, name, work, keep=True)
     close()
     st.rerun()
 
@@ -110,5 +110,6 @@ def _forget(bench: Workbench, name: str, key: str) -> None:
         st.error(plain(str(error)), title=t("The key could not be removed"))
         return
     trials.forget(name)
+    trials.forget_stored(bench, name)
     close()
     st.rerun()

@@ -14,6 +14,7 @@ from pages.parts.settings import change as settings_change
 from pages.parts.settings import trials
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
+from pages.parts.shared.words import ago
 from research import plugins
 from research.config.settings import ADDRESSES, Settings
 from research.workbench import doctor
@@ -80,6 +81,9 @@ def draw(bench: Workbench, service: Service) -> None:
     settings, ready = bench.settings, _ready(bench.settings, service)
     # Read once and in this order, because a test may end while the row is drawn.
     asking, found = trials.at_work(service.id), trials.found(service.id)
+    last = None if asking else trials.last(bench, service.id)
+    if found is None and last is not None:
+        found = last.check
     with frame(f"service-{service.id}") as (words, buttons):
         with words:
             st.markdown(f"**{plain(t(service.title))}** · {_state(settings, service, found)}")
@@ -90,6 +94,8 @@ def draw(bench: Workbench, service: Service) -> None:
                 trials.asking(service.id, t(service.title))
             elif found:
                 st.markdown(plain(t(found.text)))
+                if last is not None:
+                    st.caption(t("Tested {when}", when=ago(last.time)))
         if service.work:
             buttons.button(
                 t("Test"),
@@ -98,6 +104,7 @@ def draw(bench: Workbench, service: Service) -> None:
                 disabled=not ready,
                 on_click=trials.start,
                 args=(bench, service.id, service.work),
+                kwargs={"keep": True},
                 help=t("Test the connection to {name}.", name=plain(t(service.title))),
             )
         if (service.key or service.url) and not settings.lock_settings:

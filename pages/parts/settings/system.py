@@ -9,12 +9,11 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts.settings import trials
 from pages.parts.settings.services import frame
-from pages.parts.shared import cite
+from pages.parts.shared import cite, table
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
@@ -45,7 +44,7 @@ def data(bench: Workbench) -> None:
     )
     st.markdown(numbers)
     st.dataframe(
-        pd.DataFrame({t("Part"): [t(part.name) for part in kept], t("Size"): [size(part.bytes) for part in kept]}),
+        table.frame({t("Part"): [t(part.name) for part in kept], t("Size"): [size(part.bytes) for part in kept]}),
         hide_index=True,
         width=420,
         alt=t("Size of each part of the data folder"),

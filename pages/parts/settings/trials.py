@@ -1,4 +1,4 @@
-"""Connection tests in the background; their results stay in the session."""
+"""Connection tests in the background; their results stay in the session, and those of services in the store."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Final
 
+import msgspec
 import streamlit as st
+from msgspec import Struct
 
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from research.errors import WorkbenchError
+from research.errors import StoreUnavailable, WorkbenchError
 from research.workbench.doctor import Check, masked
 from research.workbench.workbench import Workbench
 
@@ -28,20 +31,36 @@ RESULTS: Final = (
 Work = Callable[[Workbench], Check]
 
 
+class Tested(Struct):
+    """The result of the last test of a service."""
+
+    name: str
+    check: Check
+    time: float
+    """Seconds since the epoch."""
+
+
 class Trial:
     """One test in its own thread."""
 
-    def __init__(self, name: str, work: Work, bench: Workbench) -> None:
+    def __init__(self, name: str, work: Work, bench: Workbench, patience_s: float, keep: bool) -> None:
         self._name = name
+        self._keep = keep
+        self._patience_s = patience_s
         self._since = time.monotonic()
         self._found: Future[Check] = Future()
         threading.Thread(target=self._run, args=(work, bench), name=f"try-{name}", daemon=True).start()
 
     def _run(self, work: Work, bench: Workbench) -> None:
         try:
-            self._found.set_result(masked(bench.settings, work(bench)))
-        except WorkbenchError as error:
-            self._found.set_result(masked(bench.settings, Check(self._name, "broken", str(error))))
+            try:
+                check = masked(bench.settings, work(bench))
+            except WorkbenchError as error:
+                check = masked(bench.settings, Check(self._name, "broken", str(error)))
+            if self._keep:
+                with suppress(StoreUnavailable):  # the session still has the result
+                    bench.store.put("tested", self._name, msgspec.json.encode(Tested(self._name, check, time.time())))
+            self._found.set_result(check)
         except BaseException as error:  # noqa: BLE001 - handed to the page's thread, which raises it
             self._found.set_exception(error)
 
@@ -54,14 +73,28 @@ class Trial:
         """The result, or None while the test is running."""
         if self._found.done():
             return self._found.result()
-        if self.seconds > PATIENCE_S:
-            return Check(self._name, "broken", t("No answer within {n} seconds.", n=round(PATIENCE_S)))
+        if self.seconds > self._patience_s:
+            return Check(self._name, "broken", t("No answer within {n} seconds.", n=round(self._patience_s)))
         return None
 
 
-def start(bench: Workbench, name: str, work: Work) -> None:
-    """Start the test, replacing an earlier one."""
-    _all()[name] = Trial(name, work, bench)
+def start(bench: Workbench, name: str, work: Work, patience_s: float = PATIENCE_S, keep: bool = False) -> None:
+    """Start the test, replacing an earlier one; one that takes longer than `patience_s` counts as failed.
+
+    With `keep`, its result is stored for later sessions.
+    """
+    _all()[name] = Trial(name, work, bench, patience_s, keep)
+
+
+def last(bench: Workbench, name: str) -> Tested | None:
+    """Return the stored result of a test, which may be from an earlier session."""
+    found = [msgspec.json.decode(body, type=Tested) for body in bench.store.values("tested", name)]
+    return next((each for each in found if each.name == name), None)
+
+
+def forget_stored(bench: Workbench, name: str) -> None:
+    """Drop the stored result of a test, because what it tested has changed."""
+    bench.store.remove("tested", name)
 
 
 def forget(name: str = "") -> None:

@@ -63,19 +63,29 @@ def verdict(citation: Citation) -> None:
 
 
 def reason(citation: Citation) -> str:
-    """Return the reason for a verdict as Markdown; in English if the run was saved without the parts of the reason."""
+    """Return the reason for a verdict as Markdown."""
+    return plain(reason_text(citation))
+
+
+def reason_text(citation: Citation) -> str:
+    """Return the reason for a verdict; in English if the run was saved without the parts of the reason."""
     said = []
     for each in citation.reasons:
         ours = translated(each.text, dict(each.values))
         if ours is None and each.values:
-            return plain(clip(citation.reason, QUOTE))
+            return clip(citation.reason, QUOTE)
         said.append(each.text if ours is None else ours)
-    return plain(clip(t("; ").join(said) or citation.reason, QUOTE))
+    return clip(t("; ").join(said) or citation.reason, QUOTE)
 
 
 def judge(name: str) -> str:
     """Return the name of a judge as Markdown."""
-    return t("the rules") if name == "rules" else plain(name.removeprefix("model:"))
+    return plain(judge_text(name))
+
+
+def judge_text(name: str) -> str:
+    """Return the name of a judge."""
+    return t("the rules") if name == "rules" else name.removeprefix("model:")
 
 
 def precision(found: Calibration | None) -> str:
@@ -104,13 +114,18 @@ def link(source: Source, quote: str = "") -> None:
         st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
     elif not source.url.startswith(MEMORY):
         st.caption(plain(source.url))
-    if source.memory and "shared" not in st.query_params:  # the owner's memory is not shared
+    if source.memory and may_open_memory():
         st.page_link(
             REMEMBERED,
             label=t("Open the memory entry"),
             icon=":material/neurology:",
             query_params={"entry": source.memory},
         )
+
+
+def may_open_memory() -> bool:
+    """Return whether the page may link to the memory: in a shared run it is that of the owner."""
+    return "shared" not in st.query_params
 
 
 def seen(passages: Sequence[Source]) -> Source:

@@ -32,6 +32,8 @@ GUARDED: Final = ("_stcore", "media", "component", "app", "api")
 """First parts of the paths that need a login; all others are the pages' own files and the login itself."""
 OPEN: Final = ("_stcore/health", "_stcore/host-config", "api/health")
 """Paths below them that answer everyone."""
+FONTS: Final = re.compile(r"app/static/fonts/[\w-]+\.woff2")
+"""The typefaces, which the login page shows too."""
 STREAM: Final = "_stcore/stream"
 """The websocket of the pages, including the login page; the script behind it asks `account` who is there."""
 ADDRESS: Final = re.compile(r"/(media/[0-9a-f]{32,64}|_stcore/upload_file/[0-9a-f-]{36}/[0-9a-f-]{36})(?:\.\w+)?")
@@ -82,7 +84,7 @@ class Guard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
         path = _path(scope)
-        if path.partition("/")[0] not in GUARDED or path in OPEN:
+        if path.partition("/")[0] not in GUARDED or path in OPEN or FONTS.fullmatch(path):
             await self._app(scope, receive, send)
             return
         user = account.visitor(request.cookies)

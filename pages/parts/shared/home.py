@@ -23,6 +23,8 @@ from research.events.events import Event
 from research.ops import logs
 from research.store import Store, shares
 from research.store.shares import SharedRun
+from research.workbench import detect
+from research.workbench.detect import Detection
 from research.workbench.workbench import Workbench
 
 KEPT_S: Final = 86_400.0
@@ -73,6 +75,11 @@ def _open(*user: str) -> tuple[Workbench, Preparation]:
     return bench, Preparation(bench)
 
 
+@st.cache_resource(show_spinner=False)
+def _detection(*user: str) -> Detection | None:
+    return Detection() if detect.wanted(_bench(*user)) else None
+
+
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """Resume interrupted runs when the server starts, without waiting for a page to be opened."""
@@ -109,6 +116,12 @@ def bench() -> Workbench:
     except REFUSED as error:
         st.error(plain(str(error)), title=t("The workbench can't be opened"))
         st.stop()
+
+
+def detection() -> Detection | None:
+    """Return the search for model servers of this machine, which starts with the first page; None: there is none."""
+    who = account.person()
+    return _detection(who.key) if who else _detection()
 
 
 def common() -> Store:

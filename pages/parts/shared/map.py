@@ -14,6 +14,7 @@ import streamlit as st
 from msgspec import Struct
 
 from pages.parts.shared.language import t
+from pages.parts.shared.table import rows_frame
 from research.text import clip
 
 MOST = 2_000
@@ -47,20 +48,20 @@ def draw(points: Sequence[Point], key: str, selected: str = "") -> str | None:
     groups = [name for name, _ in Counter(point.group for point in shown).most_common(GROUPS)]
     others = t("others")
     rows = [
-        {
-            "id": point.id,
-            "x": point.x,
-            "y": point.y,
-            "label": clip(" ".join(point.label.split()), LABEL),
-            "group": point.group if point.group in groups else others,
-            "open": point.id == selected,
-        }
+        (
+            point.id,
+            point.x,
+            point.y,
+            clip(" ".join(point.label.split()), LABEL),
+            point.group if point.group in groups else others,
+            point.id == selected,
+        )
         for point in shown
     ]
-    if any(row["group"] == others for row in rows):
+    if any(group == others for *_, group, _ in rows):
         groups.append(others)
     state = st.altair_chart(
-        _chart(pd.DataFrame(rows, columns=["id", "x", "y", "label", "group", "open"]), groups),
+        _chart(rows_frame(("id", "x", "y", "label", "group", "open"), rows), groups),
         key=key,
         on_select="rerun",
         selection_mode="picked",

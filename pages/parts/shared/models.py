@@ -12,7 +12,7 @@ from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.events.recipe import ROLES
-from research.workbench import doctor
+from research.workbench import doctor, endpoints
 from research.workbench.workbench import Workbench
 
 KNOWN: Final = "known-models"
@@ -27,7 +27,8 @@ _WORDS: Final = {
     "writer": later("Writes the answer, and a report's introduction and conclusion."),
     "critic": later("Evaluates drafts and reflects on them."),
     "reader": later(
-        "Reads the short answer in the passages of prose that the offline model cites; with other models it is not asked."
+        "Chooses the passages of visited pages that serve the goal; each is checked to be in the page. For the offline model"
+        " it reads the short answer in the prose that it cites."
     ),
     "judge": later("Checks the citations of the finished report; without a judge, fixed rules do."),
 }
@@ -48,8 +49,10 @@ def know(*names: str) -> None:
 
 
 def offered(bench: Workbench, *chosen: str) -> list[str]:
-    """Return the models that a selector offers: the offline one, the default, the chosen ones, and those known."""
-    return list(dict.fromkeys(["extractive", bench.settings.model, *chosen, *st.session_state.get(KNOWN, [])]))
+    """Return the models that a selector offers: the offline one, the default, the chosen ones, those of the endpoints,
+    and those known."""
+    named = [f"{each.name}:{each.model}" for each in endpoints.known(bench.settings) if each.model and not each.problem]
+    return list(dict.fromkeys(["extractive", bench.settings.model, *chosen, *named, *st.session_state.get(KNOWN, [])]))
 
 
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -72,8 +75,8 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
             persist_state="session",
             help=t(
                 "`extractive`; `openai:NAME` for OpenAI or any compatible server (OPENAI_BASE_URL); "
-                "`anthropic:NAME`; `gguf:PATH` for a model file on this computer. Type a name, or test a "
-                "connection to fill the list."
+                "`anthropic:NAME`; `ENDPOINT:NAME` for an endpoint of the settings; `gguf:PATH` for a model file on this "
+                "computer. Type a name, or test a connection to fill the list."
             ),
         )
         tried = st.button(

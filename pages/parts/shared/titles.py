@@ -9,6 +9,7 @@ from research.errors import ConfigError
 ENDINGS = {
     "answered": later("Answered"),
     "partly_answered": later("Partly answered"),
+    "rejected": later("Last verdict: FAIL"),
     "rounds": later("Round limit"),
     "tokens": later("Token limit"),
     "cost": later("Cost limit"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -37,13 +38,23 @@ VERDICT_NAMES = {
 TOOLS = {
     "search": later("Search"),
     "visit": later("Read a page"),
+    "query": later("Query tables"),
     "python": later("Calculate"),
     "scholar": later("Search for papers"),
     "recall": later("Search memory"),
+    "ask_user": later("Ask you"),
 }
 """Title of each tool, for rounds in which the model gave no reason."""
 
-ICONS = {"search": "search", "visit": "article", "python": "calculate", "scholar": "school", "recall": "neurology"}
+ICONS = {
+    "search": "search",
+    "visit": "article",
+    "query": "table",
+    "python": "calculate",
+    "scholar": "school",
+    "recall": "neurology",
+    "ask_user": "contact_support",
+}
 """Material symbol of each tool."""
 
 
@@ -87,7 +98,7 @@ def count(number: int, what: str) -> str:
     """Return `1 source`, `1,204 sources`; translated nouns contain the measure word: `3 个来源`."""
     if current() != "en":
         return f"{number:,} {t(what)}"
-    many = "es" if what.endswith("s") else "s"
+    many = "es" if what.endswith(("s", "ch")) else "s"
     return f"{number:,} {what}" + ("" if number == 1 else many)
 
 
@@ -97,6 +108,18 @@ def when(seconds: float) -> str:
 
     local = datetime.datetime.fromtimestamp(seconds)
     return format_datetime(local, "d MMM y, HH:mm" if current() == "en" else "y年M月d日 HH:mm", locale=current())
+
+
+def ago(seconds: float) -> str:
+    """Return `5 minutes ago`, or the date after a week."""
+    from babel.dates import format_timedelta
+
+    passed = time.time() - seconds
+    if passed < 45:
+        return t("just now")
+    if passed > 7 * 86_400:
+        return when(seconds)
+    return format_timedelta(datetime.timedelta(seconds=-passed), add_direction=True, locale=current(), threshold=1.0)
 
 
 def unique_labels(options: Sequence[str], name: Callable[[str], str]) -> Callable[[str], str]:

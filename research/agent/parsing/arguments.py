@@ -7,11 +7,14 @@ import math
 import re
 from typing import Any
 
+from research._util.said import say
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.errors import ToolError
-from research.text import clip
+from research.text import NUL, clip
 from research.types import ToolSpec
 
+FILTERS = frozenset({"filter_year", "year", "year_from", "year_to", "site"})
+"""Undeclared arguments that are refused: without them, the call would find what was not asked for."""
 LARGEST = 100_000
 """Most bytes of JSON in the arguments of one call."""
 
@@ -39,7 +42,7 @@ class ArgumentError(ToolError):
 
 
 def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """Return the arguments in their declared types, without undeclared ones.
+    """Return the arguments in their declared types, without undeclared ones; an undeclared filter is refused.
 
     Types are converted only if nothing is lost, such as `"5"` to an integer, or one string to a list of strings.
     Raises `ArgumentError`, a `ToolError` whose message the model can act on.
@@ -49,6 +52,7 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
     schema = spec.parameters
     properties = schema.get("properties", {})
     rest = schema.get("additionalProperties", False)
+    arguments = {name: value for name, value in arguments.items() if not _left_out(name, value, schema)}
     known = {}
     for name, value in arguments.items():
         if name in properties:
@@ -56,6 +60,17 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
         elif rest:
             known[name] = _coerced(value, rest)
     _sendable(known, spec.name)
+    lost = sorted(name for name in arguments.keys() - known.keys() if name in FILTERS and arguments[name] is not None)
+    if lost:
+        raise ArgumentError(
+            "bad_args",
+            say(
+                "{name} cannot filter by {value}. {schema}",
+                name=spec.name,
+                value=", ".join(lost),
+                schema=_accepted(schema),
+            ),
+        )
     problems = sorted(Draft202012Validator(schema).iter_errors(known), key=lambda error: list(map(str, error.path)))
     if problems:
         where = ".".join(str(part) for part in problems[0].path) or "arguments"
@@ -64,36 +79,64 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
     if arguments and not known:
         # Without its arguments this would be a different call.
         unknown = clip(", ".join(map(repr, arguments)), 200)
-        raise ArgumentError("bad_args", f"{spec.name}: unknown arguments {unknown}. {_accepted(schema)}")
+        raise ArgumentError(
+            "bad_args",
+            say(
+                "{name}: unknown arguments {unknown}. {schema}",
+                name=spec.name,
+                unknown=unknown,
+                schema=_accepted(schema),
+            ),
+        )
     return known
 
 
+def _left_out(name: str, value: Any, schema: dict[str, Any]) -> bool:
+    """Return whether the argument is an optional one that was given as null, and null is not one of its values."""
+    properties = schema.get("properties", {})
+    if value is not None or name not in properties or name in schema.get("required", ()):
+        return False
+    kinds = [kind for kind, _ in _declared(properties[name])]
+    return bool(kinds) and None not in kinds and "null" not in kinds
+
+
 def _accepted(schema: dict[str, Any]) -> str:
-    return f"Accepted: {json.dumps(schema, ensure_ascii=False)}"
+    return say("Accepted: {schema}", schema=json.dumps(schema, ensure_ascii=False))
 
 
 def _sendable(arguments: dict[str, Any], name: str) -> None:
     try:
-        size = len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode())
+        written = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+        size = len(written.encode())
     except UnicodeEncodeError:
-        raise ArgumentError("bad_args", f"{name}: the arguments hold half of a character (a lone \\ud83d)") from None
+        raise ArgumentError(
+            "bad_args", say("{name}: the arguments hold half of a character (a lone \\ud83d)", name=name)
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise ArgumentError("bad_args", f"{name}: the arguments cannot be sent: {error}") from error
+        raise ArgumentError(
+            "bad_args", say("{name}: the arguments cannot be sent: {error}", name=name, error=error)
+        ) from error
+    if NUL.search(written):
+        raise ArgumentError(
+            "bad_args", say("{name}: the arguments contain the character \\u0000, which no tool accepts", name=name)
+        )
     if size > LARGEST:
-        raise ArgumentError("too_large", f"{name}: the arguments take {size:,} bytes, at most {LARGEST:,} are accepted")
+        raise ArgumentError(
+            "too_large",
+            say(
+                "{name}: the arguments take {size:,} bytes, at most {largest:,} are accepted",
+                name=name,
+                size=size,
+                largest=LARGEST,
+            ),
+        )
 
 
 def _coerced(value: Any, schema: Any) -> Any:
     """Return the value, converted to a type that the schema declares if nothing is lost."""
     if not isinstance(schema, dict):
         return value
-    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())] or [schema]
-    declared = [
-        (kind, option)
-        for option in options
-        if isinstance(option, dict)
-        for kind in (option["type"] if isinstance(option.get("type"), list) else [option.get("type")])
-    ]
+    declared = _declared(schema)
     for kind, option in declared:
         if kind is None or _is(value, kind):
             return _inside(value, option)
@@ -102,6 +145,17 @@ def _coerced(value: Any, schema: Any) -> Any:
         if changed is not None:
             return changed
     return value
+
+
+def _declared(schema: Any) -> list[tuple[str | None, dict[str, Any]]]:
+    """Return each type that a schema accepts, None if it names none, with the part of the schema that says so."""
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())] or [schema] if isinstance(schema, dict) else []
+    return [
+        (kind, option)
+        for option in options
+        if isinstance(option, dict)
+        for kind in (option["type"] if isinstance(option.get("type"), list) else [option.get("type")])
+    ]
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -114,7 +168,8 @@ def _inside(value: Any, schema: dict[str, Any]) -> Any:
     if isinstance(value, list) and "items" in schema:
         return [_coerced(item, schema["items"]) for item in value]
     if isinstance(value, dict) and "properties" in schema:
-        return {name: _coerced(item, schema["properties"].get(name)) for name, item in value.items()}
+        given = {name: item for name, item in value.items() if not _left_out(name, item, schema)}
+        return {name: _coerced(item, schema["properties"].get(name)) for name, item in given.items()}
     return value
 
 

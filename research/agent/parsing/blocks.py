@@ -8,9 +8,10 @@ from typing import TypeGuard
 
 from msgspec import Struct
 
+from research._util.said import say
 from research.agent.parsing.calls import Found
 from research.agent.parsing.markup import Markup, Token
-from research.agent.parsing.relaxed import STRINGS, Malformed, decode, space, unfenced
+from research.agent.parsing.relaxed import STRINGS, Malformed, decode, space, spare_bracket, unfenced
 
 _FENCE = re.compile(r"\s*(?:`+|~{3,})[\w+-]*\s*")
 _FENCE_END = re.compile(r"(?:`+|~{3,})\s*")
@@ -81,18 +82,21 @@ class Blocks:
             return Block(
                 self._recover(opening) if error.cut else self._resume(error.at, opening),
                 values,
-                (code, f"A call could not be read: {error}."),
+                (code, say("A call could not be read: {error}.", error=error)),
                 read_to,
                 failed_at=len(text) if error.cut else error.at,
             )
         tag = self._markup.tag_at(at)
+        if tag is None and values and (after := spare_bracket(text, at, values[-1])) is not None:
+            closing = self._markup.tag_at(self._markup.skip(after))
+            tag = closing if _closes_call(closing) else None
         if tag is not None and tag.kind == "code" and not tag.closing:
             return self._with_code(values, tag, read_to)
         if tag is None and _BEGUN.fullmatch(text, at):
             return Block(len(text), values, read_to=read_to)
         if tag is None and at < len(text):
             # The text after the object belongs to the call and cannot be parsed.
-            problem = ("bad_json", f"A call could not be read: {text[at : at + 20]!r} follows it.")
+            problem = ("bad_json", say("A call could not be read: {rest!r} follows it.", rest=text[at : at + 20]))
             return Block(self._resume(at, opening), values[:-1], problem, read_to)
         return Block(tag.end if _closes_call(tag) else at, values, read_to=read_to)
 
@@ -103,7 +107,7 @@ class Blocks:
         if _closes_call(tag):
             return Block(tag.end, error=("bad_json", 'A call must be one JSON object {"name": …, "arguments": {…}}.'))
         if self._cut and tag is None and not self._text[opening.end :].strip():
-            return Block(opening.end, error=("truncated", "A call was cut off."))
+            return Block(opening.end, error=("truncated", say("A call was cut off.")))
         return Block(opening.end, mention=True)
 
     def _with_code(self, values: list[object], opening: Token, read_to: int) -> Block:
@@ -122,10 +126,10 @@ class Blocks:
                 break  # providers that strip the stop sequence remove the last tag
             close = markup.find("code", True, close + 1)
         if close is None:
-            return Block(len(text), before, ("truncated", "The code of a call was cut off."), read_to)
+            return Block(len(text), before, ("truncated", say("The code of a call was cut off.")), read_to)
         follow, next_call = markup.find("code", True, close + 1), markup.find("call", False, close + 1)
         if follow is not None and (next_call is None or follow < next_call):
-            problem = ("bad_json", "The code of a call holds its own closing tag.")
+            problem = ("bad_json", say("The code of a call holds its own closing tag."))
             return Block(len(text), before, problem, read_to)
         body = unfenced(text[opening.end : markup.tokens[close].start]).strip("\r\n")
         given = value.get("arguments") if isinstance(value, dict) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from research._util.said import say
 from research.agent.parsing.arguments import ArgumentError, checked
 from research.agent.parsing.reading import FoundCall
 from research.agent.parsing.relaxed import Malformed, decode_all
@@ -14,11 +15,17 @@ from research.types import CallError, ToolSpec
 FINAL = "final_answer"
 """The tool that ends a run; a call to it is the answer, even if it was not offered."""
 
-_FINAL = ToolSpec(
-    FINAL, "answer", {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+_ANSWER = {"type": "string", "description": "The complete answer, each statement with the number of its source."}
+FINAL_ANSWER = ToolSpec(
+    FINAL,
+    "Give the final answer; this ends the research. Call it as soon as the question can be answered.",
+    {"type": "object", "properties": {"answer": _ANSWER}, "required": ["answer"]},
 )
-_SHAPE = 'A call is one JSON object {"name": …, "arguments": {…}}.'
+"""As it is offered where a reply must be a call."""
+_SHAPE = 'A call is one JSON object {{"name": …, "arguments": {{…}}}}.'
 _BESIDE = frozenset({"name", "arguments", "id", "type"})
+_WIRE = frozenset({"type", "function", "id", "index"})
+"""Keys of a call as providers send it."""
 _NESTED = 3
 """How often arguments may be nested as JSON inside a JSON string."""
 
@@ -40,30 +47,54 @@ def offered(tools: Sequence[ToolSpec]) -> Mapping[str, ToolSpec]:
 
 
 def from_object(value: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
-    """Return the name and the arguments of `{"name", "arguments"}`.  Raises `BadCall`."""
+    """Return the name and the arguments of `{"name", "arguments"}`, or of a provider's `{"function": {…}}`.
+
+    Raises `BadCall`.
+    """
     if not isinstance(value, dict):
-        raise BadCall("bad_json", f"{_SHAPE} It was: {clip(str(value), 100)}")
+        raise BadCall("bad_json", say("{shape} It was: {value}", shape=say(_SHAPE), value=clip(str(value), 100)))
+    function = value.get("function")
+    if isinstance(function, dict) and "arguments" in function and value.keys() <= _WIRE:
+        value = function
     beside = sorted(str(key) for key in value if key not in _BESIDE)
-    if "name" in value and "arguments" not in value and beside:
-        raise BadCall("missing_arg", f'{_SHAPE} Put {clip(", ".join(beside), 100)} into "arguments".')
-    return from_parts(value.get("name"), value.get("arguments"), tools)
+    key = "parameters" if "arguments" not in value and beside == ["parameters"] else "arguments"
+    if "name" in value and key not in value and beside:
+        raise BadCall(
+            "missing_arg",
+            say('{shape} Put {value} into "arguments".', shape=say(_SHAPE), value=clip(", ".join(beside), 100)),
+        )
+    if "arguments" in value and value.get("parameters"):
+        raise BadCall("bad_args", say('{shape} Give the arguments once, as "arguments".', shape=say(_SHAPE)))
+    if key == "parameters" and _is_schema(value[key]):
+        raise BadCall("bad_args", say("This defines a tool, it does not call one. {shape}", shape=say(_SHAPE)))
+    return from_parts(value.get("name"), value.get(key), tools)
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") == "object" and isinstance(value.get("properties"), dict)
 
 
 def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
     """Return the trimmed name and the checked arguments, which may be an object, JSON text or None.  Raises `BadCall`."""
     if not isinstance(name, str) or not name.strip():
-        raise BadCall("missing_name", f"The call names no tool. {_SHAPE}")
+        raise BadCall("missing_name", say("The call names no tool. {shape}", shape=say(_SHAPE)))
     name = name.strip()
     if tools is not None and name not in tools and name != FINAL:
         known = ", ".join(tools) or "none"
-        raise BadCall("unknown_tool", f"There is no tool {clip(name, 80)!r}. The tools are: {known}.", clip(name, 80))
+        raise BadCall(
+            "unknown_tool",
+            say("There is no tool {name!r}. The tools are: {known}.", name=clip(name, 80), known=known),
+            clip(name, 80),
+        )
     try:
         given = _object(arguments, name)
         if name == FINAL:
-            return name, _final(given, (tools or {}).get(FINAL, _FINAL))
+            return name, _final(given, (tools or {}).get(FINAL, FINAL_ANSWER))
         return name, given if tools is None else checked(given, tools[name])
     except Malformed as error:
-        raise BadCall(error.code, f"{name}: the arguments cannot be read: {error}", name) from error
+        raise BadCall(
+            error.code, say("{name}: the arguments cannot be read: {error}", name=name, error=error), name
+        ) from error
     except ArgumentError as error:
         raise BadCall(error.code, str(error), name) from error
 
@@ -75,11 +106,11 @@ def _object(arguments: Any, name: str) -> dict[str, Any]:
         text = arguments.strip()
         if name == FINAL and text and text[0] not in "{[\"'`~｛［“":
             return {"answer": text}  # plain text is safe as an answer, since no tool runs on it
-        arguments = decode_all(text) if text else None
+        arguments = decode_all(text, spare=True) if text else None
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise Malformed("bad_args", "they must be one JSON object", 0)
+        raise Malformed("bad_args", say("they must be one JSON object"), 0)
     return arguments
 
 
@@ -114,6 +145,11 @@ class Found:
         self._add(lambda: from_parts(name, arguments, self._tools))
 
     def call_object(self, value: Any) -> None:
+        listed = value.get("tool_calls") if isinstance(value, dict) else None
+        if isinstance(listed, list) and listed and not any(value[key] for key in value.keys() - {"tool_calls", "role"}):
+            for each in listed:  # a whole message of a provider
+                self._add(lambda each=each: from_object(each, self._tools))
+            return
         self._add(lambda: from_object(value, self._tools))
 
     def bad(self, code: str, message: str, name: str = "") -> None:
@@ -127,7 +163,7 @@ class Found:
         first = self.errors[0].index if self.errors else 0
         doubtful = [call for call in self.calls if call.index >= first]
         self.calls = [call for call in self.calls if call.index < first]
-        why = "It could not be told apart from the broken call before it."
+        why = say("It could not be told apart from the broken call before it.")
         self.errors += [CallError(call.index, "bad_json", why, call.name) for call in doubtful]
         self.errors.sort(key=lambda error: error.index)
 

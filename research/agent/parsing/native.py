@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research._util.said import say
 from research.agent.parsing.calls import FINAL, Found, Tools
-from research.agent.parsing.reading import CUT, Reading, format_error, outside_report, plain
+from research.agent.parsing.leaks import MARKUP, plain_name
+from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
 from research.agent.parsing.relaxed import Malformed, decode
 from research.agent.parsing.tagged import read_tagged
-
-# Calls that the server should have parsed but did not; they must not become the answer.
-_MARKUP = re.compile(r"<function=|<\|?/?tool_call|<action>|\[TOOL_CALLS\]|＜\s*/?(?:tool_call|action)|<\|python_tag\|>")
 
 
 class Given(Struct, frozen=True):
@@ -42,9 +40,11 @@ def read_native(text: str, calls: Sequence[Given], tools: Tools, finish_reason: 
     for i, call in enumerate(calls):
         last = i == len(calls) - 1 and finish_reason in CUT
         if last and not _complete(call.arguments):
-            found.bad("truncated", "The call was cut off at the length limit. Be shorter.", str(call.name or "")[:80])
+            found.bad(
+                "truncated", say("The call was cut off at the length limit. Be shorter."), str(call.name or "")[:80]
+            )
         else:
-            found.call(call.name, call.arguments)
+            found.call(_name(call.name, tools), call.arguments)
     seen["errors"] = tuple(found.errors)
     if found.calls:
         return Reading("tool_calls", calls=tuple(found.calls), **seen)
@@ -52,7 +52,7 @@ def read_native(text: str, calls: Sequence[Given], tools: Tools, finish_reason: 
         return Reading("answer", text=plain(found.answer), **seen)
     if found.errors:
         return format_error(found.errors[0].code, found.errors[0].message, **seen)
-    return format_error("empty", "The answer was empty.", **seen)
+    return format_error("empty", say("The answer was empty."), **seen)
 
 
 def read_choice(text: str, tools: Tools) -> Reading:
@@ -81,9 +81,16 @@ def _read_text(tagged: Reading, tools: Tools, finish_reason: str, seen: dict[str
     words = plain(outside_report(tagged))
     if not words:
         return format_error("empty", **seen)
-    if finish_reason in ("tool_calls", "function_call") or _MARKUP.search(words) or _is_call(words, tools):
-        return format_error("no_action", "The reply announced a tool call and held none that can be read.", **seen)
+    if finish_reason in ("tool_calls", "function_call") or MARKUP.search(words) or _is_call(words, tools):
+        return format_error("no_action", say(MESSAGES["markup"]), **seen)
     return Reading("answer", text=words, **seen)
+
+
+def _name(name: Any, tools: Tools) -> Any:
+    """Return the name without what a template added, if that is a tool: `functions.f:0` as `f`."""
+    if not isinstance(name, str) or tools is None or name.strip() in tools:
+        return name
+    return bare if (bare := plain_name(name)) in tools else name
 
 
 def _given(call: Any) -> Given:

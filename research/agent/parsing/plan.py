@@ -11,8 +11,12 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+from research._util.said import say
 from research.agent.parsing.calls import Tools
 from research.agent.parsing.reading import CUT, PlanStep, Reading, format_error, plain
+
+STEPS = 50
+"""Most steps of a plan."""
 
 _LINE = re.compile(
     r"^[ \t*_`>+\-•]*+(?:\d{1,3}[.)][ \t*_`]*+)?"
@@ -40,13 +44,13 @@ def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
     if not text.strip():
         return format_error("refused" if finish_reason == "content_filter" else "empty", **seen)
     if finish_reason in CUT:
-        return format_error("truncated", "The plan was cut off at the length limit. Be shorter.", **seen)
+        return format_error("truncated", say("The plan was cut off at the length limit. Be shorter."), **seen)
     try:
         steps = list(_steps(body, tools))
     except _BadPlan as error:
         return format_error(error.code, str(error), **seen)
     if not steps:
-        return format_error("bad_plan", "The reply held no step of the form #E1 = tool[input].", **seen)
+        return format_error("bad_plan", say("The reply held no step of the form #E1 = tool[input]."), **seen)
     return Reading("plan", steps=tuple(steps), **seen)
 
 
@@ -61,25 +65,40 @@ def _steps(text: str, tools: Tools) -> Iterator[PlanStep]:
             continue  # a `Plan:` line whose step is on another line
         match = _STEP.match(text, head)
         if match is None:
-            raise _BadPlan(f"{text[head : head + 40]!r} is not of the form #E1 = tool[input].")
+            raise _BadPlan(say("{text!r} is not of the form #E1 = tool[input].", text=text[head : head + 40]))
         number, tool, bracket = match.groups()
         step = f"E{number}"
         if tools is not None and tool not in tools:
             raise _BadPlan(
-                f"#{step}: there is no tool {tool[:80]!r}. The tools are: {', '.join(tools)}.", "unknown_tool"
+                say(
+                    "#{step}: there is no tool {tool!r}. The tools are: {value}.",
+                    step=step,
+                    tool=tool[:80],
+                    value=", ".join(tools),
+                ),
+                "unknown_tool",
             )
         close = _close(text, match.end(), end, bracket, step)
         _nothing_lost(text[close:end])
         given = plain(text[match.end() : close])
         if not given and tools is not None and tools[tool].parameters.get("required"):
-            raise _BadPlan(f"#{step}: the input of {tool} is empty.")
+            raise _BadPlan(say("#{step}: the input of {tool} is empty.", step=step, tool=tool))
         deps = tuple(dict.fromkeys(f"E{other}" for other in _REFERENCE.findall(given)))
         if step in seen:
-            raise _BadPlan(f"#{step} is given twice.")
+            raise _BadPlan(say("#{step} is given twice.", step=step))
         for other in deps:
             if other not in seen:
-                raise _BadPlan(f"#{step} needs #{other}, which is not an earlier step.")
+                raise _BadPlan(say("#{step} needs #{other}, which is not an earlier step.", step=step, other=other))
         seen.add(step)
+        if len(seen) > STEPS:
+            count = sum(head is not None for _, head in starts)
+            raise _BadPlan(
+                say(
+                    "The plan has {count} steps; at most {steps} are accepted. Plan only what the answer needs.",
+                    count=count,
+                    steps=STEPS,
+                )
+            )
         yield PlanStep(step, tool, given, deps, text[line:head].strip(" \t\n*_`-"))
 
 
@@ -107,7 +126,7 @@ def _starts(text: str) -> list[tuple[int, int | None]]:
 def _nothing_lost(text: str) -> None:
     """Raise `_BadPlan` if text outside the steps contains a step, so that no step is lost."""
     if match := _STEP.search(text):
-        raise _BadPlan(f"#E{match[1]} does not begin a line.")
+        raise _BadPlan(say("#E{match} does not begin a line.", match=match[1]))
 
 
 def _close(text: str, start: int, end: int, bracket: str, step: str) -> int:
@@ -129,7 +148,7 @@ def _close(text: str, start: int, end: int, bracket: str, step: str) -> int:
             return balanced
     if ends_with:
         return start + len(segment) - 1
-    raise _BadPlan(f"#{step}: the input does not end with {closing}.")
+    raise _BadPlan(say("#{step}: the input does not end with {closing}.", step=step, closing=closing))
 
 
 def _reasoning(text: str) -> tuple[str, str]:

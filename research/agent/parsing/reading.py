@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from research._util.said import say
+from research.text import enclosed
 from research.types import CallError
 
 Kind = Literal["tool_calls", "answer", "plan", "format_error"]
@@ -65,17 +67,15 @@ def plain(text: str) -> str:
     return text.translate(_CONTROLS).strip()
 
 
-_CLOSE = r"<\s{0,3}/\s{0,3}report\s{0,3}>"
-_REPORT = re.compile(rf"<\s{{0,3}}report\b[^<>]{{0,200}}>.*?{_CLOSE}", re.I | re.S)
-
-
 def outside_report(reading: Reading) -> str:
     """Return the text outside reasoning and report: in a reply without an answer tag, the answer."""
     if not reading.report:
         return reading.words
-    # Before the last closing tag every opening tag has a match, which keeps the search linear.
-    end = max((match.end() for match in re.finditer(_CLOSE, reading.words, re.I)), default=0)
-    return (_REPORT.sub("", reading.words[:end]) + reading.words[end:]).strip()
+    words, kept, at = reading.words, [], 0
+    for start, _, _, end in enclosed(words, r"<\s{0,3}report\b[^<>]{0,200}>", r"<\s{0,3}/\s{0,3}report\s{0,3}>", re.I):
+        kept.append(words[at:start])
+        at = end
+    return "".join([*kept, words[at:]]).strip()
 
 
 MESSAGES = {
@@ -83,10 +83,12 @@ MESSAGES = {
     "truncated": "The reply was cut off at the length limit. Be shorter.",
     "refused": "The reply was withheld by the provider's content filter.",
     "unclosed_tag": "A tag was opened and never closed. Close every tag that you open.",
+    "mentioned": "A sentence mentioned a call, so it did not run. To call a tool, write the call on a line of its own.",
+    "markup": "The reply announced a tool call and held none that can be read.",
     "no_action": "The reply held neither a tool call nor an answer. Write exactly one of them.",
 }
 
 
 def format_error(code: str, message: str = "", **seen: Any) -> Reading:
     """Return a reading that says why the reply cannot be used."""
-    return Reading("format_error", code=code, message=message or MESSAGES[code], **seen)
+    return Reading("format_error", code=code, message=message or say(MESSAGES[code]), **seen)

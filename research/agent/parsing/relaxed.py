@@ -22,6 +22,7 @@ _SPACE = re.compile(r"[\s\ufeff\u200b]*")
 _LINE = re.compile(r"[^\n<]*+(?:<(?!/\s*(?:tool_call|action)\b)[^\n<]*+)*+", re.I)
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\w.+-])")
+_CLOSING = ("}", "]", "｝", "］")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
 _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"'}
@@ -62,14 +63,17 @@ def decode(text: str, start: int = 0) -> tuple[Any, int]:
     return value, end
 
 
-def decode_all(text: str) -> Any:
+def decode_all(text: str, *, spare: bool = False) -> Any:
     """Return the one value that a text contains, with or without a code fence around it.
 
-    Identical objects in a row count as one, because some gateways repeat them.  Raises `Malformed`.
+    Identical objects in a row count as one, because some gateways repeat them.  `spare`: one closing bracket too many is
+    ignored if it cannot mean anything.  Raises `Malformed`.
     """
     text = unfenced(text)
     value, end = decode(text)
     space = _Reader(text).space
+    if spare and (after := spare_bracket(text, end, value)) is not None and space(after) == len(text):
+        return value
     while (end := space(end)) < len(text):
         repeated, end = decode(text, end)
         if not isinstance(value, dict) or json.dumps(repeated) != json.dumps(value):
@@ -80,6 +84,25 @@ def decode_all(text: str) -> Any:
 def space(text: str, at: int) -> int:
     """Return where white space and comments from `at` on end.  Raises `Malformed` for an unclosed comment."""
     return _Reader(text).space(at)
+
+
+def spare_bracket(text: str, at: int, value: Any) -> int | None:
+    """Return where one closing bracket after this value ends, if it is one too many; None if it may mean something.
+
+    If an object inside is followed by more, it may be that object which was closed too early: then the bracket is the
+    trace of another value, and nothing is read.
+    """
+    at = space(text, at)
+    return at + 1 if text[at : at + 1] in _CLOSING and _closed_at_the_end(value) else None
+
+
+def _closed_at_the_end(value: Any) -> bool:
+    members = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return not any(_has_object(each) for each in members[:-1]) and (not members or _closed_at_the_end(members[-1]))
+
+
+def _has_object(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_object, value)))
 
 
 def unfenced(text: str) -> str:

@@ -12,10 +12,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from research._util.said import say
 from research.agent.parsing.blocks import Blocks
 from research.agent.parsing.calls import Found, Tools
+from research.agent.parsing.leaks import MARKUP, foreign, plain_name, read_leaked
 from research.agent.parsing.markup import Markup
-from research.agent.parsing.reading import CUT, Reading, format_error, plain
+from research.agent.parsing.mentions import mentioned
+from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
 from research.agent.parsing.relaxed import unfenced
 
 _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
@@ -26,6 +29,8 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
     text = text.encode("utf-8", "replace").decode()  # an unpaired surrogate could not be stored or sent
     reader = _Reader(text, tools, finish_reason)
     reader.walk()
+    if foreign(reader.words):
+        return _leaked(reader, tools) or reader.unread()
     inner = unfenced(reader.words)
     if not reader.acted and inner != reader.words:
         # A code fence around the whole reply is decoration; one around a part of it is a quotation.
@@ -33,6 +38,19 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
         inside.walk()
         if inside.acted:
             return replace(inside.reading(), thinking=reader.thinking, said=text[: reader.cut].rstrip())
+    if not (reader.found.calls or reader.found.answer):
+        return _leaked(reader, tools) or reader.reading()
+    return reader.reading()
+
+
+def _leaked(reader: _Reader, tools: Tools) -> Reading | None:
+    """Return the reading of a reply that consists of calls in another markup; None if it does not."""
+    calls = [] if reader.finish_reason in CUT or reader.report else read_leaked(reader.words, tools)
+    if not calls:
+        return None
+    reader.found = Found(tools)
+    for name, arguments in calls:
+        reader.found.call(plain_name(name), arguments)
     return reader.reading()
 
 
@@ -64,6 +82,8 @@ class _Reader:
         """Where an unclosed `<think>` began."""
         self._reporting: int | None = None
         """Where an unclosed `<report>` began."""
+        self._mentioned = False
+        """Whether a sentence only mentions a call."""
         self._broken = False
         """An unclosed tag cannot be treated as complete."""
         self._acted_at: int | None = None
@@ -148,7 +168,8 @@ class _Reader:
         block = self._blocks[i]
         if block.mention:
             return token.end
-        if self._markup.quoted(token.start, block.end):
+        if self._markup.quoted(token.start, block.end) or mentioned(self.text, token.start, block.end):
+            self._mentioned = self._mentioned or block.error is None
             return block.end
         if block.error is None:
             self._act(token.start)
@@ -223,6 +244,11 @@ class _Reader:
         reopened = self._markup.find(self._tokens[i].kind, False, think + 1) if think is not None else None
         return self._tokens[think].start if think is not None and reopened is not None and reopened < close else None
 
+    def unread(self) -> Reading:
+        """Return that a reply in another markup could not be read; what stands inside it is text."""
+        self.found = Found(self._tools)
+        return self.reading()
+
     # -- the outcome ------------------------------------------------------------------------------------------------
 
     def reading(self) -> Reading:
@@ -247,9 +273,12 @@ class _Reader:
             first = found.errors[0]
             return format_error(first.code, first.message, **seen)
         if found.answer is not None:
-            return format_error("empty", "The answer was empty.", **seen)
+            return format_error("empty", say("The answer was empty."), **seen)
         if cut:
             return format_error("refused" if self.finish_reason == "content_filter" else "truncated", **seen)
         if self._broken or self._reporting is not None or self._thinking is not None:
             return format_error("unclosed_tag", **seen)
+        if self._mentioned or MARKUP.search(self.words):
+            why = MESSAGES["mentioned" if self._mentioned else "markup"]
+            return format_error("no_action", say(why), **seen)
         return format_error("no_action" if self.text.strip() else "empty", **seen)

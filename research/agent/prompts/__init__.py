@@ -1,7 +1,8 @@
 """Prompts that every run uses, one file per name and language (`NAME.en.md`); a recipe records a hash of all prompts.
 
 A framework's own prompts are in `prompts/` beside its file.  What the user is asked is in `to_user/` and not in the hash,
-because no model reads it.  May import `plugins`, `types` and `errors`."""
+because no model reads it; what only runs with a plan read is in `plan/`, and in their hash.  May import `plugins`, `types`
+and `errors`."""
 
 from __future__ import annotations
 
@@ -13,11 +14,10 @@ from pathlib import Path
 
 from research import plugins
 from research.errors import ConfigError
-from research.types import ProtocolName
 
 _FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "frameworks" / "prompts")
 _TAG = re.compile(
-    r"<(?=\s{0,3}/?\s{0,3}(?:earlier|recalled|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|"
+    r"<(?=\s{0,3}/?\s{0,3}(?:earlier|recalled|plan|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|"
     r"action|answer)\b)",
     re.I,
 )
@@ -29,10 +29,12 @@ def text(name: str, language: str, **values: str) -> str:
     return _SLOT.sub(lambda match: values[match.group(1)], _read(name, language))
 
 
-def system(name: str, protocol: ProtocolName, language: str, *, tools: str) -> str:
-    """Return a framework's system prompt: role and rules, the date, and how to call tools under the protocol."""
-    calling = text(f"calling_{protocol}", language, tools=tools)
-    return text(name, language, date=today(), calling=calling)
+def system(name: str, calling: str, language: str, *, tools: str) -> str:
+    """Return a framework's system prompt: role and rules, the date, and how to call tools.
+
+    `calling` is the protocol, or `must_act` for native calls of which one is the answer.
+    """
+    return text(name, language, date=today(), calling=text(f"calling_{calling}", language, tools=tools))
 
 
 def quoted(tag: str, text: str) -> str:
@@ -51,9 +53,10 @@ def today() -> str:
 
 
 @cache
-def digest() -> str:
-    """Return twelve hex digits that change when any prompt does."""
-    files = sorted((path for folder in _FOLDERS for path in folder.glob("*.md")), key=lambda path: path.name)
+def digest(*further: str) -> str:
+    """Return twelve hex digits that change when any prompt does, of those that every run uses and of `further` folders."""
+    folders = (*_FOLDERS, *(_FOLDERS[0] / name for name in further))
+    files = sorted((path for folder in folders for path in folder.glob("*.md")), key=lambda path: path.name)
     content = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(content).hexdigest()[:12]
 

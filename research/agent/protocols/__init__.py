@@ -17,6 +17,11 @@ def choose(name: str, model: Model) -> CallProtocol:
     return create("native" if native else "tagged")
 
 
+def choose_for_role(name: str, model: Model) -> CallProtocol:
+    """Return the protocol of a role's model: the recipe's, or tagged if the model has no native tool calls."""
+    return choose(name if model.native or name != "native" else "tagged", model)
+
+
 def create(name: ProtocolName) -> CallProtocol:
     """Return the protocol of that name."""
     if name == "native":

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from research.agent.parsing.calls import offered
 from research.agent.parsing.native import Given, read_native
 from research.agent.protocols.protocol import NewId, as_reply
@@ -32,11 +34,10 @@ class Native:
             Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning or None, blocks=reply.blocks)
         ]
         made = {call.id for call in reply.calls}
-        messages += [
-            Message("tool", seen.text, call_id=seen.call_id)
-            for seen in interaction.observations
-            if seen.call_id in made
-        ]
+        results = [seen for seen in interaction.observations if seen.call_id in made]
+        messages += [Message("tool", seen.text, call_id=seen.call_id) for seen in results]
+        if results and interaction.note:  # strict servers refuse a user message right after a result
+            messages[-1] = msgspec.structs.replace(messages[-1], content=f"{results[-1].text}\n\n{interaction.note}")
         # Strict servers reject calls with invalid JSON, so invalid calls are not sent back.  Errors and hints come after
         # all results, because nothing may come between a call and its result.
         notes = [seen.text for seen in interaction.observations if seen.call_id not in made]

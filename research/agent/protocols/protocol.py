@@ -7,6 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+from research._util.nul import without_nul
+from research._util.said import say
 from research.agent.parsing import Reading
 from research.agent.parsing.reading import outside_report
 from research.errors import FormatError
@@ -48,11 +50,11 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
     answer = reading.text
     if reading.kind == "format_error":
         if reading.errors and not tools:
-            raise FormatError("No tool can be called any more. Give the answer from what is known.")
+            raise FormatError(say("No tool can be called any more. Give the answer from what is known."))
         answer = outside_report(reading)  # without tools, plain text is the answer
         if reading.code != "no_action" or tools or not answer:
             raise FormatError(reading.message)
-    return Reply(
+    reply = Reply(
         text=reading.said,
         thinking=reading.thinking or completion.reasoning,
         calls=tuple(ToolCall(new_id(call.index), call.name, call.arguments) for call in reading.calls),
@@ -62,3 +64,4 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
         blocks=completion.blocks,
         errors=tuple(msgspec.structs.replace(error, id=new_id(error.index)) for error in reading.errors),
     )
+    return without_nul(reply, Reply)

@@ -42,6 +42,8 @@ class Tagged:
             f"{escape(each.text)}\n</tool_response>"
             for each in interaction.observations
         ]
+        if interaction.note:
+            seen.append(interaction.note)
         if interaction.hint:
             seen.append(interaction.hint)
         return [Message("assistant", interaction.reply.text), Message("user", "\n".join(seen))]

@@ -74,7 +74,7 @@ def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | No
     """Return why figures cannot be compared or added: one figure only, other units, or other `measures` if these count."""
     if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
         return Hindrance("same")
-    if any(amount_of(fact) is None for fact in facts):
+    if any(amount_of(fact) is None or len(_MEMBER.findall(fact.value)) > 1 for fact in facts):
         return Hindrance("number")
     units = unlike(amounts_of(facts))
     if units:

@@ -183,7 +183,7 @@ def _kind(asking: str, word: str, noun: str) -> Kind | None:
         return "date"
     if word == "how":
         return "number" if kind_of(asking[:16]) == "number" else None
-    if noun in _NUMBERS:
+    if noun in _NUMBERS or kind_of(asking) == "number":
         return "number"
     return "year" if noun == "year" else "name" if noun else None
 

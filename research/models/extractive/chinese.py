@@ -27,7 +27,7 @@ _YEAR = re.compile(r"(?P<year>(?:FY ?)?\d{4}(?:[-/]\d{2,4})?)(?P<est> est\.?)?")
 _SEXES = re.compile(r"male ([\d,]+)/female ([\d,]+)")
 _DIVIDED = re.compile(r"(?P<amount>.{1,300}?) per (?P<count>[\d,]{1,40} )?(?P<unit>sq km|person)")
 _MONEY = re.compile(r"[^()]{1,300} \((?P<code>[A-Z]{3})\) per US dollar")
-_KEPT = re.compile(r"(“[^”]*”|`[^`]*`)")
+_KEPT = re.compile(r"(“[^“”]{0,2000}”|`[^`]{0,2000}`)")
 _ROUND = Decimal(10) ** 6
 """Whole numbers from which a rounded one is given beside them."""
 _LOWER = re.compile(r"(?!Gini\b)[A-Z]['a-z]*\b")
@@ -389,7 +389,7 @@ def tidy(text: str) -> str:
     '**法国**的总面积最大：643,801（2024） [1]。“A: b.” [2]'
     """
     text = re.sub(r"\*\*“([^”*]*)\*\*(?: (?=[;；]))?([^”]{0,400})”", r"“\1\2”", text)  # a quotation is not bold
-    text = re.sub(r"\*\*(“[^”]*”)\*\*", r"\1", text)
+    text = re.sub(r"\*\*(“[^“”]{0,2000}”)\*\*", r"\1", text)
     return "".join(piece if n % 2 else _tidied(piece) for n, piece in enumerate(_KEPT.split(text)))
 
 

@@ -13,16 +13,22 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from research._util.said import translated
 from research.agent.protocols.tagged import read_calls
+from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.lexicon import aliases
-from research.text import readable, sentences, tokens
+from research.text import enclosed, readable, sentences, tokens
 from research.types import Message
+from research.web.table_text import ROW
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
 SEARCHES = ("search", "scholar")
 """Tools that return results for a query."""
 
-_RESPONSE = re.compile(r'<tool_response id="[^"]*" name="[^"]*"( failed="true")?>\n(.*?)\n</tool_response>', re.S)
+_RESPONSE = re.compile(
+    r'<tool_response id="[^"]{0,200}" name="[^"]{0,200}"( failed="true")?>\n((?:(?!<tool_response ).)*?)\n</tool_response>',
+    re.S,
+)
 _LABEL = re.compile(r"^([^:：.!?]{2,110}?)[:：]\s*(\S.*)$", re.S)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUANTITY = re.compile(
@@ -59,6 +65,11 @@ class Fact(Struct, frozen=True, dict=True):
     def subject(self) -> str:
         """The subject of the document: its title up to the first ` · `."""
         return self.title.split(" · ")[0].strip()
+
+    @property
+    def own(self) -> bool:
+        """Whether it is in one of the user's own documents in the library."""
+        return self.url.startswith("library://") and not self.url.startswith(f"library://{FACTBOOK}/")
 
     @cached_property
     def label(self) -> str:
@@ -131,20 +142,28 @@ class Evidence:
         self._system = next((m.content for m in messages if m.role == "system"), "")
         self.question = readable(_question(messages))
         said = "\n".join(m.content for m in messages if m.role == "user")
-        block = next(iter(_EARLIER.findall(said)), "")
+        block = _inside("earlier", said)
         self.earlier = tuple((question, report) for question, report in _EXCHANGE.findall(block))
         """Pairs of an earlier question and its report, for a follow-up; oldest first."""
-        recalled = _facts(next(iter(_RECALLED.findall(said)), ""))
+        recalled = _facts(_inside("recalled", said))
+        self.planned = tuple(_PLANNED.findall(_inside("plan", said)))
+        """The items of the plan that the user approved."""
         self.given = (*_facts(block), *recalled)
         """Facts from earlier runs."""
         self.steps = (*_noted(messages), *_steps(messages))
         recalled += [fact for step in self.steps if step.name == "recall" for fact in step.facts]
-        self.facts = tuple(dict.fromkeys([*self.given, *(fact for step in self.steps for fact in step.facts)]))
+        self.facts = tuple(dict.fromkeys([*self.given, *(fact for step in self.steps for fact in self._said(step))]))
         # Compare lines, not sources: a source may be found again without this line of it.
         seen = {(fact.n, fact.line) for step in self.steps if step.name != "recall" for fact in step.facts}
         recalled_only = {(fact.n, fact.line) for fact in recalled} - seen
         self.remembered = frozenset(fact for fact in self.facts if (fact.n, fact.line) in recalled_only)
         """Facts that come from the memory only."""
+
+    def _said(self, step: Step) -> tuple[Fact, ...]:
+        """Return the facts of a step that are statements: rows of the user's tables are not, where they can be queried."""
+        if not self.offers("query"):
+            return step.facts
+        return tuple(fact for fact in step.facts if step.name != "query" and not (fact.own and ROW.match(fact.line)))
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -209,9 +228,19 @@ class Evidence:
         """The number of reflections on earlier attempts in the system prompt."""
         return sum(1 for mark in _LESSONS if mark in self._system)
 
+    @property
+    def own(self) -> bool:
+        """Whether the user's own documents are searched, too."""
+        return any(translated(OWN_DOCUMENTS, language) in self._system for language in ("en", "zh"))
+
     def offers(self, tool: str) -> bool:
         """Return whether the system prompt lists the tool."""
         return f"- {tool}:" in self._system
+
+    def line_of(self, tool: str) -> str:
+        """Return the line of the system prompt that describes a tool; empty if it is not offered."""
+        start = self._system.find(f"- {tool}:")
+        return self._system[start:].partition("\n")[0] if start >= 0 else ""
 
     def subject_called(self, name: str) -> str | None:
         """Return the subject with exactly this name or its usual name; None if there is none."""
@@ -230,34 +259,43 @@ class Evidence:
         return (self.subject_called(name) or min(longer or made, key=len, default=None)) if usual else None
 
 
-BEHIND = re.compile(r"\n\n<(?:earlier|recalled|report|previous_research_summary)>")
+BEHIND = re.compile(r"\n\n<(?:earlier|recalled|plan|report|previous_research_summary)>")
 """Matches the start of the blocks after the question in its message."""
-_EARLIER = re.compile(r"<earlier>\n(.*?)\n</earlier>", re.S)
-_RECALLED = re.compile(r"<recalled>\n(.*?)\n</recalled>", re.S)
 _EXCHANGE = re.compile(
     r"^(?:Earlier question: |之前的问题：)(.*)\n(?:Earlier report:|之前的报告：)\n((?:>.*(?:\n|$))*)", re.M
 )
+_PLANNED = re.compile(r"^- (.+?)(?: \[[^\[\]\n]+\])?$", re.M)
+_REPLIED = re.compile(r"^(?:(?:The user was asked: |向用户提问：).*\n|The user replied: |用户答复：)", re.M)
+"""What precedes the user's reply to a question of ours."""
 _LESSONS = ("## Lessons from earlier attempts", "## 之前尝试的经验")
 _NOTE = re.compile(r"^- (?P<title>[^“”\n]+?): “(?P<line>[^“”\n]+)” \[(?P<n>\d+)\]$", re.M)
 _REMEMBERED = re.compile(r"^### (?:Remembered|来自记忆)\n((?:- .*(?:\n|$))*)", re.M)
-_TRIED = re.compile(r"^- (?P<name>search|visit|python|recall) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
+_TRIED = re.compile(r"^- (?P<name>search|visit|python|recall|query) (?P<arguments>\{.*\})(?: = (?P<result>.*))?$", re.M)
 
 
 def _question(messages: Sequence[Message]) -> str:
-    """Return the user's question without the blocks added to it, followed by the answers to our own questions."""
-    parts: list[str] = []
-    for before, message in zip([None, *messages], messages, strict=False):
-        first = not parts and message.role == "user"
-        replied = parts and message.role == "user" and before is not None and before.role == "assistant"
-        if first or (replied and before and not read_calls(before.content) and "<answer>" in before.content):
-            parts.append(BEHIND.split(message.content)[0])
-    return " ".join(parts)
+    """Return the user's question without the blocks added to it, with the user's replies and not what was asked."""
+    asked = next((message.content for message in messages if message.role == "user"), "")
+    return _REPLIED.sub("", BEHIND.split(asked)[0])
+
+
+def replied(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return a task whose question was answered with questions of ours as one that has the user's replies in it."""
+    said = [message.content for message in messages[2:] if message.role == "user" and _REPLIED.search(message.content)]
+    task, found, behind = messages[1].content.partition("\n\n<")
+    return [messages[0], Message("user", "\n".join([task, *said]) + found + behind)] if said else messages
+
+
+def _inside(tag: str, text: str) -> str:
+    """Return the lines between the first such tags; empty without them."""
+    return next((text[start:end] for _, start, end, _ in enclosed(text, f"<{tag}>\n", f"\n</{tag}>")), "")
 
 
 def _noted(messages: Sequence[Message]) -> list[Step]:
     """Parse the steps in an evolving report or a summary: quoted lines, and the calls made before."""
     text = "\n".join(m.content for m in messages if m.role == "user" and _RESPONSE.search(m.content) is None)
-    text += "\n".join(re.findall(r"<(?:report|previous_research_summary)>.*?</", text, re.S))
+    kept = enclosed(text, "<(?:report|previous_research_summary)>", "</")
+    text += "\n".join([text[start:end] for start, _, _, end in kept])
     steps = []
     remembered = "\n".join(_REMEMBERED.findall(text))
     for name, part in (("notes", _REMEMBERED.sub("", text)), ("recall", remembered)):
@@ -276,8 +314,9 @@ def note(fact: Fact) -> str:
 
 
 def tried(step: Step) -> str:
-    """Return a call as a line of a report, with the result if it is a calculation."""
-    result = f" = {json.dumps(step.text.strip())}" if step.name == "python" and step.ok else ""
+    """Return a call as a line of a report, with the result if it is a calculation or a query."""
+    kept = step.name in ("python", "query") and step.ok
+    result = f" = {json.dumps(step.text.strip(), ensure_ascii=False)}" if kept else ""
     return f"- {step.name} {json.dumps(step.arguments, ensure_ascii=False)}{result}"
 
 

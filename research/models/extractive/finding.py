@@ -10,7 +10,7 @@ from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
 from research.models.extractive.patterns import IN_PARTS
 from research.models.extractive.question import Question, Target
-from research.models.extractive.verdict import Action, Computation, Finding
+from research.models.extractive.verdict import Action, Computation, Finding, Verdict
 from research.text import tokens
 
 PAGES = 3
@@ -32,6 +32,14 @@ class Finder:
         self.pages = PAGES * (1 + evidence.lessons)
         self.actions: list[Action] = []
         self.missing: list[str] = []
+
+    def more(self) -> Verdict:
+        """Return the steps that are still needed."""
+        return Verdict(self.question, actions=tuple(self.actions))
+
+    def end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
+        """Return an answer, with what could not be found."""
+        return Verdict(self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.missing)), **more)
 
     def knows(self, name: str) -> bool:
         """Return whether there is a fitting fact about the subject with exactly this name, not one with a similar name."""
@@ -57,7 +65,11 @@ class Finder:
             for fact in self.evidence.facts:
                 if fit(fact, Target(target.label)) >= MATCH and target.label and has_words_of(fact.value, name):
                     return fact.subject, target
-        queries = [f"{usual_name(name)} {target.label}" for target in self.question.targets if target.label]
+        labels = [target.label for target in self.question.targets if target.label]
+        queries = [f"{usual_name(name)} {label}" for label in labels]
+        queries += [
+            f"{usual_name(name)} {label.partition(',')[0]}" for label in labels
+        ]  # a long label outweighs the name
         queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual_name(name)]
         for query in queries:
             if self.search(query, f"Find out what {name} is or belongs to."):

@@ -14,6 +14,7 @@ from research.models.extractive.arithmetic import amounts_of, bare, hindrance, y
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
+from research.models.extractive.phrasebook import entries
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Verdict
 from research.text import tokens
@@ -140,9 +141,15 @@ def asked(q: Question) -> Formula | None:
         return Formula("ratio", POPULATION, other[0])
     if match := _PER_AREA.search(text):
         return Formula("ratio", other[0], AREA, int((match["n"] or "1").replace(",", "")))
-    if match := _PER_MANY.search(text):
+    if (match := _PER_MANY.search(text)) and not _listed_per(other[0]):
         return Formula("ratio", other[0], POPULATION, _MANY.get(match["n"]) or int(match["n"].replace(",", "")))
     return Formula("ratio", other[0], POPULATION) if _PER_HEAD.search(text) else None
+
+
+def _listed_per(label: str) -> bool:
+    """Return whether a line states a measure per 100 people, which need not be calculated."""
+    head = label.partition(", ")[0]
+    return any(each.label.startswith(f"{head}, ") and " per 100 " in each.label for each in entries())
 
 
 def negated(text: str, label: str) -> bool:
@@ -195,7 +202,7 @@ def derive(finder: Finder, formula: Formula, subject: str) -> Verdict | None:
     natural = formula.one == "Birth rate"
     if formula.kind == "difference" and not natural and (obstacle := hindrance(facts, measures=False)):
         return Verdict(q, findings=(one, two), hindrance=obstacle)
-    calculated = _calculated(formula, facts)
+    calculated = calculated_from(formula, facts)
     if calculated is None:
         return None
     value, source = calculated
@@ -208,7 +215,7 @@ def derive(finder: Finder, formula: Formula, subject: str) -> Verdict | None:
     return Verdict(q, findings=findings, computed=computed, derived=Derived(kind, value, formula.per))
 
 
-def _calculated(formula: Formula, facts: tuple[Fact, Fact]) -> tuple[str, str] | None:
+def calculated_from(formula: Formula, facts: tuple[Fact, Fact]) -> tuple[str, str] | None:
     """Return the value with its unit, and the code that calculates it; None if the units do not allow it."""
     one, two = (amounts_of([fact])[0] for fact in facts)
     if formula.kind == "difference" and formula.one == "Birth rate":

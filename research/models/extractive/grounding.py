@@ -10,10 +10,12 @@ import msgspec
 
 from research.answers import parts_of
 from research.answers.words import filler as fillers
+from research.citations.lexicon import stem
+from research.models.extractive.composing import DOUBT, composed, with_measure
 from research.models.extractive.formulas import affirmed, heads_for_each, negated
 from research.models.extractive.formulas import asked as calculated
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, masked, read, vetoed
+from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
 from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual
@@ -27,18 +29,23 @@ from research.models.extractive.question import (
     Target,
     parse,
 )
+from research.models.extractive.wholes import asked as portion
 from research.models.extractive.wholes import gives
 from research.text import content_tokens, tokens
 
-AGREE = 0.3
+AGREE = 0.5
 """The same for a label that the lexicon finds too."""
-NEARLY = 0.3
+LEAST = 0.4
+"""The same where the lexicon finds a label whose words the question contains."""
+SEVERAL = 0.1
+"""Probability that something calculated is asked for, from which on two labels in one clause are not just looked up."""
+NEARLY = 0.5
 """Least ratio of the share of the lexicon's label to that of the likeliest one, for both to agree."""
-PORTION = 0.4
+PORTION = 0.5
 """The same for a percentage or rate of an amount that is asked for, if no other label is half as likely."""
 ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
-OVERRULE = 0.85
+OVERRULE = 0.9
 """From this probability on, a label overrules another one that the lexicon finds."""
 _WHY = re.compile(
     r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
@@ -63,6 +70,18 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
+_WEIGHS = re.compile(
+    r"\b(?:than|versus|vs|or|and|both|each|between|against|beat|ahead|behind|times|for every|as \w+ as|differ\w*|minus|"
+    r"ratio|relative|compare[ds]?|comparison|gap)\b|比|差|和|与|及|、|还是|各",
+    re.I,
+)
+"""Matches the words of a comparison, or between countries that are asked about alike."""
+_OTHER_THAN = re.compile(
+    r"\b(?:wider|narrower|broader|other|rather) than (?:the |an? )?(?P<word>\w+)|"
+    r"\b(?:apart from|aside from|except(?: for)?|excluding|besides|leaving out) (?:the |its |their |all |an? )?(?P<word2>\w+)",
+    re.I,
+)
+"""Matches the first word of what is left out."""
 _TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
 """Matches a question in which `French` is a language."""
 _CALENDAR = frozenset(
@@ -115,10 +134,16 @@ def grounded(question: Question) -> Question:
     if len(called) == 2 and heads_for_each(masked(question.text).lower()):
         heads = Target("Population, total", exact=True, asked=question.text)
         return msgspec.structs.replace(named, targets=(heads,), operation="compare", doubtful=frozenset(), rank=False)
+    why = _WHY.search(question.text.lower())
     if calculated(named):
         return msgspec.structs.replace(named, doubtful=frozenset(), guessed=guessed)
+    if not why and not says_label(named) and (measured := with_measure(named, text_of(question))):
+        return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
-    if _WHY.search(question.text.lower()):
+    if targets and _should_be_calculated(named, targets):
+        nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
+        targets = ()
+    if why or _apart(named) or any(_set_aside(question.text, target.label) for target in targets if target.label):
         nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
         targets = ()
     partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
@@ -136,6 +161,34 @@ def grounded(question: Question) -> Question:
         relation=relation,
         pick=pick,
     )
+
+
+def _apart(question: Question) -> bool:
+    """Return whether a question names several countries without comparing them: *the Chinese who live in Zambia*."""
+    text = question.text.lower()
+    told = masked(question.text).count("{c}")
+    weighed = any(words.search(text) for words in (COMPARATIVE, SUPERLATIVE, SUM, _WEIGHS))
+    return told > 1 and len(question.names) > 1 and not question.shared and not weighed
+
+
+def _set_aside(text: str, label: str) -> bool:
+    """Return whether a question wants something else than a label says: *wider than standard gauge*, *apart from coal*."""
+    words = {stem(word) for word in content_tokens(label)}
+    return any(stem((match["word"] or match["word2"]).lower()) in words for match in _OTHER_THAN.finditer(masked(text)))
+
+
+def text_of(question: Question) -> str:
+    """Return the text of a question without instructions what to answer."""
+    return _ORDERED.sub(" ", question.text).strip() or question.text
+
+
+def _should_be_calculated(question: Question, targets: Sequence[Target]) -> bool:
+    """Return whether a question wants something calculated, although only lines are known that it may be about."""
+    alone = question.operation == "lookup" and (len(question.names) == 1 or question.shared)
+    if not alone or says_label(question) or portion(msgspec.structs.replace(question, targets=tuple(targets))):
+        return False
+    found = composed(text_of(question))
+    return found is not None and found.any >= DOUBT
 
 
 def _operation(question: Question, subjects: Sequence[str], *, shared: bool) -> Operation:
@@ -191,7 +244,7 @@ def _hints(text: str, names: Sequence[str]) -> bool:
 
 def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return a target for each part of the question, or none and the nearest labels."""
-    text = _ORDERED.sub(" ", question.text).strip() or question.text
+    text = text_of(question)
     clauses = _clauses(text)
     if len(clauses) > 1 and question.operation in ("compare", "sum"):
         return _compared(clauses, question)
@@ -240,7 +293,7 @@ def _clauses(text: str) -> list[str]:
     return [part.text for part in parts] if len(parts) > 1 else [text]
 
 
-def _core(text: str) -> str:
+def asking_sentences(text: str) -> str:
     """Return the sentences that ask, if they say enough by themselves."""
     sentences = re.findall(r"[^.?!。？！]+(?:\.(?=\w)[^.?!。？！]*)*[.?!。？！]*", text)
     asking = " ".join(each.strip() for each in sentences if each.rstrip().endswith(("?", "？")))
@@ -275,6 +328,8 @@ def _target(
         agreed = True
     plain.sort(key=lambda target: not _same(target.label, best))  # the likeliest first: without it there is no answer
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
+    if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
+        return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
     if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
@@ -290,8 +345,16 @@ def _target(
     return (Target(best, share=share, exact=True, also=also, asked=text),), found.ranked
 
 
+def says_label(question: Question) -> bool:
+    """Return whether a question asks for one line in the words of its label, so that it needs no classifier."""
+    text = text_of(question)
+    targets = _without_places(text, question.targets, frozenset())
+    single = question.operation == "lookup" and len(targets) == 1
+    return single and bool(targets[0].label) and _literal(text, targets[0].label)
+
+
 def _literal(text: str, label: str) -> bool:
-    """Return whether a clause has no telling words but those of the label, so that it needs no classifier."""
+    """Return whether a clause has no telling words but those of the label."""
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
     return bool(left) and set(left) <= set(tokens(label))
 
@@ -312,16 +375,20 @@ def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str
 def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
     rest = _ASIDE.sub(lambda match: " ".join([" ", *(each.written for each in mentions(match.group())), " "]), text)
-    if operation != "lookup":
-        rest = _ARITHMETIC.sub(" ", rest)
-    if operation == "growth":
-        rest = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", rest))
+    rest, whole = _measure_only(rest, operation), _measure_only(text, operation)
     yes = read(affirmed(rest))
     if gives(text, yes.label) and negated(text.lower(), yes.label) and yes.sure >= PORTION and yes.clear:
         return yes
-    core, whole = read(_core(rest)), read(rest)
-    agreed = any(_same(target.label, whole.label) for target in plain)
-    return whole if agreed and whole.sure > core.sure else core
+    found = (read_twice(asking_sentences(rest), whole), read(rest))
+    agreed = any(_same(target.label, found[1].label) for target in plain)
+    return found[1] if agreed and found[1].sure > found[0].sure else found[0]
+
+
+def _measure_only(text: str, operation: str) -> str:
+    """Return a question without the words of the operation on what it asks for."""
+    if operation != "lookup":
+        text = _ARITHMETIC.sub(" ", text)
+    return re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", text)) if operation == "growth" else text
 
 
 def _likely(found: Reading, label: str) -> bool:

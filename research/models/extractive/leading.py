@@ -15,7 +15,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import MATCH, bare_label, fit, has_words_of
 from research.models.extractive.lexicon import filler
-from research.models.extractive.meaning import ACCEPT, masked, probabilities, read
+from research.models.extractive.meaning import masked, probabilities
 from research.models.extractive.patterns import BORDERS, NAME
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
@@ -31,12 +31,16 @@ _IDENTIFIES = re.compile(
     r"Capital, name$|Exchange rates, Currency$|Elevation, (?:highest|lowest) point$|Internet country code$|"
     r"National anthem\(s\), title$|Country name, (?:conv|local|form|abbr)|Legislative branch, (?:legislature|chamber) name$|"
     r"Legislative branch - \w+ chamber, chamber name$|Major urban areas|National symbol|Nationality|"
-    r"Executive branch, (?:chief of state|head of government)$|Languages$|Independence$"
+    r"Executive branch, (?:chief of state|head of government)$|Languages$|Independence$|(?:Capital|Country name), etymology$|"
+    r"Space launch site\(s\)$|Major (?:lakes|rivers)|National coat of arms|Flag, (?:description|meaning)$|"
+    r"National heritage, selected|Natural hazards, volcanism$|Civil aircraft registration"
 )
 """Matches labels whose values can describe a country."""
 _SURE, _SOME, _WEAK = 0.25, 0.2, 0.03
 """Probabilities of labels.  If the likeliest reaches the first, only labels that reach it may have the value; else all that
 have the second part of its probability; below the third, any label, if all lines with the value are about one country."""
+LIST, CLEARLY = 0.1, 3
+"""Least probability of a list of another country, and least ratio to that of the next list."""
 _MANY = 12
 """With this many labels or more, the description does not tell which one it means."""
 _REGIONAL = frozenset(
@@ -76,13 +80,22 @@ def lead(finder: Finder, text: str) -> Lead | None:
     if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b|邻国", text, re.I)):
         return _neighbour(finder, text, question, found)
     if found:
-        reading = read(re.sub("第[二三四]大", "最大", text))
-        if reading.label in (EXPORTS_TO.label, IMPORTS_FROM.label) and len(found) == 1:
-            return _partner(finder, text, found[0], reading.label) if reading.sure >= ACCEPT else None
-        if reading.label == INDEPENDENCE.label and not _FREED.search(plain):
-            return _ruler(finder, found[0]) if reading.sure >= ACCEPT and len(found) == 1 else None
+        listed = _list(re.sub("第[二三四]大", "最大", text))
+        if listed in (EXPORTS_TO.label, IMPORTS_FROM.label) and len(found) == 1:
+            return _partner(finder, text, found[0], listed)
+        if listed == INDEPENDENCE.label and not _FREED.search(plain):
+            return _ruler(finder, found[0]) if len(found) == 1 else None
     values = _values(text, found)
     return _by_value(finder, text, values) if values else _first(finder, question)
+
+
+def _list(text: str) -> str:
+    """Return the label of another country's list that a description means, because only these lead to a country."""
+    shares = probabilities(masked(text))
+    first, second, *_ = sorted(
+        (EXPORTS_TO.label, IMPORTS_FROM.label, INDEPENDENCE.label), key=lambda each: -shares[each]
+    )
+    return first if shares[first] >= LIST and shares[first] >= CLEARLY * shares[second] else ""
 
 
 def _which(text: str) -> Question:
@@ -257,7 +270,11 @@ def _by_value(finder: Finder, text: str, values: Sequence[tuple[str, ...]]) -> L
             return None
         if hit := _hit(finder.evidence, labels, values):
             return hit
-    return None
+    for word in words if len(values) > 1 else ():  # together, the unusual words may outweigh the one that tells
+        finder.search(f"{word} {labels[0]}", f"Look for {labels[0]} {word}.")
+        if finder.actions:
+            return None
+    return _hit(finder.evidence, labels, values)
 
 
 def _labels(text: str, values: Sequence[str]) -> list[str]:
@@ -289,7 +306,7 @@ def _under(evidence: Evidence, label: str, values: Sequence[tuple[str, ...]]) ->
     """Return the country with the values under a label; one without a name if several countries have them."""
     kin = _kin(label)
     lines = [fact for fact in evidence.facts if _of_country(fact) and kin(bare_label(fact.label)) and not fact.cut]
-    lines = [fact for fact in lines if any(_has(fact, group) for group in values)]
+    lines = [fact for fact in lines if any(_has(fact, group) and fact.subject not in group for group in values)]
     subjects = list(dict.fromkeys(fact.subject for fact in lines))
     if not subjects:
         return None

@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from research.citations.lexicon import stem
 from research.models.extractive.lexicon import concepts
-from research.models.extractive.phrasebook import WEIGHTS
+from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, measures
 from research.models.extractive.places import mentions
+from research.text import content_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +30,19 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PARTS = ("first", "bias", "last")
 ACCEPT = 0.7
-"""Least probability of a label that answers; measured by `python -m bench.phrasebook`."""
+"""Least probability of a label that answers; measured by `python -m bench.sureness`."""
 RANKED = 6
 """Labels to name for a question."""
+UNHEARD = 2.0
+"""Weight of a word that no wording has, often a name; words of few labels have up to 5.2."""
+SURELY = 3.0
+"""Odds, as a logarithm, beyond which it does not matter how sure it is that a measure is asked for or not."""
+CLOSE = 0.4
+"""Ratio to the second label, as a logarithm, below which the first one is right only half of the time."""
+DOUBTFUL = -0.5
+"""Most that the decision may come to then."""
+COMMON = 0.15
+"""Words in the wordings of this share of the labels tell nothing."""
 
 
 class Reading(Struct, frozen=True):
@@ -55,7 +68,7 @@ class Reading(Struct, frozen=True):
 
 
 class Weights(Struct, frozen=True):
-    """Settings of the correction, measured by `bench.phrasebook`."""
+    """Settings of the correction, measured by `bench.phrasebook`, and of the decisions, by `bench.sureness`."""
 
     contrast: float = 1.0
     """Bonus for the side of a contrast that the question names, and penalty for the others."""
@@ -63,14 +76,22 @@ class Weights(Struct, frozen=True):
     """Bonus for the usual side of a contrast if the question names none."""
     lexicon: float = 0.3
     """Bonus for a label that the lexicon finds in the question."""
-    share: float = 2.1
+    share: float = 1.27
     """Weight of the share of the best label, as a logarithm, in the decision whether it is right."""
-    margin: float = 0.53
+    margin: float = 0.11
     """Weight of its ratio to the second label."""
-    none: float = 0.09
-    """Weight of its ratio to `none of them`."""
-    start: float = 1.45
+    made: float = -0.64
+    """Weight of the odds that a measure is asked for, which no label states."""
+    strange: float = -3.32
+    """Weight of the share of telling words that no wording of the label has."""
+    start: float = 1.14
     """Constant of the decision."""
+    any: float = 0.9
+    """Weight of those odds in the decision whether the likeliest measure is right."""
+    one: float = 2.07
+    """Weight of its share among all measures."""
+    begin: float = 0.93
+    """Constant of that decision."""
 
 
 MEASURED = Weights()
@@ -118,16 +139,19 @@ def _data() -> dict[str, Any]:
 
 @cache
 def sides() -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return the sides that a label is on, by label: numbers of contrast and side."""
-    return {
-        label: tuple(
-            (i, j)
-            for i, contrast in enumerate(contrasts())
-            for j, side in enumerate(contrast)
-            if side.labels.search(label)
-        )
-        for label in labels()
+    """Return the sides that a label is on, by label: numbers of contrast and side.
+
+    A measure is on the side of its labels, if they are not on both.
+    """
+    return {name: tuple(_sides_of(each.labels)) for name, each in measures().items()} | {
+        label: tuple(_sides_of([label], both=True)) for label in labels()
     }
+
+
+def _sides_of(names: Sequence[str], *, both: bool = False) -> Iterator[tuple[int, int]]:
+    for i, contrast in enumerate(contrasts()):
+        found = [j for j, side in enumerate(contrast) if any(side.labels.search(name) for name in names)]
+        yield from ((i, j) for j in found if both or len(found) == 1)
 
 
 @cache
@@ -147,9 +171,10 @@ def network(vector: NDArray[np.float32], weights: Sequence[NDArray[np.float32]])
     return scores
 
 
+@cache
 def labels() -> tuple[str, ...]:
     """Return the labels that the classifier knows, with an empty one for none of them."""
-    return _model()[0]
+    return tuple(label for label in _model()[0] if not label.startswith(MADE))
 
 
 def masked(text: str, country: str = "{c}") -> str:
@@ -173,27 +198,149 @@ def bare(text: str) -> str:
 @lru_cache(maxsize=512)
 def read(text: str, by: Weights = MEASURED) -> Reading:
     """Return the likeliest labels for a question."""
-    shares = probabilities(masked(text))
+    return _reading(text, probabilities(masked(text)), by)
+
+
+def read_twice(core: str, whole: str) -> Reading:
+    """Return the likeliest labels for a sentence that asks, read alone and with the sentences around it.
+
+    A sentence that names its country can be understood without the others, so they can only make it surer.
+    """
+    alone = read(core)
+    if core == whole:
+        return alone
+    around = read(whole).shares
+    both = {label: math.sqrt(share * around[label]) for label, share in alone.shares.items()}
+    total = sum(both.values())
+    found = _reading(core, {label: share / total for label, share in both.items()}, MEASURED, whole)
+    return alone if mentions(core) and (alone.label != found.label or alone.sure > found.sure) else found
+
+
+def _reading(text: str, shares: dict[str, float], by: Weights, whole: str = "") -> Reading:
     ranked = sorted(filter(None, shares), key=lambda label: -shares[label])[:RANKED]
-    best, second, none = (max(shares[label], 1e-9) for label in (*ranked[:2], ""))
-    score = by.share * math.log(best) + by.margin * math.log(best / second) + by.none * math.log(best / none) + by.start
-    sure = 0.0 if vetoed(masked(text), ranked[0]) else 1 / (1 + math.exp(-score))
-    return Reading(tuple(ranked), sure, shares)
+    if vetoed(masked(whole or text), ranked[0]):
+        return Reading(tuple(ranked), 0.0, shares)
+    told = signs(text, shares, whole)
+    score = by.start + by.share * told.share + by.margin * told.margin + by.made * told.made + by.strange * told.strange
+    return Reading(tuple(ranked), _logistic(min(score, DOUBTFUL) if told.margin < CLOSE else score), shares)
+
+
+class Signs(Struct, frozen=True):
+    """What tells whether the likeliest label of a question is right."""
+
+    share: float
+    """Its probability, as a logarithm."""
+    margin: float
+    """Its ratio to that of the second one, as a logarithm."""
+    made: float
+    """The odds that the question asks for a measure instead, as a logarithm."""
+    strange: float
+    """The share of telling words that no wording of the label has."""
+
+
+def signs(text: str, shares: dict[str, float], whole: str = "") -> Signs:
+    """Return the signs for a sentence that asks, with all of the question if that is more."""
+    best, second = sorted((label for label in shares if label), key=lambda label: -shares[label])[:2]
+    share = max(shares[best], 1e-6)
+    return Signs(
+        math.log(share),
+        math.log(share / max(shares[second], 1e-9)),
+        max(-SURELY, min(SURELY, _odds(made(whole or text).any))),
+        strange(text, best),
+    )
+
+
+_ASKS = re.compile(r"\b(?:how|what|which|who|where|when)\b|多少|几|谁|什么|哪", re.I)
+
+
+def strange(text: str, label: str) -> float:
+    """Return the share of a question's words, weighted by rarity, that no wording of a label has.
+
+    It is 1 if the question has no words and does not ask.
+    """
+    said, spread = explained()
+    words = {stem(word) for word in content_tokens(bare(masked(text))) if not word.isdigit()}
+    weights = {word: math.log((len(said) + 1) / (spread[word] + 1)) if word in spread else UNHEARD for word in words}
+    odd = [word for word in words - said.get(label, frozenset()) if spread.get(word, 0) < COMMON * len(said)]
+    if not words:
+        return 0.0 if _ASKS.search(text) else 1.0
+    return sum(weights[word] for word in odd) / sum(weights.values())
+
+
+@cache
+def explained() -> tuple[dict[str, frozenset[str]], dict[str, int]]:
+    """Return the stems in the wordings of each label, and in how many labels' wordings each stem is."""
+    import numpy as np
+
+    with np.load(WEIGHTS) as data:
+        said = {label: frozenset(words.split()) for label, words in zip(labels(), map(str, data["says"]), strict=True)}
+    said.pop("")
+    return said, Counter(word for words in said.values() for word in words)
+
+
+def _odds(share: float) -> float:
+    return math.log(max(share, 1e-4) / max(1 - share, 1e-4))
+
+
+def _logistic(score: float) -> float:
+    return 1 / (1 + math.exp(-score))
 
 
 def probabilities(text: str) -> dict[str, float]:
-    """Return the probability of each label for a masked question."""
+    """Return the probability of each label for a masked question, if a label is what it asks for."""
+    return corrected(text, {label: score for label, score in _scores(text).items() if not label.startswith(MADE)})
+
+
+class Made(Struct, frozen=True):
+    """What a question asks for if it is not a label, but calculated from several."""
+
+    measure: Measure
+    """The likeliest."""
+    share: float
+    """Its probability, with that of the same one the other way round."""
+    any: float
+    """The probability that some measure is asked for."""
+
+    @property
+    def sure(self) -> float:
+        """Return the probability that the likeliest measure is right."""
+        one = math.log(max(self.share, 1e-6) / max(self.any, 1e-6))
+        return _logistic(MEASURED.begin + MEASURED.any * _odds(self.any) + MEASURED.one * one)
+
+
+@lru_cache(maxsize=512)
+def made(text: str) -> Made:
+    """Return the likeliest measure for a question, among all labels and measures."""
+    scores = adjusted(masked(text), _scores(masked(text)))
+    shares = _shares(scores)
+    found = [(share, measures()[name]) for name, share in shares.items() if name.startswith(MADE)]
+    both: dict[tuple[str, frozenset[str]], float] = {}
+    for share, each in found:
+        key = (each.kind, frozenset(each.labels))
+        both[key] = both.get(key, 0.0) + share
+    _, best = max(found, key=lambda each: each[0])
+    return Made(best, both[best.kind, frozenset(best.labels)], sum(share for share, _ in found))
+
+
+@lru_cache(maxsize=512)
+def _scores(text: str) -> dict[str, float]:
+    """Return the score of each label and measure for a masked question, at most 0."""
     import numpy as np
 
     from research.search.embedders import DEFAULT, cached
 
     known, weights = _model()
     scores = network(cached(DEFAULT).encode([bare(text)])[0], weights)
-    return corrected(text, dict(zip(known, map(float, scores - np.max(scores)), strict=True)))
+    return dict(zip(known, map(float, scores - np.max(scores)), strict=True))
 
 
 def corrected(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dict[str, float]:
     """Return probabilities from the classifier's scores, with the contrasts and the lexicon."""
+    return _shares(adjusted(text, scores, by))
+
+
+def adjusted(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dict[str, float]:
+    """Return the classifier's scores with the contrasts and the lexicon."""
     lower = text.lower().replace("’", "'")
     told = [[bool(side.says.search(lower)) for side in contrast] for contrast in contrasts()]
     found = {concept.label for concept in concepts() if concept.pattern.search(bare(lower))}
@@ -205,6 +352,11 @@ def corrected(text: str, scores: dict[str, float], by: Weights = MEASURED) -> di
             elif contrasts()[i][j].usual:
                 score += by.usual
         new[label] = score + (by.lexicon if label in found else 0.0)
-    top = max(new.values())
-    total = sum(math.exp(score - top) for score in new.values())
-    return {label: math.exp(score - top) / total for label, score in new.items()}
+    return new
+
+
+def _shares(scores: dict[str, float]) -> dict[str, float]:
+    """Return the probabilities that scores stand for."""
+    top = max(scores.values())
+    total = sum(math.exp(score - top) for score in scores.values())
+    return {label: math.exp(score - top) / total for label, score in scores.items()}

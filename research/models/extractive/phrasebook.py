@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -16,6 +17,52 @@ class Wordings(Struct, frozen=True):
 
     label: str
     says: tuple[str, ...]
+
+
+Kind = Literal[
+    "share",
+    "part",
+    "sum_over",
+    "ratio",
+    "per",
+    "per_million",
+    "per_area",
+    "minus",
+    "plus",
+    "product",
+    "rest_product",
+    "gap_product",
+    "rest",
+    "inverse",
+    "years",
+    "months",
+]
+"""How a measure is calculated; `worked_out.py` says what from."""
+
+
+class Measure(Struct, frozen=True):
+    """What no line states but several give: *which part of its coal is exported*."""
+
+    kind: Kind
+    labels: tuple[str, ...]
+    says: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name that the classifier knows it by."""
+        return f"{MADE}{self.kind}: {' | '.join(self.labels)}"
+
+
+MADE = "= "
+"""Starts the names of measures, which no label does."""
+
+
+@cache
+def measures() -> dict[str, Measure]:
+    """Return the measures that are calculated from several labels, by name."""
+    lines = Path(__file__).with_name("measures.jsonl").read_text("utf-8").splitlines()
+    found = (Measure(e["kind"], tuple(e["labels"]), tuple(e["says"])) for e in map(json.loads, lines))
+    return {each.name: each for each in found}
 
 
 @cache

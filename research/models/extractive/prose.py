@@ -46,10 +46,11 @@ class Bridge(Struct, frozen=True):
 class Prose:
     """The documents of prose in the evidence, and the next steps towards an answer from them."""
 
-    def __init__(self, evidence: Evidence, question: str) -> None:
+    def __init__(self, evidence: Evidence, question: str, *, own: bool = False) -> None:
+        """With `own`, only the user's own documents count."""
         self.evidence = evidence
         self.names = _names(question)
-        self.pages = pages_of(evidence)
+        self.pages = tuple(page for page in pages_of(evidence) if not own or page.lines[:1] and page.lines[0].own)
         self.wanted = Wanted(question, self.names, self.pages)
 
     @cached_property

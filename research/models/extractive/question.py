@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from research.models.extractive import patterns
 from research.models.extractive.lexicon import aliases, concepts, filler, openers
+from research.models.extractive.phrasebook import Measure
 from research.models.extractive.shares import Found, part_of, whole_of, without_whole
 from research.text import STOP_WORDS, has_cjk, readable, tokens
 
@@ -76,6 +77,8 @@ class Question(Struct, frozen=True):
     """Misspelt names, each with the name that was understood."""
     shared: bool = False
     """Whether a name belongs to several countries, which are all looked up."""
+    measure: Measure | None = None
+    """What is calculated from the lines of the targets, if no line is what the question asks for."""
     described: bool = False
     """Whether the country that is asked about is described by another: `the state that broke away from Sudan`."""
 

@@ -16,7 +16,7 @@ from research._util.amounts import amount as read_amount
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
-from research.models.extractive.meaning import ACCEPT, labels, read
+from research.models.extractive.meaning import labels, read
 from research.models.extractive.question import Question
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
@@ -42,6 +42,8 @@ _REGIONS = (
     (WORLD, r"(?:in |of |on |around |across )*(?:the )?(?:whole |entire )?(?:world(?:wide)?|earth|globe|planet)|"
      r"global(?:ly)?|全世界|世界上?|全球"),
 )  # fmt: skip
+CLEAR = 0.6
+"""Least probability of a label to rank countries by; it is read with and without the words for countries."""
 _PARTS = {
     "Asia": ("Central Asia", "East and Southeast Asia", "Middle East", "South Asia"),
     WORLD: tuple(comparisons.REGIONS.values()),
@@ -89,9 +91,9 @@ _HOW_MANY = re.compile(
     r"前(?P<b>\d{1,2}|[两三四五六七八九十])|(?P<c>[两三四五六七八九十]|\d{1,2})(?:个国家|大)"
 )
 _OF_THEM = re.compile(
-    r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?=.*,)"
+    r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) "
 )
-"""Matches the size of a group, which is not the number of countries to list: `of the five states of Central Asia, which …`."""
+"""Matches the size of a group before a comma, not the number of countries to list: `of the five states of Asia, which …`."""
 _COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
 _THRESHOLD = re.compile(
     r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"
@@ -166,7 +168,8 @@ class Table(Struct, frozen=True):
 
 def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
-    text = _OF_THEM.sub("of the ", q.text.lower())
+    group, comma, rest = q.text.lower().rpartition(",")
+    text = _OF_THEM.sub("of the ", group) + comma + rest
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
     place = ""
@@ -214,7 +217,7 @@ def _meant(bare: str) -> str:
     if len(words) == 1 and len({label.partition(", ")[0] for label in labels() if words <= set(tokens(label))}) > 1:
         return ""  # `the most electricity` may be consumed, exported or generated
     found = max((read(text), read(bare)), key=lambda each: each.sure)
-    return found.label if found.sure >= ACCEPT else ""
+    return found.label if found.sure >= CLEAR else ""
 
 
 def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:

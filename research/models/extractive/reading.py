@@ -20,6 +20,7 @@ from research.models.extractive.prose import Prose
 from research.models.extractive.spans import counted_in, spans, tells_life
 from research.models.extractive.verdict import Reading
 from research.text import has_cjk
+from research.web.table_text import HEAD
 
 _LEAST = 0.4
 """Share of a question without names that the documents must cover."""
@@ -195,7 +196,7 @@ def _sentences(page: Page, led: frozenset[str] | None, prose: Prose, kind: Kind 
     way = led or frozenset[str]()
     found = []
     for fact in page.lines:
-        if fact.line.startswith("#") or len(keys(fact.line)) < 2:
+        if fact.line.startswith("#") or HEAD.match(fact.line) or len(keys(fact.line)) < 2:
             continue
         held = wanted.held(page, fact.line)
         line = f"{fact.line} born died" if fact is page.lines[0] and tells_life(fact.line) else fact.line

@@ -11,15 +11,16 @@ import msgspec
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
-from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, tried
+from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
+from research.models.extractive.planned import proposed, to_answer
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, parse
-from research.models.extractive.steps import relevant, solved
+from research.models.extractive.steps import asking, relevant, solved
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
-from research.text import clip, language_of
+from research.text import clip, enclosed, language_of
 from research.types import FAILS, Message, Request, Source
 
 DONE = "Nothing more to look up: write what the sources say."
@@ -32,24 +33,56 @@ def reply(request: Request) -> Iterator[str]:
 
 def _act(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the next step or the answer, after the whole report if the framework keeps one."""
-    evidence = Evidence(messages)
-    verdict = solved(evidence)
-    if not _able(verdict.actions, messages):
-        verdict = solved(evidence, acting=False)
-    if _unclear(verdict):
-        yield f"<answer>{_CLARIFY[language_of(evidence.question)]}</answer>"
+    items = _solved(Evidence(messages), messages)
+    evidence, verdict = next((item for item in items if item[1].actions), items[0])
+    if verdict.doubt or _unclear(verdict):
+        yield f"<answer>{_answer(evidence, verdict) if verdict.doubt else _CLARIFY[language_of(evidence.question)]}</answer>"
         return
     thoughts = _thoughts(evidence, verdict)
     yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
     if evidence.wants_report:
-        facts = () if verdict.actions else _quoted(verdict)  # the last report has no facts that the answer did not need
+        # The last report has no facts that the answer did not need.
+        facts = _kept(items) if verdict.actions else [fact for _, each in items for fact in _quoted(each)]
         yield f"<report>\n{_report(evidence, verdict, facts)}\n</report>\n"
     if verdict.actions:
         # One action a round if there is a report: its next step lists the others.
         for action in verdict.actions[:1] if evidence.wants_report else verdict.actions:
             yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
     else:
-        yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+        yield from ("<answer>", *_answers(items).splitlines(keepends=True), "</answer>")
+
+
+def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> list[tuple[Evidence, Verdict]]:
+    """Return the questions to answer, each with its next steps or its answer; without `messages`, no further steps."""
+    found = []
+    for own in _asked(evidence):
+        verdict = solved(own, acting=messages is not None)
+        if messages is not None and not _able(verdict.actions, messages):
+            verdict = solved(own, acting=False)
+        found.append((own, verdict))
+    return found
+
+
+def _asked(evidence: Evidence) -> list[Evidence]:
+    """Return the evidence for each question to answer."""
+    return [asking(evidence, text) for text in to_answer(evidence)]
+
+
+def _kept(items: Sequence[tuple[Evidence, Verdict]]) -> Sequence[Fact]:
+    """Return the facts that the next steps of several questions may need; none for one, whose report finds them."""
+    return list(dict.fromkeys(fact for own, _ in items for fact in relevant(own))) if len(items) > 1 else ()
+
+
+def _answers(items: Sequence[tuple[Evidence, Verdict]]) -> str:
+    """Return the answers to the questions, each below its question if there are several."""
+    if len(items) == 1:
+        return _answer(*items[0])
+    return "\n\n".join(f"**{own.question}**\n\n{_answer(own, verdict)}" for own, verdict in items)
+
+
+def _propose(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield a plan: the questions that a question consists of."""
+    yield "\n".join(f"- {' '.join(item.split())}" for item in proposed(Evidence.of_task(messages).question))
 
 
 def _said(thought: str, question: str) -> str:
@@ -83,27 +116,22 @@ def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:
 def _conclude(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the best answer without any further step."""
     evidence = Evidence(messages)
-    verdict = solved(evidence, acting=False)
     yield _done(evidence)
-    yield from ("<answer>", *_answer(evidence, verdict).splitlines(keepends=True), "</answer>")
+    yield from ("<answer>", *_answers(_solved(evidence)).splitlines(keepends=True), "</answer>")
 
 
 def _plan(messages: Sequence[Message]) -> Iterator[str]:
     """Yield a plan: the searches that the question suggests, and a visit to the best page of each."""
+    messages = replied(messages)
     evidence = Evidence.of_task(messages)
     question, q = evidence.question, understand(evidence)
+    if "\n- ask_user[" in messages[-1].content and _unclear(Verdict(q)):
+        yield _CLARIFY[language_of(question)]
+        return
     reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use offered tools
-    if not q.names and (query := _first_query(messages, question)) != question:
-        searches = [(query, question)]
-    elif not (q.relation or any(target.label for target in q.targets)):
-        searches = [(action.arguments["query"], question) for action in Prose(evidence, q.text).opening()]
-    else:
-        target = q.relation or q.targets[0]
-        goal = " ".join([target.label or target.text, *map(str, q.years)])
-        searches = [(f"{usual_name(subject)} {goal}", goal) for subject in q.names[:5]]
-        searches = searches or [(_first_query(messages, question), goal)]
+    searches = [pair for own in _asked(evidence) for pair in _searches(messages, own)]
     number = 0
-    for query, goal in searches:
+    for query, goal in dict(searches).items():
         yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number + 1} = search[{query}]\n"
         number += 1
         if reads:
@@ -113,11 +141,24 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
             number += 1
 
 
+def _searches(messages: Sequence[Message], evidence: Evidence) -> list[tuple[str, str]]:
+    """Return the searches that a question suggests, each with what to read the page found for."""
+    question, q = evidence.question, understand(evidence)
+    if not q.names and (query := _first_query(messages, question)) != question:
+        return [(query, question)]
+    if not (q.relation or any(target.label for target in q.targets)):
+        return [(action.arguments["query"], question) for action in Prose(evidence, q.text).opening()]
+    target = q.relation or q.targets[0]
+    goal = " ".join([target.label or target.text, *map(str, q.years)])
+    searches = [(f"{usual_name(subject)} {goal}", goal) for subject in q.names[:5]]
+    return searches or [(_first_query(messages, question), goal)]
+
+
 def _replan(messages: Sequence[Message]) -> Iterator[str]:
     """Yield a search in place of a failed step: the first that this model would make without a plan."""
     evidence = Evidence.of_task(messages)
     question = evidence.question
-    step = re.search(r"#E\d+(?= = .*\n\n(?:Its error|错误信息))", messages[-1].content)
+    step = re.search(r"#E\d+(?= = .{0,2000}\n\n(?:Its error|错误信息))", messages[-1].content)
     query = _first_query(messages, question)
     why = _said(f"Look for {query}.", question)
     yield f"Plan: {why}\n{step.group() if step else '#E1'} = search[{query}]\n"
@@ -138,8 +179,8 @@ def _worker(messages: Sequence[Message]) -> Iterator[str]:
 def _evaluate(messages: Sequence[Message]) -> Iterator[str]:
     """Yield PASS if the given evidence supports every cited statement."""
     text = messages[-1].content
-    claimed = re.search(r"(?:Answer:|答案：)\n(.*?)\n\n(?:Evidence:|证据：)\n(.*)", text, re.S)
-    stated, quoted = claimed.groups() if claimed else (text, "")
+    given = enclosed(text, "(?:Answer:|答案：)\n", "\n\n(?:Evidence:|证据：)\n")
+    stated, quoted = next(((text[start:end], text[rest:]) for _, start, end, rest in given), (text, ""))
     sources = [
         Source(int(n), "", title, quote)
         for n, title, quote in re.findall(r"^\[(\d+)\] ([^:\n]+): (.*?)(?=^\[\d+\] |\Z)", quoted, re.S | re.M)
@@ -153,7 +194,7 @@ def _evaluate(messages: Sequence[Message]) -> Iterator[str]:
 
 def _reflect(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the problem, the searches made, and the advice to read more pages and use other words."""
-    queries = re.findall(r"Action: search \{'query': ['\"](.*?)['\"]\}", messages[-1].content)
+    queries = re.findall(r"Action: search \{'query': ['\"](.{0,400}?)['\"]\}", messages[-1].content)
     problem = re.search(r"(?:What was wrong: |问题所在：)(.*)", messages[-1].content)
     used = "; ".join(dict.fromkeys(queries)) or "nothing"
     if problem and "问题所在" in problem.group():
@@ -165,13 +206,14 @@ def _reflect(messages: Sequence[Message]) -> Iterator[str]:
 
 def _summarise(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the relevant facts and the calls made; this model writes a scribe's report and a summary alike."""
-    evidence = Evidence.of_task(messages)
-    yield _report(evidence, solved(evidence))
+    items = [(own, solved(own)) for own in _asked(Evidence.of_task(messages))]
+    yield _report(*next((item for item in items if item[1].actions), items[0]), _kept(items))
 
 
 def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the candidate whose figures agree with most others; of equals the one with the most citations."""
-    candidates = re.findall(r"<candidate[^>]*>\n(.*?)\n</candidate>", messages[-1].content, re.S)
+    sent = messages[-1].content
+    candidates = [sent[start:end] for _, start, end, _ in enclosed(sent, "<candidate[^>]*>\n", "\n</candidate>")]
     answers = [candidate.split("Answer: ", 1)[-1] for candidate in candidates]
     supported = [text for text in answers if cited(text)]
     if not supported:
@@ -192,6 +234,10 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
     evidence = Evidence([messages[0], Message("user", f"{question}{_known(messages)}")])
     if evidence.offers("Question") and _unclear(solved(evidence)):
         yield write_call("Question", question=_CLARIFY[language_of(question)])
+        return
+    if len(planned := to_answer(evidence)) > 1:
+        sections = [{"name": clip(text, 80), "description": text} for text in planned]
+        yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=sections)
         return
     q = understand(evidence)
     alone = len(q.names) < 2 or q.relation is not None or not any(target.label for target in q.targets)
@@ -254,8 +300,8 @@ def _known(messages: Sequence[Message]) -> str:
 
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
-    verdict = solved(evidence, acting=False)
-    head = _answer(evidence, verdict).split("\n\n### ")[0]
+    heads = [_answer(*item).split("\n\n### ")[0] for item in _solved(evidence)]
+    head = "\n\n".join(heads)
     yield write_call("Introduction", name=clip(question, 120), content=head)
 
 
@@ -289,7 +335,7 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) -> str:
     """Return an evolving report that `Evidence` can parse: facts (by default all relevant), gaps, next step, calls made."""
     facts = facts or relevant(evidence) or list(verdict.quotes)
-    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall")]
+    steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall", "query")]
     remembered = [fact for fact in facts if fact in evidence.remembered]
     heads = _HEADS[language_of(evidence.question)]
     lines = [f"### {heads[0]}", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
@@ -306,6 +352,8 @@ def _quoted(verdict: Verdict) -> Sequence[Fact]:
     """Return the facts that an answer quotes."""
     if verdict.reading:
         return verdict.reading.quotes
+    if verdict.table:
+        return verdict.table.facts
     return [finding.fact for finding in (*verdict.findings, *verdict.group)] or verdict.quotes
 
 
@@ -326,6 +374,7 @@ _CLARIFY = {
     "zh": "请问要查什么：哪个对象，关于它的什么？",
 }
 _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
+    "propose": _propose,
     "act": _act,
     "conclude": _conclude,
     "solve": _conclude,

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from research.models.extractive import wholes
+from research.models.extractive import composing, wholes
 from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
-from research.models.extractive.covering import ASKING, closest, names_of, quoted, tokens_of, words_of
-from research.models.extractive.evidence import SEARCHES, Evidence, Fact
+from research.models.extractive.covering import ASKING, closest, quoted, words_of
+from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import (
     ALIKE,
@@ -25,8 +25,9 @@ from research.models.extractive.fitting import (
 from research.models.extractive.followup import understand
 from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
+from research.models.extractive.free import free
+from research.models.extractive.own import better
 from research.models.extractive.pairs import paired
-from research.models.extractive.patterns import OF_ALL, SUPERLATIVE
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -36,8 +37,9 @@ from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
 from research.models.extractive.whether import decided, settled
-from research.text import tokens
 
+_ABSENT = re.compile(r"^0 km \(landlocked\)")
+"""Matches the figure of something that a country does not have."""
 MAX_FACTS = 40
 """Most facts in a report."""
 
@@ -63,13 +65,18 @@ class Solver:
     def verdict(self) -> Verdict:
         """Return the next steps or the answer, from labelled lines if possible, or else from prose."""
         q = self.question
+        if self.evidence.own and self.acting and not self.evidence.steps:
+            self._open()
+            return self._more()
         if self.ranking and (ranked := over_all(self.finder, self.ranking)):
-            return ranked
+            return better(self.prose, ranked, acting=self.acting) or ranked
         given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
-        found = None if self._only_prose() else settled(by_itself(self.finder) or self._by_lines())
+        found = None if only_prose(self.prose, self.question) else settled(by_itself(self.finder) or self._by_lines())
+        if found and not found.actions and (own := better(self.prose, found, acting=self.acting)):
+            return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
             return found
         self.finder.actions = self.prose.next() if self.acting else []
@@ -80,21 +87,11 @@ class Solver:
         self.finder.missing += self.prose.names
         return found or self._end()
 
-    def _only_prose(self) -> bool:
-        """Return whether there are documents of prose, but no labelled line about anything in the question."""
-        prose = {page.n for page in self.prose.pages}
-        lines = [fact for fact in self.evidence.facts if fact.n not in prose]
-        named = {self.evidence.subject_named(name) for name in self.question.names}
-        targets = [target for target in self.question.targets if target.label]
-        return bool(prose) and not any(
-            fact.subject in named or any(fit(fact, target) >= MATCH for target in targets) for fact in lines
-        )
-
     def _by_lines(self) -> Verdict:
         """Return the next steps or the answer from labelled lines."""
         q = self.question
         if q.rank:
-            return self._free()
+            return free(self.finder)
         if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
             # No document has these names as its subject, but some line may still answer the question.
             chosen, whole = quoted(self.evidence, [word for word in words_of(q.text) if word not in ASKING], q.names)
@@ -108,7 +105,7 @@ class Solver:
             resolved = [entry for _, entry in sure]
         subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
         if not subjects:
-            return self._free()
+            return free(self.finder)
         if q.nearest:
             return self._unclear(subjects)
         if q.described and said_in(q.text, subjects):
@@ -118,7 +115,7 @@ class Solver:
         lost = [name for name, entry in sure if entry is None]
         if lost:
             self.finder.missing += lost
-            return self._free() if q.operation == "lookup" and not q.relation else self._end()
+            return free(self.finder) if q.operation == "lookup" and not q.relation else self._end()
         targets = [target for target in q.targets if target not in used]
         if self.calculation and len(subjects) == 1 and (derived := self.calculation(self.finder, subjects[0])):
             return derived
@@ -127,6 +124,9 @@ class Solver:
         if not targets:
             if said_in(q.text, subjects):
                 return self._lookup(subjects, sorted(used, key=q.targets.index))
+            if mentions(q.text):  # `the longest river in Portugal` does not ask which country has the name
+                self.finder.missing.append(q.text)
+                return self._end()
             return self._end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
@@ -152,6 +152,9 @@ class Solver:
             self.finder.actions = self.prose.opening()
         elif not q.names:
             self.finder.search(" ".join(words_of(q.text)), "Find out which documents speak of this.")
+        if self.evidence.own:  # in the question's own words, before those of the Factbook replace them
+            opening = self.prose.opening()[:1]
+            self.finder.actions = [*opening, *(each for each in self.finder.actions if each not in opening)]
 
     def _lookup(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = self.question.years or (None,)
@@ -163,6 +166,10 @@ class Solver:
         found = [finding for finding in findings if finding]
         if wanted and wanted[0].asked == wanted[-1].asked and not any(f.target == wanted[0] for f in found):
             found = []  # of one clause the likeliest label is missing, so the others say something else
+        absent = [finding.fact for finding in found if _ABSENT.search(finding.fact.value)]
+        if absent and len(absent) == len(found):
+            self.finder.missing.append(self.question.text)
+            return self._end(closest=tuple(absent))
         near = () if found else closest(self.evidence, self.question.text, subjects, [t.label for t in wanted])
         return self._end(found, closest=near)
 
@@ -251,51 +258,34 @@ class Solver:
             return self._end()
         return self._end([f for f in findings if f], computed=computed, chosen=member, group=group)
 
-    def _free(self) -> Verdict:
-        """Collect lines until they cover a free-form question, and search the names found in them."""
-        evidence, words = self.evidence, words_of(self.question.text)
-        asked = [word for word in words if word not in ASKING]
-        pages = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
-        chosen, whole = quoted(self.evidence, asked, self.question.names)
-        if whole and not over_everything(self.question):
-            return self._end(quotes=tuple(chosen))
-        covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
-        visits = [s for s in evidence.steps if s.name == "visit"]
-        searches = [s for s in evidence.steps if s.name in SEARCHES]
-        promising = sorted(
-            (page for page in dict.fromkeys(pages) if page.url not in evidence.visited),
-            key=lambda page: -len(tokens_of(page) & set(asked)),
-        )
-        if len(visits) < 4 and promising and len(tokens_of(promising[0]) & set(asked)) >= 2:
-            for page in promising[: 2 if not visits else 1]:
-                self.finder.act("visit", {"url": page.url, "goal": self.question.text}, f"Read {page.title}.")
-            return self._more()
-        open_words = [word for word in asked if word not in covered]
-        if len(searches) < 4 and open_words:
-            bridge = [name for fact in chosen for name in names_of(fact) if not set(tokens(name)) <= set(words)]
-            for query in [" ".join([name, *open_words]) for name in bridge[:2]] + [" ".join(open_words)]:
-                if self.finder.search(query, f"Still open: {', '.join(open_words)}. Search again."):
-                    return self._more()
-        self.finder.missing += open_words
-        return self._end()
-
     # -- verdicts
 
     def _more(self) -> Verdict:
-        return Verdict(self.question, actions=tuple(self.finder.actions))
+        return self.finder.more()
 
     def _computed(self, findings: Sequence[Finding], code: str, thought: str, chosen: str = "") -> Verdict:
         computed = self.finder.compute(code, thought)
         return self._more() if self.finder.actions else self._end(findings, computed=computed, chosen=chosen)
 
     def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
-        return Verdict(
-            self.question, findings=tuple(findings), missing=tuple(dict.fromkeys(self.finder.missing)), **more
-        )
+        return self.finder.end(findings, **more)
+
+
+def only_prose(prose: Prose, question: Question) -> bool:
+    """Return whether there are documents of prose, but no labelled line about anything in the question."""
+    pages = {page.n for page in prose.pages}
+    lines = [fact for fact in prose.evidence.facts if fact.n not in pages]
+    named = {prose.evidence.subject_named(name) for name in question.names}
+    targets = [target for target in question.targets if target.label]
+    return bool(pages) and not any(
+        fact.subject in named or any(fit(fact, target) >= MATCH for target in targets) for fact in lines
+    )
 
 
 def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] | None:
     """Return a function that derives what the question asks of one country from several lines; None if one may state it."""
+    if measure := composing.asked(question):
+        return lambda finder, subject: composing.derive(finder, measure, subject) or unworked(finder, subject)
     if formula := formula_asked(question):
         return lambda finder, subject: derive(finder, formula, subject)
     if portion := wholes.asked(question):
@@ -303,16 +293,17 @@ def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] |
     return None
 
 
+def unworked(finder: Finder, subject: str) -> Verdict:
+    """Return that a measure cannot be calculated, with the lines that there are."""
+    q = finder.question
+    finder.missing.append(q.text)
+    return finder.end(closest=closest(finder.evidence, q.text, [subject], [target.label for target in q.targets]))
+
+
 def ranking(question: Question) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
     several = len({mention.names for mention in mentions(question.text)}) > 1
     return None if several or "所在的国家" in question.text else asked(question)
-
-
-def over_everything(question: Question) -> bool:
-    """Return whether a question asks which of all countries is first, which a line about one of them does not answer."""
-    text = question.text.lower()
-    return SUPERLATIVE.search(text) is not None and OF_ALL.search(text) is not None and not mentions(question.text)
 
 
 def by_itself(finder: Finder) -> Verdict | None:

@@ -6,7 +6,7 @@ import copy
 
 import msgspec
 
-from research.models.extractive import borders, clocks, dates, series
+from research.models.extractive import borders, clocks, dates, series, tabular
 from research.models.extractive.chinese import subject
 from research.models.extractive.covering import CLOSEST
 from research.models.extractive.described import ANY, ANY_CHINESE, DEEPEST, described
@@ -34,6 +34,8 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
     text, leads = evidence.question, list[Lead]()
     if acting and evidence.offers("recall") and not evidence.steps:
         return Solver(evidence).verdict()
+    if found_in_table := tabular.solved(evidence, acting):
+        return found_in_table
     while len(leads) < DEEPEST and (found := described(text)) and speaks(found.text):
         finder = Finder(evidence, parse(found.text), frozenset(), acting=acting)
         led = None if found.between else lead(finder, found.text)

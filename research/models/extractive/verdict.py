@@ -9,6 +9,8 @@ from msgspec import Struct
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
 from research.models.extractive.rankings import Ranking, Row
+from research.models.extractive.table_plan import Plan
+from research.models.extractive.table_reading import Rows
 
 
 class Finding(Struct, frozen=True):
@@ -92,6 +94,18 @@ class Ranked(Struct, frozen=True):
         return tuple(dict.fromkeys([*heads, *(row.fact for row in rows)]))
 
 
+class TableAnswer(Struct, frozen=True):
+    """What a query over a table returned, with what was asked for."""
+
+    plan: Plan
+    rows: Rows
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The lines to keep in a report."""
+        return self.rows.facts[:1]
+
+
 class Lead(Struct, frozen=True):
     """The country that a description in the question means, with the lines that say so."""
 
@@ -172,5 +186,9 @@ class Verdict(Struct, frozen=True):
     """What follows from the findings by counting or calculating."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
+    table: TableAnswer | None = None
+    """The answer from a table of the library."""
+    doubt: tuple[str, ...] = ()
+    """Columns or tables that the question does not tell apart."""
     decided: bool | None = None
     """Yes or no, as the finding decides it; None if the question asks for something else."""

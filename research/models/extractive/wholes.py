@@ -68,10 +68,10 @@ def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
     if labels != [label.lower() for label in (portion.label, *portion.wholes)]:
         finder.missing.clear()
         return None
-    calculated = _calculated(portion, [each.fact for each in found])
-    if calculated is None:
+    result = calculated(portion, [each.fact for each in found])
+    if result is None:
         return None
-    value, source = calculated
+    value, source = result
     computed = finder.compute(source, "Calculate it from these figures.")
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
@@ -80,14 +80,14 @@ def derive(finder: Finder, portion: Portion, subject: str) -> Verdict | None:
     )
 
 
-def _calculated(portion: Portion, facts: Sequence[Fact]) -> tuple[str, str] | None:
+def calculated(portion: Portion, facts: Sequence[Fact]) -> tuple[str, str] | None:
     """Return the amount with its unit, and the code that calculates it; None if the first line has no percentage or rate."""
     product, factors = Decimal(1), []
     for fact in facts:
-        number, per = _factor(fact, rest=portion.rest and fact is facts[0])
+        number, per = factor(fact, rest=portion.rest and fact is facts[0])
         product *= number / per
         factors.append(code(number) if per == 1 else f"{code(number)} / {per}")
-    whole, (_, per) = amount_of(facts[-1]), _factor(facts[0])
+    whole, (_, per) = amount_of(facts[-1]), factor(facts[0])
     if whole is None or per == 1:
         return None
     if whole.unit:
@@ -97,7 +97,7 @@ def _calculated(portion: Portion, facts: Sequence[Fact]) -> tuple[str, str] | No
     return f"{round(product):,} {noun}", f"print(round({' * '.join(factors)}))"
 
 
-def _factor(fact: Fact, *, rest: bool = False) -> tuple[Decimal, int]:
+def factor(fact: Fact, *, rest: bool = False) -> tuple[Decimal, int]:
     """Return a figure and what it is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
     amount, rate = amount_of(fact), _RATE.search(fact.value)
     if amount is None:

@@ -17,6 +17,7 @@ from research.models.extractive.formulas import asks_mean, inputs, years_differ
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
+from research.models.extractive.write_table import tabular
 from research.models.extractive.write_worked import worked
 
 _WORDS = {
@@ -41,7 +42,7 @@ _WORDS = {
         "figures": "{have} of {all} countries in {place} have a figure{years} [{n}].",
         "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}.",
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
-        "total_mean": "The mean {label} of the countries in {place}, not weighted by their size, is **{value}** [{n}].",
+        "total_mean": "The unweighted mean {label} of the countries in {place} is **{value}** [{n}].",
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
         "ratio": "{subject}: {v}, calculated from {a} and {b}.",
         "portion": "{subject}: {v}, calculated from {a} and {b}.",
@@ -52,6 +53,13 @@ _WORDS = {
         "outside": "{subject}: {v} are not among them or are without it, which is what remains beside {a}.",
         "minus": "{subject}: {a} minus {b} is {v}.",
         "gap": "{subject}: {a} and {b}, a difference of {v}.",
+        "made_share": "{subject}: {v}, the ratio of {a} and {b}.",
+        "made_part": "{subject}: {v}, the ratio of {a} and the sum of {b}.",
+        "made_over": "{subject}: {v}, the ratio of the sum of {a} and {b}.",
+        "made_times": "{subject}: {v} times, the ratio of {a} and {b}.",
+        "made_sum": "{subject}: {v} in total, the sum of {a} and {b}.",
+        "made_gap": "{subject}: {v}, calculated from the difference of {a} and {b}.",
+        "made_span": "{subject}: {v}, calculated from {a} and {b}.",
         "mean_of": "The mean of {names}, not weighted by their size, is {s}.",
         "regions": "The regions are those of the World Factbook, which counts Russia to Central Asia.",
         "above": "above {limit}",
@@ -77,12 +85,11 @@ _WORDS = {
         "yes": "Yes.",
         "no": "No.",
         "none": "The sources that were searched do not answer this question.",
-        "looked": "Looked for: {missing}.",
         "searches": "Searched for: {queries}.",
         "read": "Read: {pages}.",
         "also": "Not found: {missing}.",
-        "winner": "{name} has {which} {label}: {value} [{n}], against {others}.",
-        "against": "**{name}**: {label}: {value} [{n}], against {others}.",
+        "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
+        "against": "**{name}**: {label}: {value} [{n}], compared with {others}.",
         "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
@@ -95,6 +102,8 @@ _WORDS = {
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest we found",
         "understood": "“{written}” was understood as {name}.",
+        "doubt": "Which is meant: {options}?",
+        "or": " or ",
         "remembered": "The sources remembered from earlier runs, not looked up again: {sources}.",
     },
     "zh": {
@@ -129,6 +138,13 @@ _WORDS = {
         "outside": "{subject}：不在其中或没有的为{v}，即除{a}以外的部分。",
         "minus": "{subject}：{a}减去{b}为{v}。",
         "gap": "{subject}：{a}，{b}，相差{v}。",
+        "made_share": "{subject}：{a}占{b}的{v}。",
+        "made_part": "{subject}：{a}占{b}之和的{v}。",
+        "made_over": "{subject}：{a}之和占{b}的{v}。",
+        "made_times": "{subject}：{a}是{b}的{v}倍。",
+        "made_sum": "{subject}：合计{v}，即{a}与{b}之和。",
+        "made_gap": "{subject}：{v}，由{a}与{b}之差算出。",
+        "made_span": "{subject}：{v}，由{a}和{b}算出。",
         "mean_of": "{names}的{label}平均值（未加权）为{s}。",
         "regions": "地区按《世界概况》划分，俄罗斯归入中亚。",
         "above": "超过{limit}",
@@ -154,7 +170,6 @@ _WORDS = {
         "yes": "是。",
         "no": "否。",
         "none": "找到的来源不能回答这个问题。",
-        "looked": "要找的是：{missing}。",
         "searches": "搜索过：{queries}。",
         "read": "阅读过：{pages}。",
         "also": "没有找到：{missing}。",
@@ -172,6 +187,8 @@ _WORDS = {
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的内容",
         "understood": "“{written}”理解为 {name}。",
+        "doubt": "请问指的是哪一个：{options}？",
+        "or": "，还是",
         "remembered": "来源取自以往运行的记忆，这次没有重新查找：{sources}。",
     },
 }
@@ -195,6 +212,10 @@ def answer(
     if verdict.quotes:
         lines = [f"{w['says']}\n", *map(note, verdict.quotes)]
         return "\n".join([*lines, *_memory(verdict.quotes, remembered, w)])
+    if verdict.doubt:
+        return w["doubt"].format(options=w["or"].join(f"“{each}”" for each in verdict.doubt))
+    if verdict.table:
+        return "\n\n".join(tabular(verdict.table, language, verdict.question.text))
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
@@ -207,8 +228,6 @@ def answer(
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
         parts = [w["none"]]
-        if shown.missing:
-            parts.append(w["looked"].format(missing="; ".join(shown.missing)))
         if queries:
             parts.append(w["searches"].format(queries="; ".join(f"“{query}”" for query in queries[:6])))
         if pages:
@@ -429,8 +448,8 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
 def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
     """Return the measure with the figures that it was calculated from."""
     facts = tuple(finding.fact for finding in verdict.findings)
-    *first, last = inputs(facts) * (2 if len(facts) == 1 else 1)
-    one, two = ", ".join(first), last
+    *first, last = found = inputs(facts) * (2 if len(facts) == 1 else 1)
+    one, two = (found[0], ", ".join(found)) if derived.kind == "made_part" else (", ".join(first), last)
     name = "balance" if derived.kind == "difference" else derived.kind
     said = w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from research._util import extras
+from research._util.paths import folder_named
 from research.errors import ConfigError
 from research.search.embedders.batch import BatchEncoder
 
@@ -30,9 +31,8 @@ class SentenceTransformerEncoder(BatchEncoder):
 
     def __init__(self, model: str) -> None:
         super().__init__()
-        folder = Path(model).expanduser()
         # Resolve now: the working directory may have changed when the first text arrives.
-        self._model = str(folder.resolve()) if folder.is_dir() else model
+        self._model = str(folder_named(model) or model)
         self._dimension: int | None = None
 
     @property

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from research._util.paths import resolved
+from research.defaults import FACTBOOK
 from research.errors import ConfigError
 from research.search.library import factbook, overview, storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.web.readers import FileText, UnreadableFile
-
-FACTBOOK = "factbook"
-"""The collection that `add_factbook` makes.  The others are folders, named by their absolute paths."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the number done, the total, and the name of the current item."""
@@ -111,7 +110,10 @@ def add_folder(
                 names = " ".join(file.relative_to(folder).with_suffix("").parts)
                 title, body, names = map(storage.storable, (change.text.title, change.text.text, names))
                 scope = storage.ensure_collection(connection, str(folder))
-                storage.store(connection, scope, Document(url, title, body, names), change.mtime, change.digest)
+                document, read = Document(url, title, body, names), change.text
+                storage.store(
+                    connection, scope, document, change.mtime, change.digest, parts=read.places, tables=read.tables
+                )
                 indexed += 1
     if not indexed and not unchanged and row is None:
         reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
@@ -145,7 +147,7 @@ def _change(file: Path, before: tuple[int, str], known_texts: Mapping[str, FileT
         raise UnreadableFile(file, error.strerror or str(error)) from error
     if mtime == before[0]:
         return None
-    data = load(file.resolve())
+    data = load(resolved(file))
     digest = hashlib.sha256(data).hexdigest()
     if digest == before[1]:
         return _Change(mtime, digest, None)

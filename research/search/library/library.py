@@ -11,41 +11,22 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from itertools import chain, zip_longest
 from pathlib import Path
 
-from msgspec import Struct
-
+from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
-from research.search.library import indexing, overview, ranking, storage
+from research.search.library import catalogue, indexing, overview, ranking, searching, storage
+from research.search.library.catalogue import TableEntry
 from research.search.library.embedding import Embedding
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
-from research.search.library.indexing import FACTBOOK, FolderReport, Progress, no_progress
+from research.search.library.indexing import FolderReport, Progress, no_progress
 from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.search.library.vectors import Vectors
 from research.types import Embedder, Passage
 from research.web.readers import FileText
-
-_QUOTED = 5
-"""Passages per document to choose its quote from."""
-_DEPTH = 50
-"""Passages from each of the two rankings to fuse, at least."""
-
-
-class Hit(Struct, frozen=True):
-    """A search result with its scores."""
-
-    passage: Passage
-    cosine: float | None
-    """Cosine of the query and the document's nearest passage, from -1 to 1; None while vectors are missing."""
-    words: int | None
-    """Rank by words, from 1; None if the document contains none of them."""
-    meaning: int | None
-    """Rank by meaning, from 1; None if the document is not among the nearest."""
-    collection: str = ""
-    """Name of its collection."""
+from research.web.table import Table
 
 
 class Library:
@@ -74,43 +55,18 @@ class Library:
         """
         return [hit.passage for hit in self.scored(query, limit, collections)]
 
-    def scored(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[Hit]:
+    def scored(self, query: str, limit: int = 10, collections: Sequence[str] | None = None) -> list[searching.Hit]:
         """Search as `search` does; return each document with its scores."""
-        words = ranking.query_words(query)
-        if not words:
-            raise ToolError(f"the query {query!r} has no words to search for")
         connection = self._file.connection()
         scope = ranking.scope(connection, collections)
-        depth = max(_DEPTH, 5 * limit)
-        word_hits = ranking.by_words(connection, words, scope, depth)
-        by_words = ranking.fetch(connection, word_hits)
-        by_meaning, cosines = self._by_meaning(connection, query, scope, depth, word_hits)
-        passages: dict[Document, list[str]] = {}
-        for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
-            passages.setdefault(document, []).append(text)
-        ranks = [
-            {document: rank for rank, document in enumerate(dict.fromkeys(found for found, _ in way), 1)}
-            for way in (by_words, by_meaning)
-        ]
-        best = ranking.fused(query, by_words, by_meaning)[:limit]
-        collection_names = overview.collections_of(connection, [document.url for document in best])
-        return [
-            Hit(
-                Passage(
-                    document.url,
-                    document.title,
-                    ranking.best_quote(passages[document][:_QUOTED], ranking.asked_about(document, query)),
-                ),
-                cosines.get(document.url),
-                ranks[0].get(document),
-                ranks[1].get(document),
-                collection_names.get(document.url, ""),
-            )
-            for document in best
-        ]
+        return searching.hits(connection, query, limit, scope, self._by_meaning)
 
     def open(self, url: str) -> Document:
-        """Return the whole document.  Raises `ToolError` for an unknown url, with the closest known ones."""
+        """Return the whole document, also for the address of cells in it, which ends in `#B2:B9`.
+
+        Raises `ToolError` for an unknown url, with the closest known ones.
+        """
+        url = url.partition("#")[0]
         connection = self._file.connection()
         shown = "collection IN (SELECT id FROM collections WHERE forgotten IS NULL)"
         row = connection.execute(
@@ -119,14 +75,34 @@ class Library:
         if row is not None:
             return Document(*row)
         near = ranking.by_words(
-            connection, ranking.query_words(url.partition("://")[2]), ranking.scope(connection, None), _DEPTH
+            connection, ranking.query_words(url.partition("://")[2]), ranking.scope(connection, None), searching.DEPTH
         )
         known = get_close_matches(url, {found.url for found, _ in ranking.fetch(connection, near)}, n=3, cutoff=0.0)
         raise ToolError(f"no document {url!r} in the library" + (f"; closest: {', '.join(known)}" if known else ""))
 
+    def titled(self, document: Document, quote: str) -> str:
+        """Return a document's title with the place of a quote: `report.pdf › page 3`."""
+        return searching.titled(self._file.connection(), document, quote)
+
+    def names(self) -> list[str]:
+        """List the names of the collections."""
+        return storage.names(self._file.connection())
+
+    def tables(self, collections: Sequence[str] | None = None) -> list[TableEntry]:
+        """Return the catalogue of the tables in these collections, without their rows; None means all."""
+        return catalogue.entries(self._file.connection(), collections)
+
+    def rows(self, entry: TableEntry) -> Table:
+        """Return a table of the catalogue with its rows.  Raises `ToolError` if its file has changed or gone meanwhile."""
+        return catalogue.table(self._file.connection(), entry)
+
     def collections(self) -> list[CollectionInfo]:
         """List the collections by name; `vectors` counts those of the current encoder."""
         return overview.collections(self._file.connection(), self._encoder)
+
+    def unknown(self, names: Sequence[str]) -> list[str]:
+        """Return those of the named collections that the library does not have, or no longer."""
+        return storage.unknown(self._file.connection(), names)
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
         """List a page of a collection's documents by title, limited to those with `query` in their title or url."""

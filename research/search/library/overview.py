@@ -114,9 +114,9 @@ def spots(connection: sqlite3.Connection, collection: int, encoder: str, limit: 
     ).fetchone()[0]
     rows = connection.execute(
         """SELECT url, title, vector FROM
-        (SELECT id, url, title, row_number() OVER (ORDER BY title, url) AS place FROM documents WHERE collection = ?)
+        (SELECT id, url, title, row_number() OVER (ORDER BY title, url) AS nth FROM documents WHERE collection = ?)
         AS documents JOIN passages ON document = documents.id JOIN vectors ON passage = passages.id AND encoder = ?
-        WHERE place % ? = 0 ORDER BY place""",
+        WHERE nth % ? = 0 ORDER BY nth""",
         [collection, encoder, every],
     ).fetchall()
     sums: dict[str, NDArray[np.float32]] = {}

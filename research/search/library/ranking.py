@@ -6,6 +6,8 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from research.search.library import storage
 from research.search.library.factbook import Document
 from research.search.relevance import scores
@@ -17,6 +19,10 @@ _WORDS = 64
 """Words of a query that are used; the rest is ignored."""
 _FUSION, _MEANING = 60, 0.5
 """A document's score is coverage / (60 + rank by words) + 0.5 / (60 + rank by meaning); see `fused`."""
+_SHELVES = 12
+"""Collections that are ranked each by itself; more of them share the last ranking."""
+_STRAY, _NEAR = 1 / 3, 0.6
+"""Shares of the query that the best document contains, as shares of it: see `shown`."""
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
@@ -33,6 +39,17 @@ def scope(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[i
     chosen = storage.collection_ids(connection, names)
     total: int = connection.execute("SELECT count(*) FROM collections").fetchone()[0]
     return None if len(set(chosen)) == total else chosen
+
+
+def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list[list[int] | None]:
+    """Return the collections that are ranked together: each one by itself, so that a large one does not hide a small one.
+
+    [None] stands for the whole library as one.
+    """
+    ids = storage.collection_ids(connection, None) if scope is None else list(dict.fromkeys(scope))
+    if len(ids) < 2:
+        return [None if scope is None else ids]
+    return [*([each] for each in ids[: _SHELVES - 1]), *([ids[_SHELVES - 1 :]] if len(ids) >= _SHELVES else [])]
 
 
 def query_words(query: str) -> list[str]:
@@ -77,24 +94,67 @@ def urls(connection: sqlite3.Connection, passages: Sequence[int]) -> list[tuple[
     return rows.fetchall()
 
 
-def fused(query: str, by_words: Ranking, by_meaning: Ranking) -> list[Document]:
-    """Fuse two rankings by weighted reciprocal rank (Cormack, Clarke, Buettcher 2009).
+class Ranked(Struct, frozen=True):
+    """A document's place in the fused ranking."""
 
-    A rank by words is weighted by the share of the query that the document contains, so that the best of poor matches
-    does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names more often than words do.
+    document: Document
+    score: float
+    coverage: float
+    """Share of the query that its passages and its names contain, rare words counting more."""
+    shelf: int
+    """Number of the ranking by words that it is in; -1 if it was found by meaning only."""
+
+
+def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[Ranked]:
+    """Fuse the rankings by words of several shelves, and the one by meaning, by weighted reciprocal rank.
+
+    (Cormack, Clarke, Buettcher 2009.)  A rank by words is weighted by the share of the query that the document contains,
+    so that the best of poor matches does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names
+    more often than words do.
     """
-    if not by_meaning:
-        return list(dict.fromkeys(document for document, _ in by_words))
     wanted = frozenset(content_tokens(query))
     held: dict[Document, set[str]] = {}
-    for document, text in by_words:
-        lines = (document.title, document.names, *text.split("\n"))
-        held.setdefault(document, set()).update(*(wanted.intersection(content_tokens(line)) for line in lines))
-    coverage = scores(query, [" ".join(words) for words in held.values()])
-    score = {document: share / (_FUSION + n) for n, (document, share) in enumerate(zip(held, coverage, strict=True), 1)}
+    places: dict[Document, tuple[int, int]] = {}
+    for shelf, ranking in enumerate(by_words):
+        for document, text in ranking:
+            lines = (document.title, document.names, *text.split("\n"))
+            held.setdefault(document, set()).update(*(wanted.intersection(content_tokens(line)) for line in lines))
+        for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), 1):
+            places[document] = shelf, rank
+    coverage = dict(zip(held, scores(query, [" ".join(words) for words in held.values()]), strict=True))
+    plain = len(by_words) == 1 and not by_meaning  # nothing to fuse: the order by words stays
+    score = {at: (1.0 if plain else coverage[at]) / (_FUSION + rank) for at, (_, rank) in places.items()}
     for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
         score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
-    return sorted(score, key=lambda document: -score[document])
+    found = [
+        Ranked(document, score[document], coverage.get(document, 0.0), places.get(document, (-1, 0))[0])
+        for document in score
+    ]
+    return sorted(found, key=lambda each: -each.score)
+
+
+def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
+    """Return the documents to show of several shelves, best first.
+
+    A document that shares a stray word with the query is left out: it contains less than a third of what the best one
+    contains, and is not near by meaning either.  The best documents of each shelf that contain nearly as much as the best
+    one are among the results, wherever the others would push them.
+    """
+    if len({each.shelf for each in ranked} - {-1}) < 2:
+        return [each.document for each in ranked[:limit]]
+    best = max(each.coverage for each in ranked)
+    fitting = [each for each in ranked if each.coverage >= _STRAY * best or each.shelf == -1]
+    chosen = fitting[:limit]
+    room = max(1, limit // 2)
+    for shelf in sorted({each.shelf for each in fitting} - {-1}):
+        near = [each for each in fitting if each.shelf == shelf and each.coverage >= _NEAR * best]
+        for late in [each for each in near[: max(1, limit // 4)] if each not in chosen][:room]:
+            others = [each for each in chosen if sum(other.shelf == each.shelf for other in chosen) > 1]
+            if others:
+                chosen.remove(others[-1])
+                chosen.append(late)
+                room -= 1
+    return [each.document for each in sorted(chosen, key=lambda each: -each.score)]
 
 
 def asked_about(document: Document, query: str) -> str:

@@ -38,6 +38,21 @@ _VERSIONS = (
         "UPDATE documents SET bytes = length(CAST(text AS BLOB))",
         "CREATE INDEX documents_bytes ON documents (collection, bytes)",
     ),
+    (
+        # The page, slide, chapter or sheet of a passage; files that have such places are read again when they are refreshed.
+        "ALTER TABLE passages ADD COLUMN place TEXT NOT NULL DEFAULT ''",
+        "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE '%.pdf' OR url LIKE '%.csv' OR url LIKE '%.tsv'",
+    ),
+    (
+        # `head` is a table without its rows, as JSON; `rows` are its rows and their numbers, packed.
+        """CREATE TABLE tables (
+        id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, head BLOB NOT NULL,
+        count INTEGER NOT NULL, rows BLOB NOT NULL)""",
+        "CREATE INDEX tables_document ON tables (document)",
+        # Files that may contain tables are read again when they are refreshed.
+        "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE '%.xls%' OR url LIKE '%.ods' "
+        "OR url LIKE '%.csv' OR url LIKE '%.tsv'",
+    ),
 )
 
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+import stat
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote as escaped
+from urllib.parse import unquote
 
+import msgspec
 from msgspec.structs import replace
 
+from research._util.decoding import decode
+from research._util.paths import resolved
 from research.errors import ConfigError
 from research.search.library.factbook import Document
 from research.text import clip, segment
+from research.web import places
+from research.web.places import Place
+from research.web.table import Cell, Table
 
 TITLE, NAMES = 300, 300
 """Longest title, and longest other names, in characters."""
+LISTED = 1_000
+"""Most skipped files of a folder that are listed."""
 _URL = 1500
 """Longest address, in characters."""
 _PASSAGE = 700
@@ -41,6 +53,19 @@ def collection_ids(connection: sqlite3.Connection, names: Iterable[str] | None) 
             raise ConfigError(f"unknown collection {name!r}; known: {', '.join(sorted(known)) or 'none yet'}")
         found.append(number)
     return found
+
+
+def names(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of the collections that are not forgotten, sorted."""
+    return [
+        name for (name,) in connection.execute("SELECT name FROM collections WHERE forgotten IS NULL ORDER BY name")
+    ]
+
+
+def unknown(connection: sqlite3.Connection, wanted: Iterable[str]) -> list[str]:
+    """Return the names that no collection has, or only a forgotten one."""
+    known = names(connection)
+    return [name for name in wanted if name not in known and str(resolved(Path(name))) not in known]
 
 
 def version_of(connection: sqlite3.Connection, name: str) -> str | None:
@@ -68,9 +93,20 @@ def delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:
 
 
 def store(
-    connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
+    connection: sqlite3.Connection,
+    collection: int,
+    document: Document,
+    mtime: int,
+    digest: str,
+    *,
+    new: bool = False,
+    parts: Sequence[Place] = (),
+    tables: Iterable[Table] = (),
 ) -> None:
-    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it."""
+    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it.
+
+    `parts` are its pages, slides, chapters or sheets: a passage is in one of them.
+    """
     document = _bounded(document)
     if not new:
         delete(connection, [document.url])
@@ -79,12 +115,18 @@ def store(
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, length(CAST(?4 AS BLOB)))""",
         [collection, document.url, document.title, document.text, document.names, mtime, digest],
     )
+    for table in tables:
+        connection.execute(
+            "INSERT INTO tables (document, head, count, rows) VALUES (?, ?, ?, ?)",
+            [row.lastrowid, *(kept := packed(table))],
+        )
+        connection.execute("UPDATE documents SET bytes = bytes + ? WHERE id = ?", [len(kept[2]), row.lastrowid])
     title, names = segment(document.title), segment(document.names)
-    for ordinal, (start, end) in enumerate(_passages(document.text[: document.searched])):
-        text = document.text[start:end]
+    for ordinal, (start, end) in enumerate(_in_parts(document.text[: document.searched], parts)):
+        text, part = document.text[start:end], places.at(parts, start)
         passage = connection.execute(
-            "INSERT INTO passages (document, ordinal, text, start) VALUES (?, ?, ?, ?)",
-            [row.lastrowid, ordinal, text, start],
+            "INSERT INTO passages (document, ordinal, text, start, place) VALUES (?, ?, ?, ?, ?)",
+            [row.lastrowid, ordinal, text, start, f"{part.name}\t{part.columns}" if part else ""],
         )
         connection.execute(
             "INSERT INTO words (rowid, title, names, text) VALUES (?, ?, ?, ?)",
@@ -92,9 +134,53 @@ def store(
         )
 
 
+def packed(table: Table) -> tuple[bytes, int, bytes]:
+    """Return a table as it is stored: its head, the number of its rows, and its rows."""
+    head = msgspec.json.encode(replace(table, rows=(), numbers=()))
+    return head, len(table.rows), zlib.compress(msgspec.msgpack.encode((table.numbers, table.rows)), 1)
+
+
+def unpacked(head: bytes, rows: bytes | None = None) -> Table:
+    """Return a stored table, without its rows if they are not given."""
+    table = decode(head, Table)
+    if rows is None:
+        return table
+    numbers, cells = msgspec.msgpack.decode(
+        zlib.decompress(rows), type=tuple[tuple[int, ...], tuple[tuple[Cell, ...], ...]]
+    )
+    return replace(table, numbers=numbers, rows=cells)
+
+
 def _bounded(document: Document) -> Document:
     """Cut what is indexed with every passage: a long title would make the index grow with its square."""
     return replace(document, title=clip(document.title, TITLE), names=document.names[-NAMES:])
+
+
+def located(connection: sqlite3.Connection, url: str, quote: str) -> str:
+    """Return the place of a quote in a document, as a citation names it; empty if it has none, or is of several places."""
+    lines = [line.strip(" …") for line in quote.splitlines()]
+    wanted = [line for line in lines if len(line) > 1]
+    rows = connection.execute(
+        """SELECT DISTINCT place FROM documents JOIN passages ON passages.document = documents.id
+        JOIN json_each(?) AS line ON instr(passages.text, line.value) WHERE url = ? AND place != '' LIMIT 2""",
+        [json.dumps(wanted[:40]), url],
+    ).fetchall()
+    if len(rows) != 1:
+        return ""
+    name, _, columns = rows[0][0].partition("\t")
+    return Place(0, name, columns).locator(quote)
+
+
+def file_of(url: str) -> str:
+    """Return the name of a document's file."""
+    return unquote(url.rpartition("/")[2])
+
+
+def _in_parts(text: str, parts: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the passages, none of which is in two parts."""
+    starts = sorted({0, *(each.start for each in parts if each.start < len(text))})
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield from ((start + one, start + other) for one, other in _passages(text[start:end]))
 
 
 def _passages(text: str) -> Iterator[tuple[int, int]]:
@@ -122,17 +208,16 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def resolved(path: Path) -> Path:
-    """Return the absolute path, with `~` and links resolved."""
-    return path.expanduser().resolve()
-
-
 def existing_folder(path: Path) -> Path:
     """Return the resolved path of a folder.  Raises `ConfigError` if it is missing or not a folder."""
     folder = resolved(path)
-    if not folder.exists():
-        raise ConfigError(f"folder {folder} does not exist")
-    if not folder.is_dir():
+    try:
+        mode = folder.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigError(f"folder {folder} does not exist") from error
+    except OSError as error:
+        raise ConfigError(f"folder {str(folder)[:300]} cannot be opened: {error.strerror}") from error
+    if not stat.S_ISDIR(mode):
         raise ConfigError(f"{folder} is a file; give a folder")
     return folder
 
@@ -140,23 +225,37 @@ def existing_folder(path: Path) -> Path:
 def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple[Path, str]]]:
     """Return the files with these suffixes, sorted by path, and what is left out, with the reason.
 
-    That is a folder that cannot be listed, and a link that leads out of `folder`, which has to be absolute and resolved.
+    That is a file of another format, a folder that cannot be listed, and a link that leads out of `folder`, which has to be
+    absolute and resolved.
     """
     accepted, found, left_out = frozenset(suffixes), [], []
+    known = ", ".join(suffix[1:] for suffix in suffixes)
 
     def note(error: OSError) -> None:
         left_out.append((Path(error.filename), error.strerror or str(error)))
 
     def leads_out(path: Path) -> bool:
-        if not path.is_symlink() or path.resolve().is_relative_to(folder):
+        if not path.is_symlink():
             return False
-        left_out.append((path, "is a link that leads out of the folder; add the folder that it leads to"))
+        try:
+            if resolved(path).is_relative_to(folder):
+                return False
+            left_out.append((path, "is a link that leads out of the folder; add the folder that it leads to"))
+        except ConfigError as error:
+            left_out.append((path, f"is a link that leads nowhere ({error})"))
         return True
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = [name for name in folders if not name.startswith(".") and not leads_out(Path(parent, name))]
         shown = (Path(parent, name) for name in names if not name.startswith("."))
-        found += [path for path in shown if path.suffix.lower() in accepted and not leads_out(path)]
+        for path in shown:
+            if leads_out(path):
+                continue
+            if path.suffix.lower() in accepted:
+                found.append(path)
+            elif len(left_out) < LISTED:
+                of = f"is of the format {path.suffix}" if path.suffix else "has no suffix that names its format"
+                left_out.append((path, f"{of}, which is not read; save it as one of {known}"))
     return sorted(found), left_out
 
 
@@ -171,7 +270,7 @@ def file_url(folder: Path, file: Path) -> str:
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     within = re.sub(
         r"[\s%?#<>\[\]()\ud800-\udfff]",
-        lambda char: quote(char[0], errors="surrogateescape"),
+        lambda char: escaped(char[0], errors="surrogateescape"),
         file.relative_to(folder).as_posix(),
     )
     if len(within) > _URL:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from research._util.said import say
 from research.config.settings import Settings
 from research.errors import ToolError
 from research.plugins import searcher
@@ -60,7 +61,7 @@ def _entries(feed: bytes) -> Iterable[_Element]:
     for entry in entries:
         if "/api/errors" in _text(entry, f"{_ATOM}id"):
             said = clip(web.line(_text(entry, f"{_ATOM}summary")), 200)
-            raise ToolError(f"arxiv rejected the query; simplify it. It said: {said}")
+            raise ToolError(say("arxiv rejected the query; simplify it. It said: {said}", said=said))
     return entries
 
 

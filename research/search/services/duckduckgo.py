@@ -1,13 +1,15 @@
-"""DuckDuckGo without a key, through `ddgs`.
+"""DuckDuckGo without a key, through the class `DDGS` of the package `ddgs`.
 
-`ddgs` supplies the browser-like client (`primp`), the form and the XPaths of the page.  Requests and urls are handled
-here, because those of `ddgs` drop the status, read bodies of any size and decode percent-encoding in urls.
+`DDGS` supplies the browser-like client (`primp`), the form and the XPaths of the page.  Its engine for DuckDuckGo is
+replaced by one that fetches the page here: the original drops the status, so that a block looks like an empty result,
+reads bodies of any size, and decodes percent-encoding in urls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 URL = "https://html.duckduckgo.com/html"
 _LONGEST = 499
 """Longest query, in characters."""
+_SPARE_S = 5.0
+"""Seconds that `DDGS` waits longer than the page may take."""
 _BLOCKED_S = 60.0
 """Pause after a block: DuckDuckGo extends the block for each request made during it."""
 
@@ -36,6 +40,7 @@ class _Hit:
     href: str = ""
     body: str = ""
     date: str = ""
+    place: int = 0
 
 
 class DuckDuckGo(web.Service):
@@ -51,23 +56,29 @@ class DuckDuckGo(web.Service):
         days = "..".join(request.days) if request.days else None
 
         def attempt(seconds: float) -> list[Passage | None]:
-            engine = self._engine(min(self._timeout_s, seconds))
-            form = engine.build_payload(web.with_site(request, _LONGEST), "wt-wt", "moderate", days)
-            return self._results(engine, self._page(engine, form))
+            hits = self._hits(web.with_site(request, _LONGEST), days, min(self._timeout_s, seconds))
+            return [
+                web.passage(_target(hit["href"]), hit["title"], hit["body"], issued=csl.date(hit["date"]))
+                for hit in hits
+            ]
 
         return self.remote.rate_limit.run(attempt)
 
-    def _engine(self, seconds: float) -> Duckduckgo:
-        from ddgs.engines.duckduckgo import Duckduckgo
+    def _hits(self, query: str, days: str | None, seconds: float) -> list[dict[str, Any]]:
+        """Return the results of `DDGS`, in the order of the page.  Raises `AttemptError`."""
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException
 
-        class Engine(Duckduckgo):
-            elements_xpath = {**Duckduckgo.elements_xpath, "date": ".//div[@class='result__extras__url']/span/text()"}
-
-            @property
-            def result_type(self) -> type[Any]:
-                return _Hit  # keeps the values as they are in the page
-
-        return Engine(timeout=seconds)  # type: ignore[arg-type]  # primp accepts fractions of a second
+        client = DDGS(timeout=seconds + _SPARE_S)  # type: ignore[arg-type]  # primp accepts fractions of a second
+        try:
+            found: list[dict[str, Any]] = client.text(
+                query, region="wt-wt", timelimit=days, max_results=None, backend=_registered(), page_of=self._page
+            )
+        except DDGSException as error:  # for an empty result, or around what the engine raised
+            if error.args and isinstance(error.args[0], Exception):
+                raise error.args[0] from error
+            return []
+        return sorted(found, key=lambda hit: hit["place"])  # `DDGS` puts Wikipedia first
 
     def _page(self, engine: Duckduckgo, form: dict[str, Any]) -> str:
         import primp
@@ -101,19 +112,51 @@ class DuckDuckGo(web.Service):
             )
         return page
 
-    def _results(self, engine: Duckduckgo, page: str) -> list[Passage | None]:
-        from lxml.etree import ParserError
 
-        try:
-            hits: list[Any] = engine.post_extract_results(engine.extract_results(page)) if page.strip() else []
-        except (ParserError, ValueError) as error:
-            raise AttemptError(f"duckduckgo sent a page that cannot be parsed ({error}); use other sources") from error
-        found = [hit for hit in hits if hit.href]
-        if not found and "no-results" not in page:
-            raise AttemptError(
-                "duckduckgo sent a page that contains neither results nor a note that there are none; use other sources"
-            )
-        return [web.passage(_target(hit.href), hit.title, hit.body, issued=csl.date(hit.date)) for hit in found]
+@cache
+def _registered() -> str:
+    """Add our engine to those of `ddgs`; return its name."""
+    from ddgs.engines import ENGINES
+    from ddgs.engines.duckduckgo import Duckduckgo
+    from lxml.etree import ParserError
+
+    class Engine(Duckduckgo):
+        """DuckDuckGo's page, fetched by us, with dates."""
+
+        name = "duckduckgo-of-the-workbench"
+        elements_xpath = {**Duckduckgo.elements_xpath, "date": ".//div[@class='result__extras__url']/span/text()"}
+
+        def __init__(
+            self, proxy: str | None = None, timeout: float | None = None, *, verify: bool | str = True
+        ) -> None:
+            # The page must time out before `DDGS` stops waiting, which would look like an empty result.
+            super().__init__(proxy, (timeout or _SPARE_S + WAIT_S) - _SPARE_S, verify=verify)  # type: ignore[arg-type]
+
+        @property
+        def result_type(self) -> type[Any]:
+            return _Hit  # keeps the values as they are in the page
+
+        def search(self, query: str, *args: Any, page_of: Any = None, **options: Any) -> list[Any]:
+            options.pop("page", None)
+            page = page_of(self, self.build_payload(query, **options))
+            try:
+                hits: list[Any] = self.post_extract_results(self.extract_results(page)) if page.strip() else []
+            except (ParserError, ValueError) as error:
+                raise AttemptError(
+                    f"duckduckgo sent a page that cannot be parsed ({error}); use other sources"
+                ) from error
+            found = [hit for hit in hits if hit.href]
+            if not found and "no-results" not in page:
+                raise AttemptError(
+                    "duckduckgo sent a page that contains neither results nor a note that there are none; use other "
+                    "sources"
+                )
+            for place, hit in enumerate(found):
+                hit.place = place
+            return found
+
+    ENGINES["text"][Engine.name] = Engine
+    return Engine.name
 
 
 def _target(href: str) -> str:

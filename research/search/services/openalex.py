@@ -20,7 +20,7 @@ from research.types import Passage
 
 _FIELDS = (
     "id,doi,display_name,publication_date,publication_year,type,cited_by_count,authorships,primary_location,biblio,"
-    "abstract_inverted_index"
+    "abstract_inverted_index,is_retracted"
 )
 _TYPES = {
     "article": "article-journal",
@@ -75,6 +75,7 @@ class _Work(Struct):
     primary_location: _Location | None = None
     biblio: _Biblio | None = None
     abstract_inverted_index: dict[str, list[int]] | None = None
+    is_retracted: bool | None = None
 
 
 class _Response(Struct):
@@ -135,7 +136,7 @@ def _passage(work: _Work) -> Passage | None:
         issue=biblio.issue,
         page="-".join(dict.fromkeys(filter(None, (biblio.first_page, biblio.last_page)))),
         DOI=csl.doi(work.doi),
-        custom=csl.cited(work.cited_by_count),
+        custom={**(csl.cited(work.cited_by_count) or {}), **({"retracted": True} if work.is_retracted else {})},
     )
 
 

@@ -1,0 +1,59 @@
+"""The report that is to be checked: pasted, uploaded or at a link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.shared import home
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from research.auditing import reading
+from research.errors import REFUSED
+from research.web.readers import MAX_BYTES
+from research.workbench import auditing
+from research.workbench.workbench import Workbench
+
+
+def draw(bench: Workbench) -> None:
+    """Draw the form, and start the check."""
+    st.title(t("Check a report"), anchor=False)
+    st.markdown(
+        t(
+            "Did ChatGPT, a colleague or a website write it? Every statement is compared with the sources that it cites. "
+            "Only the addresses in the report are opened."
+        )
+    )
+    text = st.text_area(
+        t("Report or link"),
+        key="check-text",
+        height=240,
+        persist_state="session",
+        placeholder=t("Paste the report with its sources, or one link to it"),
+    )
+    file = st.file_uploader(
+        t("Or upload a file"),
+        [each.removeprefix(".") for each in reading.FORMATS],
+        key="check-file",
+        max_upload_size=MAX_BYTES // 10**6,
+        help=t("Markdown, a web page, Word, PDF, or the JSON export of a chat."),
+    )
+    folders = bench.folders()
+    if folders:
+        st.caption(t("Sources without an address are looked for in your collections of the library."))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        started = st.button(
+            t("Check"), key="check-start", type="primary", icon=":material/gavel:", shortcut="Mod+Enter"
+        )
+    if not started:
+        return
+    try:
+        with st.spinner(t("Reading the report")):
+            given = reading.read_bytes(file.getvalue(), file.name) if file else auditing.given_of(bench, text or "")
+            recipe = auditing.recipe_for(bench)
+            home.until_ready()
+            run_id = bench.engine.start(auditing.question_of(given), recipe, given=given).run_id
+    except REFUSED as error:
+        st.error(plain(str(error)), title=t("The report could not be read"))
+        return
+    st.query_params.from_dict({"run": run_id})
+    st.rerun()

@@ -1,0 +1,139 @@
+"""The result of a check: the score, the three statements to fix first, and what can be done next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import streamlit as st
+
+from pages.parts.run import downloads
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from research.auditing import corrected
+from research.auditing.record import Record
+from research.auditing.trial import score
+from research.errors import REFUSED, ConfigError
+from research.events.audit import FAILS, AuditedStatement
+from research.events.view import RunView, fold
+from research.text import clip
+from research.workbench import auditing
+from research.workbench.workbench import Workbench
+
+TICK_S = 1.0
+SHOWN = 400
+"""Most characters of a statement."""
+VERDICTS = {
+    "supported": ("green", "check_circle", later("Supported")),
+    "calculated": ("green", "calculate", later("Follows by calculation")),
+    "partial": ("orange", "rule", later("Partly supported")),
+    "contradicted": ("red", "cancel", later("Contradicted")),
+    "unsupported": ("red", "cancel", later("Not supported")),
+    "unverified": ("gray", "help", later("Left open")),
+    "not_checkable": ("orange", "link_off", later("Not checkable")),
+    "no_source": ("gray", "format_quote_off", later("No source")),
+}
+"""Colour, Material symbol and word of a verdict."""
+
+
+def draw(bench: Workbench, run_id: str) -> None:
+    """Draw the result of a check, or how far it is."""
+    try:
+        view = fold(bench.store.events(bench.store.run(run_id).id))
+    except ConfigError:
+        return  # the page says below that there is no such run
+    if view.given is None:
+        return
+    if view.running:
+        _live(bench, view.run)
+        return
+    record = auditing.record_of(view)
+    with st.container(key="check-result", gap="small", border=True):
+        _score(record)
+        for place, each in enumerate(record.first, 1):
+            if place == 1:
+                st.subheader(t("Fix first"), anchor=False)
+            _statement(place, each)
+        _actions(bench, view, record)
+
+
+def _live(bench: Workbench, run_id: str) -> None:
+    @st.fragment(run_every=TICK_S)
+    def follow() -> None:
+        view = fold(bench.store.events(run_id))
+        read = sum(each.state != "not_asked" for each in view.audited.values())
+        done = t(
+            "{read} of {sources} sources looked for · {judged} of {total} statements judged",
+            read=read,
+            sources=len(view.audited),
+            judged=len(view.statements),
+            total=view.total,
+        )
+        st.progress((read + len(view.statements)) / max(1, len(view.audited) + view.total), done)
+        for each in list(view.statements.values())[-3:]:
+            _statement(each.n, each)
+        if not view.running:
+            st.rerun()
+
+    follow()
+
+
+def _score(record: Record) -> None:
+    found = score(record.statements)
+    counts = Counter(each.verdict for each in record.statements)
+    if found.share is None:
+        st.markdown(f"### {t('No statement of this report could be judged.')}")
+    else:
+        st.markdown(
+            "### "
+            + t(
+                "{holds} of {judged} judged statements hold",
+                holds=found.holds,
+                judged=found.judged,
+            )
+        )
+        st.caption(
+            t(
+                "{share} % · 95 % interval {low}–{high} %",
+                share=round(found.share * 100),
+                low=round(found.low * 100),
+                high=round(found.high * 100),
+            )
+        )
+    badges = [
+        f":{color}-badge[:material/{icon}: {t(word)} {counts[name]}]"
+        for name, (color, icon, word) in VERDICTS.items()
+        if counts[name]
+    ]
+    st.markdown(" ".join(badges))
+
+
+def _statement(place: int, each: AuditedStatement) -> None:
+    color, icon, word = VERDICTS[each.verdict]
+    why = each.correction or each.reason
+    st.markdown(
+        f"{place}\\. {plain(clip(each.text, SHOWN))} :{color}-badge[:material/{icon}: {t(word)}]"
+        + (f"  \n:small[{plain(clip(why, SHOWN))}]" if why else "")
+    )
+
+
+def _actions(bench: Workbench, view: RunView, record: Record) -> None:
+    broken = [each for each in record.statements if each.verdict in (*FAILS, "not_checkable", "no_source")]
+    name = downloads.file_name(view)
+    with st.container(horizontal=True, gap="small", key="check-actions"):
+        for kind, label in ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)"))):
+            st.download_button(
+                t(label),
+                partial(corrected.make, view, kind),
+                f"{name}-corrected{kind}",
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"corrected{kind}",
+            )
+        if broken and st.button(t("Research what broke"), key="check-research", icon=":material/travel_explore:"):
+            try:
+                run_id = bench.engine.start(auditing.question_about(broken), bench.recipe(ask=False)).run_id
+            except REFUSED as error:
+                st.error(plain(str(error)))
+            else:
+                st.switch_page("pages/ask.py", query_params={"run": run_id})

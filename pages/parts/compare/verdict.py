@@ -1,0 +1,128 @@
+"""The card above a comparison: whether the answers agree, and which run took less, in words from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import streamlit as st
+
+from pages.parts.compare.columns import Column
+from pages.parts.shared.language import later, t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import lasted
+from research.compare import Dispute, Less, Verdict, differences, verdict
+from research.text import clip
+
+QUOTE: Final = 300
+SOONER_S: Final = 0.1
+"""Shorter differences of time are not named."""
+SIGNS: Final = {
+    "same": ("green", "check_circle"),
+    "disagree": ("red", "compare_arrows"),
+    "differ": ("orange", "difference"),
+    "compatible": ("blue", "info"),
+    "one": ("orange", "rule"),
+    "none": ("orange", "search_off"),
+}
+"""Colour and Material symbol of each kind of verdict."""
+TITLES: Final = {
+    "same": later("Same answer"),
+    "differ": later("Different answers"),
+    "compatible": later("No contradiction found"),
+    "none": later("No run answered in full"),
+}
+
+
+def draw(columns: Sequence[Column]) -> None:
+    """Draw the verdict once all runs have ended; runs of different questions get none."""
+    present = [column for column in columns if column.row is not None]
+    views = [column.view for column in present]
+    if len(present) < 2 or any(column.view.outcome is None for column in present) or "question" in differences(views):
+        return
+    found = _known(present)
+    colour, icon = SIGNS[found.kind]
+    with st.container(key="compare-verdict", gap="xsmall"):
+        st.subheader(f":{colour}[:material/{icon}:] {_title(found, present)}", anchor=False)
+        for line in _lines(found, present):
+            st.markdown(line)
+        for each in found.disputes:
+            _dispute(each, present)
+
+
+def _known(columns: Sequence[Column]) -> Verdict:
+    """Return the verdict, cached in the session because comparing reports takes a while."""
+    at = tuple((column.run, column.view.seq) for column in columns)
+    kept: tuple[object, Verdict] | None = st.session_state.get("compare-verdict-known")
+    if kept is None or kept[0] != at:
+        kept = st.session_state["compare-verdict-known"] = at, verdict([column.view for column in columns])
+    return kept[1]
+
+
+def _title(found: Verdict, columns: Sequence[Column]) -> str:
+    if found.kind == "disagree":
+        number = len(found.disputes)
+        return t("They disagree on one point") if number == 1 else t("They disagree on {n} points", n=number)
+    if found.kind == "one":
+        return t("Only {run} answered in full", run=columns[found.full[0]].name)
+    if found.kind == "same" and len(found.full) < len(columns):
+        return t("Same answer in {n} of {all} runs", n=len(found.full), all=len(columns))
+    return t(TITLES[found.kind])
+
+
+def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield what follows the title, as Markdown."""
+    full = [columns[place] for place in found.full]
+    if found.kind == "same" and full[0].view.short:
+        yield f"**{plain(clip(full[0].view.short, QUOTE))}**"
+    elif found.kind in ("differ", "one"):
+        yield "  \n".join(f"{each.name}: **{plain(clip(each.view.short, QUOTE))}**" for each in full if each.view.short)
+    elif found.kind == "compatible":
+        yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
+    if len(full) > 1:
+        yield _took(found, columns)
+
+
+def _took(found: Verdict, columns: Sequence[Column]) -> str:
+    """Return which of the full answers took less."""
+    tokens = found.tokens
+    seconds = found.seconds if found.seconds and found.seconds.amount >= SOONER_S else None
+    if tokens is None and seconds is None:
+        return t("They took about the same tokens and time.")
+    several = len(columns) > 2
+    if tokens and seconds and tokens.run == seconds.run and not several:
+        return t(
+            "{run} used {share} fewer tokens and finished {time} sooner.",
+            run=columns[tokens.run].name,
+            share=_share(tokens),
+            time=lasted(seconds.amount),
+        )
+    said = []
+    if tokens:
+        words = {"run": columns[tokens.run].name, "share": _share(tokens), "other": columns[tokens.next].name}
+        said.append(
+            t("{run} used {share} fewer tokens than {other}.", **words)
+            if several
+            else t("{run} used {share} fewer tokens.", **words)
+        )
+    if seconds:
+        words = {"run": columns[seconds.run].name, "time": lasted(seconds.amount), "other": columns[seconds.next].name}
+        said.append(
+            t("{run} finished {time} before {other}.", **words)
+            if several
+            else t("{run} finished {time} sooner.", **words)
+        )
+    return " ".join(said)
+
+
+def _share(less: Less) -> str:
+    return f"{100 * less.share:.0f} %"
+
+
+def _dispute(each: Dispute, columns: Sequence[Column]) -> None:
+    """Draw both quotes side by side."""
+    sides = ((each.run, each.text), (each.other, each.quote))
+    for place, (run, quote) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        with place:
+            st.caption(columns[run].name)
+            st.markdown(f"> {plain(clip(quote, QUOTE))}")

@@ -1,0 +1,86 @@
+"""The card above an evaluation: which recipe is better, in words that follow from the intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import streamlit as st
+
+from pages.parts.evaluate import results
+from pages.parts.evaluate.words import metric, shown, span
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count
+from research.evaluation import Evaluation, Figure, Plan
+from research.evaluation.overview import Pair, figure, measured
+
+
+def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
+    """Draw the verdict on the main metric, the values that it rests on, and how many more questions would settle it."""
+    known = measured(found)
+    measure = next((name for name in ("right", "race", "f1", *results.MAIN) if name in known), "")
+    differences = results.known_pairs(found, measure) if measure else []
+    rivals = [each.name for each in plan.candidates if not each.oracle and found.rows[each.name]]
+    means = {name: value for name in rivals if (value := figure(found.rows[name], measure)) is not None}
+    if not differences or not means:
+        return
+    pairs = [pair for pair in differences if {pair.first, pair.second} <= set(means)]
+    behind = {name: [pair.second for pair in pairs if pair.first == name and pair.verdict == "real"] for name in means}
+    best = max(means, key=lambda name: (len(behind[name]), means[name].mean))
+    title, lines = _words(metric(measure), best, behind, means, pairs, names)
+    sign = ":green[:material/check_circle:]" if behind[best] else ":blue[:material/balance:]"
+    with st.container(key="evaluate-verdict", gap="xsmall"):
+        st.subheader(f"{sign} {title}", anchor=False)
+        st.markdown("  \n".join([*lines, _values(means, measure, names)]))
+
+
+def _words(
+    measure: str,
+    best: str,
+    behind: Mapping[str, Collection[str]],
+    means: Mapping[str, Figure],
+    pairs: Sequence[Pair],
+    names: Mapping[str, str],
+) -> tuple[str, list[str]]:
+    """Return the title and the lines below it as Markdown."""
+    recipe = plain(names[best])
+    if not behind[best]:
+        return t("{measure}: no recipe is certainly better", measure=measure), [_undecided(pairs, names)]
+    others = plain(", ".join(names[each] for each in behind[best]))
+    if any(each.mean > means[best].mean for each in means.values()):  # of recipes with other questions, or too few
+        title = t("{measure}: {recipe} is certainly better than some", measure=measure, recipe=recipe)
+    else:
+        title = t("{measure}: {recipe} is ahead", measure=measure, recipe=recipe)
+    if len(behind[best]) == len(means) - 1:
+        return title, [t("It is certainly better than every other recipe.")]
+    said = t("It is certainly better than {recipes}.", recipes=others)
+    said += " " + t("The other differences from it are not certain.")
+    return title, [said, _undecided([pair for pair in pairs if best in (pair.first, pair.second)], names)]
+
+
+def _undecided(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
+    """Return how many more questions would decide the pair that is closest to certain."""
+    near = [pair for pair in pairs if pair.more_questions]
+    if not near:
+        return t("So far they differ too little to say how many more questions would decide.")
+    pair = min(near, key=lambda each: each.more_questions or 0)
+    return t(
+        "About {questions} more, like these, would decide between {first} and {second}.",
+        questions=count(pair.more_questions or 0, "question"),
+        first=plain(names[pair.first]),
+        second=plain(names[pair.second]),
+    )
+
+
+def _values(means: Mapping[str, Figure], measure: str, names: Mapping[str, str]) -> str:
+    """Return the highest and the lowest value with their intervals."""
+    ordered = sorted(means, key=lambda name: -means[name].mean)
+
+    def one(name: str) -> str:
+        between = span(means[name], measure)
+        value = plain(shown(means[name], measure)) + (f" ({plain(between)})" if between else "")
+        return f"{plain(names[name])}, **{value}**"
+
+    if means[ordered[0]].mean == means[ordered[-1]].mean:
+        return t("All have the same value: {value}.", value=plain(shown(means[ordered[0]], measure)))
+    return t("Highest: {high}. Lowest: {low}.", high=one(ordered[0]), low=one(ordered[-1]))

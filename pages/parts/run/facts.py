@@ -1,0 +1,71 @@
+"""What is behind "Details": the run's id, recipe, context and tokens, and the runs that it comes from or led to."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.run import memory_choices, meter, sources
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import count, when
+from research.events.view import RunView
+from research.store import Filters, Origin, RunRow
+from research.text import clip
+from research.workbench.workbench import Workbench
+
+COMING = 5
+"""Maximum number of linked runs that derive from this one."""
+
+
+def draw(bench: Workbench, view: RunView, row: RunRow) -> None:
+    """Draw the details in an expander, which is closed at first."""
+    with st.expander(t("Run details"), type="compact", icon=":material/info:", key="run-details"):
+        recipe = " · ".join([plain(row.recipe.label), *memory_choices.phrases(row.recipe)])
+        st.caption(t("Recipe: {recipe}", recipe=recipe))
+        found = [count(view.round_count(), "round"), count(len(view.sources), "source")]
+        given, written = f"{view.prompt_tokens:,}", f"{view.completion_tokens:,}"
+        tokens = t("{given} input tokens, {written} output", given=given, written=written)
+        found.append(t("{tokens} (estimated)", tokens=tokens) if view.estimated else tokens)
+        st.caption(" · ".join(found))
+        meter.draw(view)
+        if said := sources.verdicts(view):
+            st.caption(t("Citations: {verdicts}", verdicts=said))
+            sources.judged(bench, view)
+        st.caption(t("Started {when} · run `{run}`", when=when(row.created), run=row.id))
+
+
+def relatives(bench: Workbench, row: RunRow) -> None:
+    """Draw links to the run that this one comes from, and to those that derive from it; `lineage` links forks."""
+    coming = [
+        each
+        for each in bench.store.runs(limit=COMING, filters=Filters(origin=row.id))
+        if each.origin is not None and each.origin.how != "fork"
+    ]
+    if not coming and (row.origin is None or row.origin.how == "fork"):
+        return
+    with st.container(key="relatives", horizontal=True, vertical_alignment="center", gap="small"):
+        if row.origin is not None and row.origin.how != "fork":
+            st.page_link(
+                "pages/ask.py",
+                label=_from(row.origin),
+                icon=":material/call_split:",
+                query_params={"run": row.origin.run},
+            )
+        for each in coming:
+            st.page_link(
+                "pages/ask.py",
+                label=_into(each),
+                icon=":material/subdirectory_arrow_right:",
+                query_params={"run": each.id},
+            )
+
+
+def _from(origin: Origin) -> str:
+    return t("Follow-up to an earlier question") if origin.how == "follow_up" else t("Rerun of an earlier run")
+
+
+def _into(row: RunRow) -> str:
+    assert row.origin is not None
+    if row.origin.how == "follow_up":
+        return t("Follow-up: {question}", question=plain(clip(" ".join(row.question.split()), 50)))
+    return t("Run again: {recipe}", recipe=plain(row.recipe.label))

@@ -1,0 +1,301 @@
+"""A report as data for the component: the tree that the exports draw too, with one citation mark for each statement."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from msgspec.structs import replace
+
+from pages.parts.shared import cite
+from pages.parts.shared.language import browsers, current, t
+from pages.parts.shared.words import VERDICT_NAMES, VERDICTS
+from research.compare.diff import Block as Changed
+from research.compare.diff import words as compared
+from research.events.view import RunView
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse, words
+from research.exports.csl import web
+from research.text import clip, language_of
+from research.types import Citation, Source, Verdict
+
+Data = dict[str, Any]
+
+MARKS: Final = 250
+"""Maximum number of citation marks that open; later ones show their numbers."""
+SPANS: Final = 9_000
+"""Maximum number of pieces of text, cells and items that are drawn: a browser has to hold them all."""
+LINES: Final = 12
+"""Maximum number of lines of a quote beside the text; the card of its source has all of them."""
+BEFORE: Final = 2_000
+"""Maximum characters of an earlier wording."""
+WORST: Final[Sequence[Verdict]] = (
+    "contradicted",
+    "unsupported",
+    "dead",
+    "partial",
+    "unverified",
+    "calculated",
+    "supported",
+)
+"""The verdict of a mark is the first of these that one of its citations has."""
+
+
+class Reader:
+    """Collects the blocks of one report with its marks; `view` has the numbers of the reader (`by_first_use`)."""
+
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+        self._checked: dict[tuple[int, str], Citation] = {(each.n, each.claim): each for each in view.citations}
+        self._of: dict[int, list[Citation]] = defaultdict(list)
+        for each in view.citations:
+            self._of[each.n].append(each)
+        self._codes = {
+            _bare(str(call.call.arguments.get("code", "")))
+            for current in view.rounds
+            for call in current.calls
+            if call.call.name == "python"
+        } - {""}
+        self._marks: list[Data] = []
+        self._cites: list[Data] = []
+        self._known: dict[tuple[int, str], int] = {}
+        self._left = SPANS
+
+    @property
+    def full(self) -> bool:
+        """Return whether some of the report was left out."""
+        return self._left < 0
+
+    def data(self, laid_out: Sequence[Changed]) -> Data:
+        """Return the report for the component; changed statements are marked."""
+        blocks: list[Data] = []
+        joined: list[str] = []
+        for each in laid_out:
+            if each.state == "removed":
+                continue
+            if each.state == "same":
+                joined.append(each.text)
+                continue
+            blocks += self._same(joined)
+            joined = []
+            blocks += self._changed(each)
+        blocks += self._same(joined)
+        said = " ".join(each.text[:300] for each in laid_out[:3])
+        return {
+            "kind": "report",
+            "lang": "zh-CN" if language_of(said) == "zh" else "en",
+            "blocks": blocks,
+            "marks": self._marks,
+            "cites": self._cites,
+            "words": {"calculation": t("Show the calculation"), "before": t("Previous wording")},
+        }
+
+    def _same(self, texts: Sequence[str]) -> list[Data]:
+        return self._blocks(parse("\n\n".join(texts), self._view.citations)) if texts else []
+
+    def _changed(self, each: Changed) -> list[Data]:
+        parsed = parse(each.text, self._view.citations)
+        before = _words(parse(each.before)) if each.before else ""
+        found = self._blocks(parsed, before)
+        for block in found[:1]:
+            block["state"] = each.state
+            block["says"] = t("new") if each.state == "added" else t("changed")
+            if before:
+                block["before"] = clip(before, BEFORE)
+        return found
+
+    def _blocks(self, blocks: Iterable[Block], before: str = "") -> list[Data]:
+        found = []
+        for block in blocks:
+            if self._left < 0:
+                break
+            found.append(self._block(block, before))
+        return found
+
+    def _block(self, block: Block, before: str) -> Data:
+        self._left -= 1
+        match block:
+            case Heading(level=level, spans=spans):
+                return {"t": "h", "l": level, "s": self._spans(spans, before)}
+            case Paragraph(spans=spans):
+                ran = any(span.code and _bare(span.text) in self._codes for span in spans)
+                return {"t": "calc" if ran else "p", "s": self._spans(spans, before)}
+            case Code(text=text):
+                if _bare(text) in self._codes:
+                    return {"t": "calc", "s": [{"x": text, "c": 1}]}
+                return {"t": "code", "x": text}
+            case Rule():
+                return {"t": "hr"}
+            case Quote(blocks=inner):
+                return {"t": "q", "b": self._blocks(inner, before)}
+            case Items(items=items, start=start):
+                kind: Data = {"t": "ul"} if start is None else {"t": "ol", "start": start}
+                return {**kind, "items": [self._blocks(item, before) for item in items if self._left >= 0]}
+            case Table(head=head, rows=rows, right=right):
+                drawn = [[self._spans(cell) for cell in row] for row in rows if self._left >= 0]
+                return {"t": "table", "head": [self._spans(cell) for cell in head], "rows": drawn, "right": list(right)}
+
+    def _spans(self, spans: Sequence[Span], before: str = "") -> list[Any]:
+        """Return the pieces of a paragraph; the marks of one statement become one, where its last mark is."""
+        pieces = list(_fresh(spans, before)) if before else [(span, False) for span in spans]
+        self._left -= 1 + len(pieces)
+        groups: dict[int, list[Span]] = {}
+        last = -1
+        for place, (span, _) in enumerate(pieces):
+            if span.cites:
+                together = last >= 0 and (groups[last][-1].claim == span.claim or last == place - 1)
+                groups[place] = [*groups.pop(last), span] if together else [span]
+                last = place
+        found: list[Any] = []
+        for place, (span, new) in enumerate(pieces):
+            if place in groups:
+                found.append(self._mark(groups[place]))
+            elif not span.cites:
+                follows = place + 1 < len(pieces) and pieces[place + 1][0].cites
+                text = span.text.rstrip(" ") if follows else span.text
+                if follows and place + 1 in groups and text != span.text:
+                    text += "\u202f"  # keeps the mark on the line of its statement
+                found += _pieces(replace(span, text=text), new)
+        return found
+
+    def _mark(self, group: Sequence[Span]) -> Any:
+        numbers = list(dict.fromkeys(span.cites for span in group))
+        if len(self._marks) >= MARKS:
+            return f"[{', '.join(map(str, numbers))}]"
+        found = [(n, self._citation(n, next(s.claim for s in group if s.cites == n))) for n in numbers]
+        verdict = self._verdict(found)
+        named = ", ".join(map(str, numbers))
+        label = (
+            t("Citation {numbers}: {verdict}", numbers=named, verdict=t(VERDICT_NAMES[verdict]))
+            if verdict
+            else t("Citation {numbers}", numbers=named)
+        )
+        cites = [self._cite(n, citation) for n, citation in found]
+        self._marks.append({"n": numbers, "v": verdict, "label": label, "c": list(dict.fromkeys(cites))})
+        return {"m": len(self._marks) - 1}
+
+    def _citation(self, n: int, claim: str) -> Citation | None:
+        own = self._of[n]
+        return self._checked.get((n, claim)) or (own[0] if len({each.status for each in own}) == 1 else None)
+
+    def _verdict(self, found: Sequence[tuple[int, Citation | None]]) -> str:
+        statuses: set[Verdict] = {citation.status for _, citation in found if citation}
+        if any(n not in self._view.sources for n, _ in found):
+            statuses.add("dead")
+        return next((each for each in WORST if each in statuses), "")
+
+    def _cite(self, n: int, citation: Citation | None) -> int:
+        key = (n, citation.claim if citation else "")
+        if key not in self._known:
+            self._known[key] = len(self._cites)
+            self._cites.append(self._details(n, citation))
+        return self._known[key]
+
+    def _details(self, n: int, citation: Citation | None) -> Data:
+        passages = self._view.sources.get(n)
+        verdict = citation.status if citation else "" if passages else "dead"
+        says = ""
+        if verdict:
+            why = cite.reason_text(citation) if citation else ""
+            says = " ".join(filter(None, [t(VERDICTS[verdict][2]), why]))
+        if not passages:
+            return {"n": n, "title": "", "quote": [], "v": verdict, "says": says, "notes": [], "links": []}
+        source = cite.seen(passages)
+        quote = clip((citation.quote if citation else "") or source.quote, cite.QUOTE)
+        notes = []
+        if citation and len(citation.judgements) > 1:
+            notes = [f"{cite.judge_text(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements]
+        if source.memory:
+            notes.append(t("from memory"))
+        return {
+            "n": n,
+            "title": clip(source.title, cite.TITLE),
+            "quote": [line.strip() for line in quote.splitlines() if line.strip()][:LINES],
+            "v": verdict,
+            "says": says,
+            "notes": notes,
+            "links": _links(source, quote),
+        }
+
+
+def _links(source: Source, quote: str) -> list[tuple[str, str]]:
+    """Return the links of a source, as (label, address): a page of this app for a document of the library."""
+    found = []
+    own = {"lang": current()} if current() != browsers() else {}
+    if source.url.startswith("library://"):
+        found.append((t("Open in the library"), f"library?{urlencode({'doc': source.url, 'quote': quote, **own})}"))
+    elif web(source.url):
+        found.append((clip(source.url, 80), source.url))
+    if source.memory and cite.may_open_memory():
+        found.append((t("Open the memory entry"), f"memory?{urlencode({'entry': source.memory, **own})}"))
+    return found
+
+
+def _pieces(span: Span, new: bool) -> list[Any]:
+    """Return the text of a span with its looks, and its line breaks; tildes stay, because they mean "about"."""
+    looks: Data = {
+        **({"b": 1} if span.bold else {}),
+        **({"i": 1} if span.italic else {}),
+        **({"c": 1} if span.code else {}),
+        **({"h": span.href} if span.href else {}),
+        **({"new": 1} if new else {}),
+    }
+    found: list[Any] = []
+    for number, line in enumerate(span.text.split("\n")):
+        if number:
+            found.append({"br": 1})
+        if span.strike and line:
+            line = f"~~{line}~~"
+        if line:
+            found.append({"x": line, **looks} if looks else line)
+    return found
+
+
+def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
+    """Yield the spans, cut where words are new compared with an earlier wording."""
+    cuts: list[tuple[int, bool]] = []  # where a stretch ends, and whether it is new
+    at = 0
+    for piece in compared(before, words(spans)):
+        if piece.state != "removed":
+            at += len(piece.text)
+            cuts.append((at, piece.state == "added"))
+    at, place = 0, 0
+    for span in spans:
+        if span.cites:
+            at += len(span.text)
+            yield span, False
+            continue
+        start, end = at, at + len(span.text)
+        while start < end:
+            while place < len(cuts) and cuts[place][0] <= start:
+                place += 1
+            until, new = cuts[place] if place < len(cuts) else (end, False)
+            stop = min(end, until)
+            yield replace(span, text=span.text[start - at : stop - at]), new
+            start = stop
+        at = end
+
+
+def _words(blocks: Iterable[Block]) -> str:
+    """Return the text of blocks without its markup."""
+    found: list[str] = []
+    for block in blocks:
+        match block:
+            case Heading(spans=spans) | Paragraph(spans=spans):
+                found.append(words(spans))
+            case Code(text=text):
+                found.append(text)
+            case Quote(blocks=inner):
+                found.append(_words(inner))
+            case Items(items=items):
+                found += [_words(item) for item in items]
+            case Table(head=head, rows=rows):
+                found += [" | ".join(words(cell) for cell in row) for row in (head, *rows)]
+    return "\n".join(found)
+
+
+def _bare(code: str) -> str:
+    """Return code without white space and semicolons, to recognise it in a report that shows it on one line."""
+    return re.sub(r"[\s;]+", "", code)

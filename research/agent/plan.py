@@ -1,0 +1,139 @@
+"""A plan as text: reading and checking one, quoting it in prompts, and saying what of it was done."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from research._util.nul import without_nul
+from research._util.said import say
+from research.agent import prompts
+from research.answers import Assessment
+from research.errors import ConfigError, FormatError
+from research.events.recipe import FOLDERS, Recipe
+from research.types import Part, PlanItem
+
+MOST = 20
+"""Most items of a plan."""
+LONGEST = 500
+"""Most characters of an item."""
+
+_BULLET = re.compile(r"\s{0,8}(?:[-*•]|\d{1,3}[.)、])\s{0,8}(?=\S)")
+_SOURCES = re.compile(r"\s{0,8}[\[［]([^\[\]［］]{1,300})[\]］]\s{0,8}\Z")
+_COMMA = re.compile(r"\s{0,8}[,，、;；]\s{0,8}")
+
+
+def sources_of(recipe: Recipe) -> tuple[str, ...]:
+    """Return the names of the sources that a plan may name."""
+    searched = recipe.search if "search" in recipe.tools else ()
+    others = [name for name in ("scholar", "recall", "visit") if name in recipe.tools]
+    return tuple("library" if name == FOLDERS else name for name in (*searched, *others, *recipe.mcp))
+
+
+def read_items(text: str, sources: Sequence[str]) -> tuple[PlanItem, ...]:
+    """Return the plan in a model's reply: the lines of a list.  Raises `FormatError`."""
+    lines = [line[mark.end() :] for line in text.splitlines() if (mark := _BULLET.match(line))]
+    try:
+        return checked([_item(line, sources) for line in lines], sources)
+    except ConfigError as error:
+        raise FormatError(
+            say("{error}. Write one sub-question a line: - sub-question [source]", error=error)
+        ) from error
+
+
+def parse(text: str, sources: Sequence[str]) -> tuple[PlanItem, ...]:
+    """Return the plan that a user wrote.  Raises `ConfigError`.
+
+    It is a list with one item a line, or JSON: a list of questions or of `{"question", "sources"}`, an object with such a
+    list as `items`, or what `show --json` prints.
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        lines = [_BULLET.sub("", line, count=1) for line in text.splitlines() if line.strip()]
+        return checked([_item(line, sources) for line in lines if not line.startswith("#")], sources)
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"the plan is not JSON: {error}") from error
+    for key in ("plan", "items"):
+        given = given.get(key) if isinstance(given, dict) and key in given else given
+    return checked(given, sources)
+
+
+def checked(items: Any, sources: Sequence[str]) -> tuple[PlanItem, ...]:
+    """Return the items of a plan: each a text, a `PlanItem` or a mapping of its fields.  Raises `ConfigError`."""
+    if not isinstance(items, list | tuple):
+        raise ConfigError(f'a plan is a list of {{"question", "sources"}}, not {type(items).__name__}')
+    found = {each.question: each for each in (_checked(item, sources) for item in items) if each.question}
+    if not found:
+        raise ConfigError("the plan has no item; keep at least one")
+    if len(found) > MOST:
+        raise ConfigError(f"the plan has {len(found)} items; at most {MOST} are accepted")
+    return tuple(found.values())
+
+
+def _checked(item: Any, sources: Sequence[str]) -> PlanItem:
+    if isinstance(item, str):
+        item = {"question": item}
+    elif isinstance(item, PlanItem):
+        item = {"question": item.question, "sources": item.sources}
+    question, named = (item.get("question"), item.get("sources") or ()) if isinstance(item, dict) else (None, ())
+    if not isinstance(question, str) or not isinstance(named, list | tuple):
+        raise ConfigError(f'an item of a plan is {{"question": TEXT, "sources": [NAME]}}, not {str(item)[:100]!r}')
+    question = " ".join(without_nul(question, str).split())
+    if len(question) > LONGEST:
+        raise ConfigError(f"the item {question[:60]!r}… has {len(question)} characters; at most {LONGEST} are accepted")
+    for name in named:
+        if name not in sources:
+            raise ConfigError(
+                f"the item {question[:60]!r} names the source {str(name)[:60]!r}; known: {', '.join(sources) or 'none'}"
+            )
+    return PlanItem(question, tuple(dict.fromkeys(named)))
+
+
+def _item(line: str, sources: Sequence[str]) -> dict[str, object]:
+    """Return the item on a line; a bracket at its end names sources if it names one that there is."""
+    behind = _SOURCES.search(line)
+    names = [name for name in _COMMA.split(behind[1].strip()) if name] if behind else []
+    if behind is None or not set(names) & set(sources):
+        return {"question": line.strip()}
+    return {"question": line[: behind.start()].strip(), "sources": names}
+
+
+def written(items: Sequence[PlanItem]) -> str:
+    """Return the plan as a list that `parse` reads."""
+    return "\n".join(f"- {item.question}" + (f" [{', '.join(item.sources)}]" if item.sources else "") for item in items)
+
+
+def quoted(items: Sequence[PlanItem], language: str) -> str:
+    """Return the approved plan for a prompt."""
+    return prompts.quoted("plan", prompts.text("plan/plan", language, items=written(items)))
+
+
+def done(items: Sequence[PlanItem], assess: Callable[[str], Assessment | None]) -> tuple[Part, ...]:
+    """Return for each item whether the report answers it; an item of which that cannot be said counts as not found."""
+    return tuple(_part(item, assess(item.question)) for item in items)
+
+
+def _part(item: PlanItem, gate: Assessment | None) -> Part:
+    if gate is None:
+        return Part(item.question, "not_found")
+    missing = next((part.reason for part in gate.parts if part.status == "not_found"), "")
+    return Part(item.question, "answered" if gate.outcome == "answered" else "not_found", missing)
+
+
+def with_plan(report: str, parts: Sequence[Part], language: str) -> str:
+    """Return the report with a section that says of each item of the plan whether it was answered."""
+    lines = [
+        prompts.text("plan/answered", language, question=part.text)
+        if part.status == "answered"
+        else prompts.text("plan/not_found", language, question=part.text, reason=_because(part.reason, language))
+        for part in parts
+    ]
+    return f"{report}\n\n{prompts.text('plan/done', language, items=chr(10).join(lines))}"
+
+
+def _because(reason: str, language: str) -> str:
+    bare = reason.rstrip(".。")
+    return (f"：{bare}" if language == "zh" else f": {bare}") if bare else ""

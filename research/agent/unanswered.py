@@ -1,0 +1,55 @@
+"""The reports of runs that end without an answer: the cause first, then the model's words as a quotation."""
+
+from __future__ import annotations
+
+from research.agent import prompts
+from research.agent.run import Run
+from research.citations import cited, without_marks
+from research.text import as_words, clip
+from research.types import Outcome, ToolCall
+
+TRIED = 20
+"""Most calls that the report of a run without sources lists."""
+
+
+def without_sources(run: Run, outcome: Outcome, words: str) -> str:
+    """Return the report of a run that saw no source: the calls it tried, and the model's words as a quotation."""
+    language = run.language
+    parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
+    # Each line once, since a model may repeat the same call many times.
+    lines = dict.fromkeys(f"- {_code(call)}: {_one_line(seen.text)}" for call, seen in run.context.tool_calls)
+    if lines:
+        parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
+    parts += _quoted("own_words", without_marks(words), language)
+    return "\n\n".join(parts)
+
+
+def failed(run: Run, words: str, report: str) -> str:
+    """Return the report of a failed run: the cause, then what the model wrote and what was seen, labelled as such."""
+    language, found = run.language, run.findings()
+    cause = _one_line(run.context.failure or prompts.text("no_reply", language))
+    parts = [prompts.text("failed", language, cause=cause)]
+    written = report or run.transcript.report
+    for text in dict.fromkeys((words, written)):
+        parts += _quoted("unfinished_words", text.removesuffix(found), language)
+    if found and not cited("\n".join((words, written))):
+        parts.append(found)
+    return "\n\n".join(parts)
+
+
+def _quoted(label: str, words: str, language: str) -> list[str]:
+    """Return the label with the words as a quotation; empty if the model wrote nothing."""
+    if not words.strip() or words == prompts.text("nothing", language):
+        return []
+    quotation = "\n".join(f"> {line}".rstrip() for line in words.strip().splitlines())
+    return [prompts.text(label, language), quotation]
+
+
+def _code(call: ToolCall) -> str:
+    """Return a call as one line of inline code, its own backticks replaced."""
+    arguments = ", ".join(map(as_words, call.arguments.values()))
+    return "`" + clip(f"{call.name}({arguments})".replace("`", "'").replace("\n", " "), 120) + "`"
+
+
+def _one_line(text: str) -> str:
+    return clip(" ".join(text.split()) or "nothing", 200)

@@ -1,0 +1,116 @@
+"""Judge the statements of a report by the citations that the checker returned for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+from research._util.said import say
+from research.citations import without_marks
+from research.citations.marks import Statement
+from research.citations.quantities import quantities
+from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
+from research.text import clip
+from research.types import Citation
+
+QUOTED = 600
+_ORDER: tuple[TrialVerdict, ...] = ("supported", "calculated", "contradicted", "unsupported", "partial", "unverified")
+
+
+def judged(
+    n: int, statement: Statement, sources: Mapping[int, AuditedSource], citations: Sequence[Citation]
+) -> AuditedStatement:
+    """Return the verdict on a statement; `citations` are those of the sources that were read, by ledger number."""
+    text = without_marks(statement.text)
+    if not statement.numbers:
+        return AuditedStatement(n, clip(text, 2_000), "no_source", statement.context)
+    unread = [sources[each] for each in statement.numbers if sources[each].state not in READ]
+    best = min(citations, key=lambda each: _ORDER.index(_verdict(each)), default=None)
+    verdict: TrialVerdict = _verdict(best) if best else "not_checkable"
+    # A source that was not read might support it, so that only a contradiction counts against the statement.
+    if unread and verdict not in (*HOLDS, "contradicted"):
+        verdict = "not_checkable"
+    return AuditedStatement(
+        n,
+        clip(text, 2_000),
+        verdict,
+        statement.context,
+        statement.numbers,
+        clip(best.quote, QUOTED) if best else "",
+        _why_not(unread) if verdict == "not_checkable" else best.reason if best else "",
+        _correction(verdict, best),
+        best.by if best else "",
+    )
+
+
+def _verdict(citation: Citation) -> TrialVerdict:
+    return "unverified" if citation.status == "dead" else citation.status
+
+
+def _why_not(unread: Sequence[AuditedSource]) -> str:
+    return "; ".join(f"{clip(each.name, 80)}: {each.reason or each.state.replace('_', ' ')}" for each in unread[:5])
+
+
+def _correction(verdict: TrialVerdict, best: Citation | None) -> str:
+    if best is None or verdict not in FAILS or not best.quote:
+        return ""
+    return say("the source says: “{quote}”", quote=clip(" ".join(best.quote.split()), 300))
+
+
+def opinions(
+    sources: Mapping[int, AuditedSource], numbers: Sequence[int], each_alone: Mapping[int, Citation]
+) -> tuple[Opinion, ...]:
+    """Return what each source says of a statement if one supports it and another contradicts it; else nothing."""
+    by_ledger = {sources[n].ledger: n for n in numbers if sources[n].ledger}
+    found = [
+        Opinion(by_ledger[n], _verdict(each), clip(each.quote, QUOTED))
+        for n, each in each_alone.items()
+        if n in by_ledger
+    ]
+    verdicts = {each.verdict for each in found}
+    return tuple(found) if verdicts & set(HOLDS) and "contradicted" in verdicts else ()
+
+
+def score(statements: Sequence[AuditedStatement]) -> Score:
+    """Return the share of statements that hold, of those with a verdict for or against them."""
+    holds = sum(each.verdict in HOLDS for each in statements)
+    n = holds + sum(each.verdict in FAILS for each in statements)
+    if not n:
+        return Score(0, 0, None, 0.0, 1.0)
+    p, z = holds / n, 1.959964
+    middle, half = (p + z * z / (2 * n)), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    below = 1 + z * z / n
+    low, high = (middle - half) / below, (middle + half) / below
+    return Score(holds, n, round(p, 6), round(max(0.0, low), 6), round(min(1.0, high), 6))
+
+
+_BROKEN = frozenset({"other_work", "not_listed", "gone", "not_found"})
+"""States of a source that the author of the report has to mend."""
+_WORST: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial", "not_checkable", "unverified")
+
+
+def to_fix(
+    statements: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource], most: int = 3
+) -> list[AuditedStatement]:
+    """Return the statements to fix first: the false ones, those whose source is invented or gone, and those whose source
+    has another figure.
+    """
+
+    def broken(each: AuditedStatement) -> bool:
+        return any(sources[n].state in _BROKEN for n in each.sources if n in sources)
+
+    wrong = [
+        each
+        for each in statements
+        if each.verdict in FAILS
+        or (each.verdict == "not_checkable" and broken(each))
+        or (each.verdict == "unverified" and _other_figure(each))
+    ]
+    return sorted(wrong, key=lambda each: (_WORST.index(each.verdict), each.n))[:most]
+
+
+def _other_figure(each: AuditedStatement) -> bool:
+    """Return whether a statement has a figure that the closest passage lacks, and that passage has another of its unit."""
+    there = [q for q in quantities(each.quote) if q.kind == "number"]
+    missing = [q for q in quantities(each.text) if q.kind == "number" and not any(q.states(seen) for seen in there)]
+    return any(q.unit == seen.unit for q in missing for seen in there)

@@ -1,0 +1,60 @@
+"""`gateway`: serve a base address for other programs' agents, whose calls become saved runs."""
+
+from __future__ import annotations
+
+import argparse
+
+from research.cli.common import open_home
+from research.cli.parser import Commands, count_or_zero, positive_float
+from research.errors import ConfigError
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    command = commands.add("gateway", "a base address for other programs' agents: each becomes a saved run", serve)
+    command.add_argument("--port", type=count_or_zero, default=8400, metavar="N", help="default: 8400; 0: any free one")
+    command.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="default: 127.0.0.1; another machine's agents need WORKBENCH_GATEWAY_TOKEN as their API key",
+    )
+    command.add_argument(
+        "--endpoint",
+        default="",
+        metavar="NAME",
+        help="endpoint of requests that name none, or recorded:RUN; default: openai, and anthropic for its own API",
+    )
+    command.add_argument("--pipe", metavar="RUN", default="", help=argparse.SUPPRESS)
+    command.add_argument(
+        "--idle",
+        type=positive_float,
+        default=60.0,
+        metavar="S",
+        help="seconds without a request that end a run; default: 60",
+    )
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    """Serve until the process is stopped."""
+    from research._util import extras
+
+    extras.need("gateway", "the command gateway")
+    from research.servers.gateway import Options, serve, serve_run
+
+    if arguments.port > 65_535:
+        raise ConfigError(f"--port {arguments.port}: expected a number from 0 to 65535")
+    bench = open_home(arguments)
+    token = bench.settings.gateway_token
+    options = Options(
+        host=arguments.host,
+        port=arguments.port,
+        endpoint=arguments.endpoint,
+        token=token.get_secret_value() if token and not arguments.pipe else "",
+        idle_s=arguments.idle,
+    )
+    if arguments.pipe:
+        serve_run(bench, options, arguments.pipe)
+    else:
+        serve(bench, options)
+    return 0

@@ -1,0 +1,86 @@
+"""Where several answers to one question agree: each statement of one is looked for in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from research.citations import statements, without_marks
+from research.citations.checking import check_claim
+from research.citations.forgetting import restated
+from research.types import HOLDS, Source
+
+MOST: Final = 40
+"""Statements that are compared; each is looked for in every other answer."""
+
+
+class Stance(Struct, frozen=True):
+    """What one answer says of a statement."""
+
+    says: Literal["same", "other", "nothing"]
+    quote: str = ""
+    """Its own words; empty if it says nothing."""
+
+
+class Compared(Struct, frozen=True):
+    """A statement, and what each answer says of it, by name."""
+
+    text: str
+    stances: dict[str, Stance]
+
+    @property
+    def shared(self) -> bool:
+        """Whether every answer says the same."""
+        return all(each.says == "same" for each in self.stances.values())
+
+    @property
+    def disputed(self) -> bool:
+        """Whether an answer says something else of the same."""
+        return any(each.says == "other" for each in self.stances.values())
+
+
+def agreement(answers: Mapping[str, str]) -> list[Compared]:
+    """Return the statements of all answers, each once, at most `MOST`; those that cite a source where any does.
+
+    An answer says the same as a statement if it would support it as a source, and something else if it would contradict it.
+
+    >>> [each.text for each in agreement({"run-1": "Oslo has 700,000 people.", "run-2": "Oslo has 700,000 people."})]
+    ['Oslo has 700,000 people.']
+    """
+    stated = {name: _statements(text) for name, text in answers.items()}
+    whole = {name: "\n".join(each) for name, each in stated.items()}
+    found: list[Compared] = []
+    for name, own in stated.items():
+        for text in own:
+            if len(found) == MOST:
+                return found
+            if any(_covers(seen.stances.get(name), text) for seen in found):
+                continue
+            others = {other: _stance(text, whole[other], stated[other]) for other in stated if other != name}
+            mine = {name: Stance("same", text)}
+            found.append(Compared(text, {each: (mine | others)[each] for each in stated}))
+    return found
+
+
+def _statements(text: str) -> list[str]:
+    found = [each for each in statements(text) if not each.heading]
+    cited = [each for each in found if each.numbers]
+    return list(dict.fromkeys(without_marks(each.text) for each in cited or found))
+
+
+def _covers(stance: Stance | None, text: str) -> bool:
+    """Return whether an answer's words on an earlier statement are this statement of its own."""
+    return stance is not None and stance.quote != "" and (text in stance.quote or stance.quote in text)
+
+
+def _stance(text: str, other: str, stated: Sequence[str]) -> Stance:
+    """Return what another answer says of a statement."""
+    (citation,) = check_claim(text, [Source(1, "", "", other)]) or (None,)
+    if citation is not None and citation.status == "contradicted":
+        return Stance("other", citation.quote)
+    if citation is not None and citation.status in HOLDS:
+        return Stance("same", citation.quote)
+    same = next((each for each in stated if restated(text, [each])), "")
+    return Stance("same", same) if same else Stance("nothing")

@@ -1,0 +1,110 @@
+"""The verdict on compared runs: whether their answers agree, and which of them took less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from research.compare.agreement import Compared, agreement
+from research.compare.numbers import Figures, figures
+from research.events.view import RunView
+from research.text import numbers
+
+CLEAR: Final = 0.02
+"""Two runs that differ by a smaller share took the same."""
+MOST: Final = 10
+"""Disputed statements that are named."""
+
+
+class Dispute(Struct, frozen=True):
+    """A statement of one run, and the words of another that contradict it."""
+
+    run: int
+    """Index of the run that states it."""
+    text: str
+    other: int
+    quote: str
+
+
+class Less(Struct, frozen=True):
+    """The run with a full answer that took least of something, and by how much less than the next one."""
+
+    run: int
+    next: int
+    """The run that took least after it."""
+    share: float
+    """From 0 to 1."""
+    amount: float
+
+
+Kind = Literal["same", "disagree", "differ", "compatible", "one", "none"]
+
+
+class Verdict(Struct, frozen=True):
+    """What a comparison shows."""
+
+    kind: Kind
+    """`differ`: other short answers without a contradiction; `compatible`: other words without one; `one` and `none`: so
+    few runs answered in full that there is nothing to compare."""
+    full: tuple[int, ...]
+    """Indexes of the runs that answered in full."""
+    disputes: tuple[Dispute, ...] = ()
+    shared: int = 0
+    """Number of statements that each of the full answers contains, of `statements`."""
+    statements: int = 0
+    tokens: Less | None = None
+    """None if the full answers took about the same, or there are fewer than two."""
+    seconds: Less | None = None
+
+
+def verdict(views: Sequence[RunView]) -> Verdict:
+    """Return the verdict on ended runs of one question."""
+    full = tuple(place for place, view in enumerate(views) if view.outcome == "answered" and view.report.strip())
+    if len(full) < 2:
+        return Verdict("one" if full else "none", full)
+    found = [figures(views[place]) for place in full]
+    stated = agreement({str(place): views[place].report for place in full})
+    disputes = _disputes(stated)
+    shared = sum(each.shared for each in stated)
+    tokens, seconds = ([getattr(each, name) for each in found] for name in ("tokens", "seconds"))
+    return Verdict(
+        "disagree" if disputes else _alike(found) if all(each.short for each in found) else _close(shared, stated),
+        full,
+        disputes,
+        shared,
+        len(stated),
+        _least(full, tokens),
+        _least(full, seconds),
+    )
+
+
+def _alike(found: Sequence[Figures]) -> Kind:
+    """Return whether the short answers are the same words, or state the same figures."""
+    words = {" ".join(each.short.casefold().split()) for each in found}
+    stated = {tuple(sorted(numbers(each.short))) for each in found}
+    return "same" if len(words) == 1 or (len(stated) == 1 and () not in stated) else "differ"
+
+
+def _close(shared: int, stated: Sequence[Compared]) -> Kind:
+    return "same" if stated and shared == len(stated) else "compatible"
+
+
+def _disputes(stated: Sequence[Compared]) -> tuple[Dispute, ...]:
+    """Return the statements of one report that another one contradicts."""
+    found: list[Dispute] = []
+    for each in stated:
+        if not each.disputed:
+            continue
+        own = next(name for name, stance in each.stances.items() if stance.says == "same" and stance.quote == each.text)
+        other, against = next((name, stance) for name, stance in each.stances.items() if stance.says == "other")
+        found.append(Dispute(int(own), each.text, int(other), against.quote))
+    return tuple(found[:MOST])
+
+
+def _least(runs: Sequence[int], amounts: Sequence[float]) -> Less | None:
+    (least, place), (more, other) = sorted(zip(amounts, runs, strict=True))[:2]
+    if not more or (more - least) / more < CLEAR:
+        return None
+    return Less(place, other, (more - least) / more, more - least)

@@ -1,0 +1,75 @@
+"""Apply scorers to the saved runs of an evaluation, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research import plugins
+from research.errors import ConfigError
+from research.evaluation.leaks import leaks
+from research.evaluation.plans import Evaluation, Plan, results, stored_plan
+from research.evaluation.records import Records, Row
+from research.evaluation.scorers import OWN, Names, Scores, measure
+from research.events.view import fold
+from research.workbench.workbench import Workbench
+
+
+class Rescored(Struct, frozen=True):
+    """An evaluation after it was scored again."""
+
+    plan: Plan
+    found: Evaluation
+    scored: int
+    """Number of rows that were scored."""
+    gone: tuple[str, ...]
+    """Ids of runs that were deleted; their rows keep the scores that they had."""
+
+
+def saved(bench: Workbench, name: str) -> tuple[Plan, Records, dict[str, Row]]:
+    """Return the plan, the records and the rows of a stored evaluation.  Raises `ConfigError` for an unknown name."""
+    records = Records(bench.store, name)
+    stored = stored_plan(records)
+    if stored is None:
+        raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")
+    return stored.plan, records, records.rows()
+
+
+def rescore(bench: Workbench, name: str, scorers: Sequence[str] = ()) -> Rescored:
+    """Score every measured row of an evaluation, and store it; `scorers` names those to apply, by default all.
+
+    The judge's points stay.  Raises `ConfigError` for an unknown evaluation or scorer.
+    """
+    wanted = [plugins.scorer.get(each).id for each in scorers] or [each.id for each in plugins.scorer.all()]
+    plan, records, rows = saved(bench, name)
+    questions = {each.digest: each for each in plan.questions}
+    scored, gone = 0, []
+    for key, row in rows.items():
+        if not row.done or row.asked not in questions:
+            continue
+        try:
+            bench.store.run(row.run)
+        except ConfigError:  # the run was deleted
+            gone.append(row.run)
+            continue
+        view, question = fold(bench.store.events(row.run)), questions[row.asked]
+        fresh = measure(question, view, _names(plan), wanted)
+        found = leaks(view, question) if "leaked" in wanted else row.leaks
+        rows[key] = replace(row, scores=_merged(row.scores, fresh, wanted), leaks=found)
+        records.keep(rows[key])
+        scored += 1
+    return Rescored(plan, results(plan, rows.values(), scored), scored, tuple(gone))
+
+
+def _names(plan: Plan) -> Names:
+    return plan.corpus.names
+
+
+def _merged(before: Scores, fresh: Scores, wanted: Sequence[str]) -> Scores:
+    """Return the earlier scores with those of the wanted scorers in their place."""
+    own = {name: value for name, value in msgspec.structs.asdict(fresh).items() if name in wanted and name in OWN}
+    others = {name: value for name, value in before.extra.items() if name not in wanted}
+    return replace(before, **own, extra=others | fresh.extra)

@@ -1,0 +1,278 @@
+"""An audit: checks a report that someone else wrote against the sources that it names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from research._util.said import say, speaking
+from research.agent.context import Steps
+from research.agent.judging import judge
+from research.agent.run import Run
+from research.auditing import links as link_states
+from research.auditing.record import Record
+from research.auditing.references import Reference
+from research.auditing.styles import Report, read
+from research.auditing.sums import miscounts
+from research.auditing.trial import judged, opinions
+from research.citations import Statement, check_statements, without_marks
+from research.citations.checking import check_claim
+from research.errors import ConfigError, LimitReached
+from research.events.audit import READ, AuditedSource, AuditedStatement, LinkState
+from research.events.events import Audited
+from research.plugins import Range, framework
+from research.text import clip
+from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, ToolCall
+from research.web.url_guard import LIBRARY
+
+TOGETHER: Final = 8
+"""Sources that are asked at once."""
+OF_A_SITE: Final = 2
+"""Of these, those of one host."""
+SLICE: Final = 10
+"""Statements of one event."""
+MOST_STATEMENTS: Final = 2_000
+_GOAL, _QUERY = 1_500, 200
+_BESIDE = 4
+"""Sources of a statement that are also compared with it one by one."""
+_Wanted = tuple[int, Reference]
+
+
+@framework.hidden("Audit", prompt="react", forkable=False, page=40_000)
+def audit(
+    run: Run,
+    *,
+    sources: Annotated[int, Range(1, 900), "Most sources that are looked for."] = 200,
+) -> Steps[Answer]:
+    """Find each statement of a report and what it cites, read every source once, and judge the statements.
+
+    The report is that of the run's first event.  No request to a model is made, except to the judge of citations.
+    """
+    given = run.context.journal.given
+    if given is None:
+        raise ConfigError("framework 'audit' checks a report, not a question; start it with `audit FILE`")
+    trial = _Trial(run, read(given.text), sources)
+    # The user has given the report, so its addresses may be opened after a document of the user's was read, too.
+    run.context.guard.allow_from_user("\n".join([given.text, *(each.url for each in trial.report.sources)]))
+    yield from trial.open()
+    outcome: Outcome = "answered"
+    try:
+        yield from trial.visit([(n, each) for n, each in trial.wanted if each.url])
+        yield from trial.look_up([(n, each) for n, each in trial.wanted if not each.url])
+    except LimitReached as limit:  # what was read is judged
+        outcome = limit.limit
+    yield from trial.leave_rest()
+    citations = yield from trial.judge()
+    with speaking(run.language):
+        record = trial.record(given.title)
+        text, written = record.headline, record.markdown
+    uncited = tuple(each.text for each in trial.statements.values() if each.verdict == "no_source")
+    return Answer(text, outcome, written, Checked(citations, uncited))
+
+
+class _Trial:
+    """One report on trial."""
+
+    def __init__(self, run: Run, report: Report, most: int) -> None:
+        self.run, self.report = run, report
+        self.miscounts = miscounts(report.body)
+        self.statements: dict[int, AuditedStatement] = {}
+        uncited = set(report.uncited)
+        self._all = report.statements
+        kept = [
+            i for i, each in enumerate(self._all) if each.numbers or without_marks(each.text).strip("*_ ") in uncited
+        ]
+        self._kept = {place: n for n, place in enumerate(kept[:MOST_STATEMENTS], 1)}
+        """Number of each checkable statement, by its place among all."""
+        self._cited = Counter(n for place in self._kept for n in set(self._all[place].numbers))
+        used = sorted(self._cited)
+        self.wanted: list[_Wanted] = [(n, report.sources[n - 1]) for n in used[:most]]
+        self.sources = {n: self._unread(n, report.sources[n - 1]) for n in used}
+        with speaking(run.language):
+            self.notes = tuple(self._notes(len(kept), len(used) - len(self.wanted)))
+
+    def record(self, title: str) -> Record:
+        """Return what was found."""
+        found = list(self.statements.values())
+        return Record(title or self.report.title, found, list(self.sources.values()), self.miscounts, self.notes)
+
+    def _unread(self, n: int, reference: Reference) -> AuditedSource:
+        return AuditedSource(n, clip(reference.name, 300), clip(reference.url, 2_000), cited=self._cited[n])
+
+    def _notes(self, found: int, over: int) -> Iterable[str]:
+        if found > MOST_STATEMENTS:
+            yield say("{number} statements are checked; the report has {all}", number=MOST_STATEMENTS, all=found)
+        if over:
+            yield say("{number} sources were not looked for: at most {most} are", number=over, most=len(self.wanted))
+        if self.report.dropped:
+            yield say("{number} citations name more sources than can be numbered", number=self.report.dropped)
+        if self.report.listed:
+            yield say("{number} entries of the reference list are cited nowhere", number=self.report.listed)
+
+    def open(self) -> Steps[None]:
+        """Emit what is known before anything is read."""
+        yield from self.run.context.mark(
+            Audited(
+                sources=tuple(self.sources.values()),
+                miscounts=self.miscounts,
+                total=len(self._kept),
+                notes=self.notes,
+            )
+        )
+
+    def _found(self, states: Sequence[AuditedSource]) -> Steps[None]:
+        self.sources |= {each.n: each for each in states}
+        if states:
+            yield from self.run.context.mark(Audited(sources=tuple(states)))
+
+    def _state(self, n: int, state: LinkState, reason: str) -> AuditedSource:
+        return replace(self.sources[n], state=state, reason=reason)
+
+    def visit(self, wanted: Sequence[_Wanted]) -> Steps[None]:
+        """Read each web source once, a few at a time and two of a host."""
+        for batch in _polite(wanted):
+            seen = yield from self._use("visit", {n: {"url": each.url, "goal": self._goal(n)} for n, each in batch})
+            with speaking(self.run.language):
+                found = [self._read(n, each, seen[n]) for n, each in batch]
+            yield from self._found(found)
+
+    def look_up(self, wanted: Sequence[_Wanted]) -> Steps[None]:
+        """Read the user's documents that have the title of a source without an address."""
+        with speaking(self.run.language):
+            missing = say("the report has no such entry in its list of sources")
+            unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
+        yield from self._found(unlisted)
+        listed = [(n, each) for n, each in wanted if not each.unlisted]
+        if "search" not in self.run.recipe.tools:
+            return
+        for start in range(0, len(listed), TOGETHER):
+            batch = listed[start : start + TOGETHER]
+            asked = {
+                n: {"query": clip(f"{each.author} {each.title}".strip() or each.text, _QUERY)} for n, each in batch
+            }
+            hits = yield from self._use("search", asked)
+            places = {
+                n: link_states.best_match(each, [s for s in hits[n].sources if s.url.startswith(LIBRARY)])
+                for n, each in batch
+            }
+            to_read = {n: {"url": url, "goal": self._goal(n)} for n, url in places.items() if url}
+            seen = (yield from self._use("visit", to_read)) if to_read else {}
+            with speaking(self.run.language):
+                none = say("it has no address, and none of your documents has its title")
+                found = [
+                    self._read(n, replace(each, url=""), seen[n], own=True)
+                    if n in seen
+                    else self._state(n, "not_found", none)
+                    for n, each in batch
+                ]
+            yield from self._found(found)
+
+    def leave_rest(self) -> Steps[None]:
+        """Say of the sources that nobody looked for why that is so."""
+        with speaking(self.run.language):
+            more = say("not looked for: the limit of this check was reached")
+            none = say("it has no address, and none of your documents was searched")
+            searched = "search" in self.run.recipe.tools
+            rest = [
+                self._state(n, "not_asked", more) if each.url or searched else self._state(n, "not_found", none)
+                for n, each in self.sources.items()
+                if each.state == "not_asked" and not each.reason
+            ]
+        yield from self._found(rest)
+
+    def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
+        calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
+        seen = yield from self.run.use(Reply(text="", calls=calls))
+        return dict(zip(arguments, seen, strict=True))
+
+    def _goal(self, n: int) -> str:
+        said = (without_marks(self._all[place].text) for place in self._kept if n in self._all[place].numbers)
+        return clip(" ".join(said), _GOAL) or self.report.title
+
+    def _read(self, n: int, reference: Reference, seen: Observation, *, own: bool = False) -> AuditedSource:
+        found = link_states.state_of(reference, seen)
+        if own and found.state == "other_work":  # it was chosen by its title
+            found = link_states.Found("reachable")
+        page = seen.sources[0] if seen.ok and seen.sources else None
+        return replace(
+            self._state(n, found.state, found.reason),
+            found_url=page.url if page and page.url != reference.url else "",
+            found_title=clip(page.title, 300) if page else "",
+            ledger=page.n if page and found.state in READ else 0,
+        )
+
+    def judge(self) -> Steps[tuple[Citation, ...]]:
+        """Judge every statement against its sources; return the citations."""
+        context = self.run.context
+        ledger = {n: each.ledger for n, each in self.sources.items() if each.ledger}
+        mapped = [
+            _numbered(each, ledger) if i in self._kept else replace(each, numbers=())
+            for i, each in enumerate(self._all)
+        ]
+        embedder = context.embedder() if context.embedder and ledger else None
+        checks = enumerate(check_statements(mapped, self.report.body, context.ledger.sources, (), embedder))
+        at_end = bool(self.run.recipe.judged_by)
+        by_place: dict[int, list[Citation]] = {}
+        for place, found in checks:
+            if place in self._kept:
+                by_place[place] = found
+                if not at_end and len(by_place) % SLICE == 0:
+                    yield from self._verdicts(list(by_place)[-SLICE:], by_place)
+        if at_end:
+            context.check_pause()
+            flat = tuple(each for found in by_place.values() for each in found)
+            after = iter((yield from judge(self.run, flat)))
+            by_place = {place: [next(after) for _ in found] for place, found in by_place.items()}
+        left = [place for place in by_place if self._kept[place] not in self.statements]
+        for start in range(0, len(left), SLICE):
+            yield from self._verdicts(left[start : start + SLICE], by_place)
+        return tuple(each for found in by_place.values() for each in found)
+
+    def _verdicts(self, places: Sequence[int], by_place: dict[int, list[Citation]]) -> Steps[None]:
+        self.run.context.check_pause()
+        with speaking(self.run.language):
+            found = [self._verdict(place, by_place[place]) for place in places]
+        self.statements |= {each.n: each for each in found}
+        yield from self.run.context.mark(Audited(statements=tuple(found)))
+
+    def _verdict(self, place: int, citations: Sequence[Citation]) -> AuditedStatement:
+        statement = self._all[place]
+        found = judged(self._kept[place], statement, self.sources, citations)
+        beside = list(dict.fromkeys(each.n for each in citations))
+        if len(beside) < 2:
+            return found
+        texts = self.run.context.ledger.sources
+        alone = {n: check_claim(found.text, [each for each in texts if each.n == n])[0] for n in beside[:_BESIDE]}
+        return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
+
+
+def _numbered(statement: Statement, ledger: dict[int, int]) -> Statement:
+    """Return a statement with the numbers of the run's sources in place of the report's."""
+    return replace(statement, numbers=tuple(dict.fromkeys(ledger[n] for n in statement.numbers if n in ledger)))
+
+
+def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:
+    """Yield the sources in batches with few of one host."""
+    left = list(wanted)
+    while left:
+        hosts: Counter[str] = Counter()
+        batch: list[_Wanted] = []
+        for each in left:
+            host = _host(each[1].url)
+            if len(batch) < TOGETHER and hosts[host] < OF_A_SITE:
+                hosts[host] += 1
+                batch.append(each)
+        taken = {n for n, _ in batch}
+        left = [each for each in left if each[0] not in taken]
+        yield batch
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.casefold()
+    except ValueError:  # an address such as http://[ is refused when it is opened
+        return url

@@ -1,0 +1,192 @@
+"""Read replies of OpenAI's chat completions, streamed or whole.
+
+Sources: OpenAI API reference, "Create chat completion" and its streaming events; `reasoning_content` is DeepSeek's
+addition, `reasoning` that of Ollama and newer vLLM, `reasoning_details` OpenRouter's, `extra_content` Google's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from research.models import assembly
+from research.models.chat_request import DETAILS, EXTRA
+from research.types import Completion, Delta, Usage
+
+REASONING = "reasoning_content"
+
+BROKEN = {"abort", "error", "insufficient_system_resource"}
+"""Finish reasons of failures in vLLM, OpenRouter and DeepSeek: the reply is incomplete."""
+_UNREADABLE = {"malformed_function_call", "unexpected_tool_call"}
+"""Finish reasons of Gemini for a call that it could not write: the text may be a part of it."""
+
+
+class _Function(Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+    """A fragment of the JSON; Ollama and some gateways send the object itself."""
+
+
+class _Fragment(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+    extra_content: dict[str, Any] | None = None
+
+
+class _Said(Struct):
+    """A delta, or the message of a whole reply."""
+
+    content: str | list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    tool_calls: list[_Fragment] | None = None
+
+
+class _Choice(Struct):
+    delta: _Said | None = None
+    message: _Said | None = None
+    finish_reason: str | None = None
+    native_finish_reason: str | None = None
+
+
+class _PromptDetails(Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+    """DeepSeek's name for `cached_tokens`."""
+
+
+class Chunk(Struct):
+    """One event of a stream, or a whole reply."""
+
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+    object: str | None = None
+
+
+class _Call(assembly.Call):
+    extra: dict[str, Any] | None = None
+
+
+class Reply:
+    """Collects a reply from the events of its stream."""
+
+    def __init__(self, host: str) -> None:
+        self.finish_reason = ""
+        self.reasoning_name = ""
+        self._host = host
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._details: list[dict[str, Any]] = []
+        self._refused = False
+        self._unreadable = False
+        self._calls: list[_Call] = []
+        self._open: dict[int | None, _Call] = {}
+        self._usage: Usage | None = None
+
+    def take(self, chunk: Chunk) -> Iterator[Delta]:
+        if chunk.usage and chunk.usage.prompt_tokens is not None:
+            details = chunk.usage.prompt_tokens_details or _PromptDetails()
+            self._usage = Usage(
+                chunk.usage.prompt_tokens,
+                chunk.usage.completion_tokens or 0,
+                cache_read_tokens=details.cached_tokens or chunk.usage.prompt_cache_hit_tokens or 0,
+                cache_write_tokens=details.cache_write_tokens or 0,
+            )
+        for choice in chunk.choices or ():
+            if said := choice.delta or choice.message:
+                yield from self._add_words(said)
+                for fragment in said.tool_calls or ():
+                    self._add_call(fragment)
+            self.finish_reason = choice.finish_reason or self.finish_reason
+            reasons = {(choice.finish_reason or "").lower(), (choice.native_finish_reason or "").lower()}
+            self._unreadable = self._unreadable or bool(reasons & _UNREADABLE)
+
+    def _add_words(self, said: _Said) -> Iterator[Delta]:
+        content, thought = said.content, said.reasoning_content or said.reasoning or ""
+        if isinstance(content, list):  # Mistral sends its thinking as parts of the content
+            thought += "".join(_words(part.get("thinking")) for part in content)
+            content = "".join(_words(part) for part in content)
+        for part in said.reasoning_details or ():
+            self._add_detail(part)
+            if not thought:
+                thought = str(part.get("text") or part.get("summary") or "")
+        if thought:
+            if said.reasoning_content or said.reasoning:
+                self.reasoning_name = REASONING if said.reasoning_content else "reasoning"
+            self._reasoning.append(thought)
+            yield Delta(thought, kind="reasoning")
+        if words := content or said.refusal:
+            self._refused = self._refused or not content
+            self._text.append(words)
+            yield Delta(words)
+
+    def _add_detail(self, part: dict[str, Any]) -> None:
+        """Join the pieces of one part, as its index tells; the whole has to go back unchanged."""
+        last = self._details[-1] if self._details else None
+        if last is None or part.get("index") is None or part.get("index") != last.get("index"):
+            self._details.append(dict(part))
+            return
+        for key, value in part.items():
+            grows = key in ("text", "summary", "data", "signature") and isinstance(last.get(key), str)
+            last[key] = last[key] + value if grows and isinstance(value, str) else value
+
+    def _add_call(self, fragment: _Fragment) -> None:
+        call, function = self._open.get(fragment.index), fragment.function or _Function()
+        # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id, or another name
+        # without an id, starts a call.
+        other = call is not None and call.id and fragment.id and fragment.id != call.id
+        again = call is not None and call.name and function.name and not fragment.id
+        if call is None or other or again:
+            nameless = not (fragment.id or function.name) and (fragment.index is None or not function.arguments)
+            if nameless and self._calls:
+                call = self._calls[-1]  # a part of the last call, such as its signature
+            else:
+                call = self._open[fragment.index] = _Call()
+                self._calls.append(call)
+        call.id = call.id or fragment.id or ""
+        call.name = call.name or function.name or ""
+        call.extra = fragment.extra_content or call.extra
+        if isinstance(function.arguments, dict):
+            call.arguments += msgspec.json.encode(function.arguments).decode()
+        else:
+            call.arguments += function.arguments or ""
+
+    def completion(self, position: int) -> Completion:
+        # OpenAI ends a refusal with `stop`, although its text is the reason for the refusal and not an answer.
+        reason = "content_filter" if self._refused else self.finish_reason
+        if self._unreadable and not self._calls:
+            reason = "bad_tool_call:the call could not be written"
+        blocks: list[dict[str, Any]] = [
+            {"type": EXTRA, "host": self._host, "name": call.name, "value": call.extra}
+            for call in self._calls
+            if call.extra
+        ]
+        if self._details:
+            blocks.append({"type": DETAILS, "host": self._host, "value": self._details})
+        text = "" if self._unreadable else "".join(self._text)
+        return assembly.completion(
+            text, self._calls, "".join(self._reasoning), reason, self._usage, position=position, blocks=tuple(blocks)
+        )
+
+
+def _words(part: Any) -> str:
+    """Return the text of a part of the content."""
+    if isinstance(part, list):
+        return "".join(map(_words, part))
+    if isinstance(part, dict):
+        return str(part.get("text") or "")
+    return part if isinstance(part, str) else ""

@@ -1,0 +1,150 @@
+"""An endpoint: a model service with its address, key, limits and quirks, from which a client is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from pydantic import SecretStr
+
+from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    from research.config.settings import Settings
+
+Kind = Literal["openai", "azure", "anthropic", "bedrock", "vertex", "ollama"]
+"""The protocol of a service; `openai` is every server with OpenAI's API, `ollama` that of Ollama's own."""
+
+
+class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a service differs from the documented API of its kind; each default is what that documents."""
+
+    reasoning: Literal["learn", "send", "never"] = "learn"
+    """Whether past reasoning is sent back; `learn`: once the service refuses a history without it."""
+    reasoning_filler: str = ""
+    """What stands for the reasoning of a message with calls that has none."""
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """The parameter that limits a reply; the other one is tried when this one is refused."""
+    streams: bool = True
+    """Whether replies are streamed."""
+    usage_in_streams: bool = True
+    """Whether `stream_options` may ask for the usage of a stream."""
+    temperature: bool = True
+    """Whether a temperature may be sent."""
+    forced_calls: bool = True
+    """Whether `tool_choice` may demand a call."""
+    call_ids: Literal["any", "nine"] = "any"
+    """The form of call ids: `nine` letters and digits, or any."""
+    user_after_tool: bool = True
+    """Whether a user's message may follow a tool's."""
+    later_system: bool = True
+    """Whether a system message may come after the first message."""
+    schemas: Literal["full", "subset"] = "full"
+    """The JSON Schema of tools; `subset` omits what OpenAPI 3.0 does not know."""
+    empty_content: Literal["", "null", "omit"] = ""
+    """How the content of a message that has only calls is sent."""
+    signature_filler: str = ""
+    """A thought signature for calls that another service made."""
+    body: dict[str, Any] = {}
+    """Further parameters of each request."""
+
+
+class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the service allows; 0: unknown, or without a limit."""
+
+    requests_per_minute: float = 0
+    tokens_per_minute: float = 0
+    window: int = 0
+    """The context window in tokens, if it is not that of the price table."""
+
+
+class Prices(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Prices in US dollars per million tokens, which replace those of the price table."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    """None: as `input`."""
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """A model service; a model of it is named `NAME:MODEL`."""
+
+    name: str
+    kind: Kind
+    base_url: str | None = None
+    """None: the maker's own address."""
+    key: SecretStr | None = None
+    api: Literal["chat", "responses", "auto"] = "auto"
+    """The API of OpenAI to use; `auto`: the one that the model wants (see `families`), chat completions for most."""
+    quirks: Quirks = Quirks()
+    headers: dict[str, str] = {}
+    """Sent with each request, besides those of the key."""
+    limits: Limits = Limits()
+    prices: Prices | None = None
+    api_version: str = ""
+    """Azure's `api-version`, for addresses with deployments."""
+    region: str = ""
+    """The region of Bedrock or Vertex."""
+    project: str = ""
+    """The Google project of Vertex."""
+    allow_hosts: tuple[str, ...] | None = None
+    """The private hosts that the address may lead to; None: any, because the administrator chose the address."""
+    timeout_s: float = 120
+    """Seconds without a byte after which a request counts as lost."""
+    key_setting: str = ""
+    url_setting: str = ""
+    """What an error tells the user to set; empty: the key and address of the endpoint by its name."""
+
+    @property
+    def secret(self) -> str:
+        """The key, or an empty text."""
+        return self.key.get_secret_value() if self.key else ""
+
+    @property
+    def key_name(self) -> str:
+        """What to call the key in an error."""
+        return self.key_setting or f"the key of endpoint {self.name!r}"
+
+    @property
+    def url_name(self) -> str:
+        """What to call the address in an error."""
+        return self.url_setting or f"the address of endpoint {self.name!r}"
+
+
+def openai(settings: Settings, model: str = "NAME") -> Endpoint:
+    """Return the endpoint `openai` that OPENAI_API_KEY and OPENAI_BASE_URL describe.  Raises `ConfigError`."""
+    if not settings.openai_api_key and settings.openai_base_url is None:
+        raise ConfigError(
+            f"openai:{model} needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
+            "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment, in .env, or on the Settings page"
+        )
+    return Endpoint(
+        name="openai",
+        kind="openai",
+        base_url=settings.openai_base_url,
+        key=settings.openai_api_key,
+        quirks=Quirks(reasoning="send" if settings.openai_send_reasoning else "learn"),
+        allow_hosts=settings.allowed_for("openai_base_url"),
+        key_setting="OPENAI_API_KEY",
+        url_setting="OPENAI_BASE_URL",
+    )
+
+
+def anthropic(settings: Settings, model: str = "NAME") -> Endpoint:
+    """Return the endpoint `anthropic` that ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL describe.  Raises `ConfigError`."""
+    if not settings.anthropic_api_key and settings.anthropic_base_url is None:
+        raise ConfigError(
+            f"anthropic:{model} needs ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for your own server; "
+            "set one in the environment, in .env, or on the Settings page"
+        )
+    return Endpoint(
+        name="anthropic",
+        kind="anthropic",
+        base_url=settings.anthropic_base_url,
+        key=settings.anthropic_api_key,
+        allow_hosts=settings.allowed_for("anthropic_base_url"),
+        key_setting="ANTHROPIC_API_KEY",
+        url_setting="ANTHROPIC_BASE_URL",
+    )

@@ -1,0 +1,212 @@
+"""Find what a table does not cover: each word and figure of a question is a column, a value, a time or an operation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.models.extractive import table_words as said
+from research.models.extractive.table_columns import GENERIC, cosine, likeness, same, words_of
+from research.models.extractive.table_degrees import is_degree
+from research.models.extractive.table_meant import Meant
+from research.models.extractive.table_nouns import added, names_of_rows
+from research.models.extractive.table_reading import PColumn
+from research.models.extractive.table_synonyms import SYNONYMS, synonymous
+from research.models.extractive.table_units import unit_of
+from research.text import has_cjk
+
+_WORD = (
+    r"(?:(?!(?:of|in|at|for|on|from|to|by|with|over|did|was|were|is|are|does|do|has|had|have|that|who|which|than|and|or|"
+    r"between|per|during|since|before|after|as|about|the)\b)[^\W_]++[ \-'’]*+)"
+)
+_SLOT = re.compile(
+    rf"\b(?:(?:how (?:many|much)|number of|amount of|the|every|each)\s+(?P<noun>{_WORD}{{1,6}})|"
+    rf"(?:what|which)\s+(?:(?:is|are|was|were|all)\s+)?(?P<kind>{_WORD}{{1,2}}))",
+    re.I,
+)
+"""Where nouns stand that name what is asked for."""
+_LIGHT = frozenset(
+    "work live keep take took taken use used go went gone carry hold contain belong include exist happen put find found see "
+    "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
+    "start end there both number figure all together altogether one two three four five six seven eight nine ten second "
+    "third fourth fifth ascending descending often among through via throughout place made make show shown".split()
+)
+"""Words that do not say what is asked for."""
+_BEYOND = re.compile(
+    r"^\s*(?:why|how come|is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|"
+    r"\b(?:why|ratio|times (?:as|more|larger|higher)|twice|double|half as|correlat\w+|forecast\w*|predict\w*|expected to|"
+    r"except|excluding|apart from|other than|besides|neither|nor|without|outside)\b|"
+    r"\b(?:last|this|next|past|current|previous) (?:year|month|week|quarter|season|decade)\b|\b(?:today|yesterday|tomorrow|"
+    r"currently|recently|nowadays|so far|ago)\b|"
+    r"为什么|为何|除了?|以外|之外|倍|预测|预计|去年|今年|明年|上个?月|本月|下个?月|昨天|今天|目前|[吗么]$|是不是|是否",
+    re.I,
+)
+"""What no plan calculates: causes, ratios, exceptions, forecasts, times counted from today, and yes or no."""
+_NEGATED = re.compile(r"\b(?:not|never|no|non)\b|n['’]t\b|(?:没有?|未|非|不)(?!足|到|超|低|少)", re.I)
+_BOUND = re.compile(r"\bno (?:more|less|fewer|later|earlier)\b", re.I)
+_PER_TIME = re.compile(
+    r"\b(?P<ly>dai|week|month|quarter|year|annual)ly\b|\bper (?P<per>day|week|month|quarter|year)\b|"
+    r"每个?(?P<zh>[天周月季年])|[月年]均",
+    re.I,
+)
+_LEVELS = re.compile(
+    r"stock|inventor|balance|population|headcount|employees|staff|members\b|waiting|backlog|capacity|outstanding|"
+    r"库存|存货|余额|人口|人数|在职|等候|员$|师$|床位|教师|职工",
+    re.I,
+)
+"""Columns of what there is at a time: their figures of two times are not added up."""
+_NOT_LEVELS = re.compile(r"\bnew\b|joined|hired|新增", re.I)
+_SAME = 0.7
+"""Least cosine of a Chinese word and an English name that translate each other; `护士` and `doctors` have .51."""
+_CLEAR = 0.55
+"""Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
+_CHINESE = re.compile(
+    r"请问|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    rf"占比|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+|哪|几|谁|什么|怎[么样]|其中|所有|全部|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
+    r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及|或|按|以|中|里|内|上|下|这|那|将|把|被|对|给|等|由|来|去|过|着|们|列出|"
+    r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|卖出?|售出?|拿|获得"
+)
+"""Chinese words that say what to calculate or only connect."""
+
+
+def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = False) -> list[str]:
+    """Return the words of a question that neither these columns nor its values, times and operations account for.
+
+    `compares` says that a difference is calculated.
+    """
+    negated = _NEGATED.search(_BOUND.sub("", meant.text))
+    beyond = _BEYOND.search(meant.text)
+    if (beyond and not (beyond.start() == 0 and meant.offers())) or (
+        said.DIFFERENCE.search(meant.text) and not compares
+    ):
+        return [meant.text]
+    if negated and not any(abs(each.start - negated.end()) < 12 and _flag(each.column) for each in meant.found or ()):
+        return [negated.group()]
+    rest = _rest(meant)
+    if figures := [each for each in _figures(rest) if not _known_figure(each, meant, columns)]:
+        return figures
+    return _chinese(rest, meant, columns) if has_cjk(meant.text) else _words(rest, meant, columns)
+
+
+_TIMES = {"dai": "day", "annual": "year", "天": "day", "周": "week", "月": "month", "季": "quarter", "年": "year"}
+
+
+def per_time(text: str) -> str:
+    """Return the period of which a mean is asked, as in `per month`: day, week, month, quarter or year; empty if none is."""
+    match = _PER_TIME.search(text)
+    if match is None:
+        return ""
+    word = (match["ly"] or match["per"] or match["zh"] or match.group()[0]).lower()
+    return _TIMES.get(word, word)
+
+
+def uneven(meant: Meant, measure: PColumn | None, aggregate: str) -> bool:
+    """Return whether the rows are not what is asked about.
+
+    A mean by month of a table with several rows a month, or the levels of several times that would be added up.
+    """
+    times = meant.table.of_type("date", "year")
+    if measure is None or not times or any(meant.unique(column) for column in meant.table.of_type("text")):
+        return False
+    if aggregate == "AVG" and per_time(meant.text):
+        named = {each.column.sql for each in meant.found or ()}
+        return any(column.sql not in named and column.different > 1 for column in meant.table.of_type("text"))
+    level = _LEVELS.search(measure.name) and not _NOT_LEVELS.search(measure.name) and added(measure)
+    several = any(time.low != time.high for time in times) and not any(each.how == "=" for each in meant.periods)
+    return bool(level and several and aggregate == "SUM" and len(meant.periods) < 2)
+
+
+def _flag(column: PColumn) -> bool:
+    return 0 < len(column.values) <= 2
+
+
+def _rest(meant: Meant) -> str:
+    """Return the question without its values, times and limits."""
+    text = list(meant.text)
+    for each in (*(meant.found or ()), *meant.periods, *meant.limits):
+        for i in range(each.start, min(each.end, len(text))):
+            text[i] = " "
+    return "".join(text).replace(meant.how_words or "\0", " ")
+
+
+def _figures(rest: str) -> list[str]:
+    return re.findall(r"\d+(?:[.,]\d+)*", rest)
+
+
+def _known_figure(figure: str, meant: Meant, columns: Sequence[PColumn]) -> bool:
+    if figure == str(said.count_of(meant.text)) or re.search(rf"\b{figure}(?:nd|rd|th)\b", meant.text):
+        return True
+    return any(re.search(rf"(?<!\d){re.escape(figure)}(?!\d)", column.name) for column in columns)
+
+
+def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
+    """Return the words that name the rows or what is asked of them."""
+    key = meant.table.of_type("text")[:1]
+    names = [word for column in (*columns, *key) for word in column.words]
+    units = [word for column in columns for word in words_of(column.unit)]
+    short = {unit_of(column.unit) for column in columns if column.unit}
+    units += [word for word in words_of(meant.text) if unit_of(word) in short]
+    return [*names, *units, *names_of_rows(meant.table)]
+
+
+def _named(word: str, own: Sequence[str], head: Sequence[str]) -> bool:
+    if word in GENERIC or says_how(word) or head_says(word, head):
+        return True
+    if any(same(word, each) for each in own):
+        return True
+    return any(synonymous(word, each) for each in own)
+
+
+def head_says(word: str, head: Sequence[str]) -> bool:
+    """Return whether title or file have a word or its verb: `exported` for `exports.csv`."""
+    return any(
+        stem in head for stem in (word, word.removesuffix("ed"), word.removesuffix("d"), word.removesuffix("ing"))
+    )
+
+
+def says_how(word: str) -> bool:
+    """Return whether a word says how to calculate or only connects, not what is asked for: `highest`, `placed`."""
+    return _light(word) or said.calculates(word) or is_degree(word)
+
+
+def _light(word: str) -> bool:
+    """Return whether a word, or the verb that it is a form of, does not say what is asked for."""
+    stems = [word, *(word[: -len(end)] for end in ("s", "d", "ed", "ing") if word.endswith(end))]
+    return any(len(stem) > 2 and {stem, f"{stem}e"} & _LIGHT for stem in stems)
+
+
+def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
+    own = _own(meant, columns)
+    key = meant.table.of_type("text")[:1]
+    nouns = {word for match in _SLOT.finditer(rest) for word in words_of(match["noun"] or match["kind"])}
+    missing = []
+    for word in words_of(rest):
+        if _named(word, own, meant.head):
+            continue
+        if word in nouns or not any(likeness(word, each) >= _CLEAR for each in (*columns, *key)):
+            missing.append(word)
+    return missing
+
+
+def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
+    names = [
+        *(column.name for column in (*columns, *meant.table.of_type("text")[:1])),
+        *meant.head,
+        *filter(None, [meant.kind]),
+    ]
+    names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
+    units = [column.unit for column in columns]
+    for name in sorted(filter(None, (*names, *units)), key=len, reverse=True):
+        rest = rest.replace(name, " ")
+    left = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]{2,}", _CHINESE.sub(" ", rest))
+    pieces = {piece for name in names for piece in (name[:2], name[-2:], name[0], name[-1]) if piece}
+    foreign = [name.replace("_", " ") for name in names if not has_cjk(name)]
+    alike = [name for name in names if has_cjk(name)]
+    return [
+        each
+        for each in left
+        if each not in pieces
+        and not (len(each) > 1 and any(each in name for name in names))
+        and not any(cosine(each, name) >= _SAME for name in foreign)
+        and not any(set(each) & set(name) and cosine(each, name) >= _SAME for name in alike)
+    ]

@@ -1,0 +1,301 @@
+"""Find which columns of a table the words of a question mean: the group, the measure, and what is counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.models.extractive import table_words as said
+from research.models.extractive.places import mentions
+from research.models.extractive.table_columns import (
+    GENERIC,
+    NEAR,
+    Filter,
+    cosine,
+    filters,
+    likeness,
+    same,
+    words_of,
+)
+from research.models.extractive.table_degrees import degree_of, how_of, is_degree
+from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
+from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_synonyms import synonymous
+from research.text import has_cjk
+
+_YEAR_HEAD = re.compile(r"(?:19|20)\d\d")
+_OPENING = re.compile(
+    r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
+    r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b(?:\s+(?:me|of|the|are|is|was|were|all|\d+|one|two|three|"
+    r"four|five|six|seven|eight|nine|ten|most|best|first|single|other|different))*\s+(?P<rest>.*)|"
+    rf"(?:哪一?[{said.CLASSIFIERS}]?|各|每一?[{said.CLASSIFIERS}]?|按)(?P<zh>.{{1,12}})|"
+    r"前.{1,3}[名个家位](?P<top>.{0,12})",
+    re.I,
+)
+_BEST = re.compile(
+    r"最[^\W\d_的]{1,3}的(?:前)?(?:[一二两三四五六七八九十\d]{1,3})?[个家名位座种款所条支门大]?"
+    r"(?P<best>[^\W\d_]{1,10}?)(?:[是有为叫在]|$)"
+)
+GROUPED = re.compile(
+    r"\b(?:by|per|for each|for every|in each|of each|each|every)\s+(?P<what>[^\W\d_]+)|"
+    r"[按各每](?:个|家|位)?(?P<zh>[^\W\d_]{1,6})",
+    re.I,
+)
+COUNTED = re.compile(
+    r"\b(?:how many(?!\s+per\s?cent)|number of|count of|count)\s+(?P<what>.*)|"
+    r"[的](?P<before>[^\W\d_的]{1,6}?)有(?:多少|几)[^\W\d_]$|"
+    rf"多少[{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]{{0,8}})|几[{said.CLASSIFIERS}](?P<few>[^\W\d_]{{0,8}})",
+    re.I,
+)
+MOST_OF = re.compile(
+    r"\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)\s+(?P<what>[^\W\d_].*)|"
+    r"(?:[的下有]|^)(?P<zh>[^\W\d_的下有]{1,6}?)(?:数量|数|量)?最[多少]",
+    re.I,
+)
+_NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
+_ALIKE = 0.7
+"""Least cosine of a word and the name of a column whose members it means; `car` and `fuel` have .47."""
+_ATTRIBUTE = re.compile(
+    r"\b(?:who|what)\s+(?:is|was|are|were)\s+the\s+(?P<of>[^\W\d_]+(?:\s+[^\W\d_]+)?)\s+(?:of|for)\b|"
+    r"的(?P<zh>[^\W\d_的]{1,6})是(?:谁|什么|哪)",
+    re.I,
+)
+"""What asks for a column by its name: `who is the author of`, 的作者是谁."""
+_TIMES = frozenset("month quarter day week year date 月 月份 年 年份 天 日期".split())
+_PERSON = re.compile(r"name|employee|student|player|author|staff|runner|姓名|员工|学生|人员", re.I)
+_SEASON = frozenset(
+    "January February March April May June July August September October November December Q1 Q2 Q3 Q4".split()
+)
+
+
+def _blanked(text: str, spans: Sequence[said.Limit]) -> str:
+    """Return a text with these parts replaced by spaces."""
+    found = list(text)
+    for each in spans:
+        found[each.start : each.end] = " " * (each.end - each.start)
+    return "".join(found)
+
+
+class Meant:
+    """One question read against one table."""
+
+    def __init__(self, question: str, table: PTable) -> None:
+        self.text = question.strip().rstrip("?？。.!")
+        self.table = table
+        self.found = filters(self.text, table)
+        self.limits = said.limits(self.text)
+        self.periods = [
+            each
+            for each in said.periods(self.text)
+            if not any(
+                other.start < each.end and each.start < other.end for other in (*self.limits, *(self.found or ()))
+            )
+        ]
+        self.figures = figures(table)
+        self.kind = ""
+        """What the columns of a table with a column for each year are about: `sales` for `2023 sales`."""
+        self.wide = self._wide()
+        self.unlimited = _blanked(self.text, self.limits)
+        """The question without its limits: `more than` ranks nothing."""
+        self.how, self.how_words = how_of(self.text)
+        """What is asked for by `how old`, and these words."""
+        self.degree = degree_of(self.unlimited)
+        """The word that compares by some dimension: `old` for `the oldest`."""
+        self.highest: bool | None = None
+        """Whether the degree means the highest figure of the measure; None if it does not say."""
+        self.taken = ""
+        """The word that named the group."""
+        self.head = words_of(f"{table.title} {re.sub(r'[._-]', ' ', table.file.rpartition('.')[0] or table.file)}")
+
+    def of(self, column: PColumn) -> list[Filter]:
+        return [each for each in self.found or () if each.column is column]
+
+    def options(self, group: PColumn) -> bool:
+        return len(self.of(group)) > 1
+
+    def strangers(self) -> bool:
+        """Return whether the question names something that the table does not have: a country, a name in capitals."""
+        taken = [(each.start, each.end) for each in self.found or ()]
+        taken += [(each.start, each.end) for each in self.periods]
+        own = {word for column in self.table.columns for word in column.words} | set(self.head)
+        for mention in mentions(self.text):
+            if not any(a < mention.place[1] and mention.place[0] < b for a, b in taken):
+                return True
+        for match in _NAME.finditer(self.text):
+            inside = any(a < match.end() and match.start() < b for a, b in taken)
+            known = all(any(same(word, each) for each in own) for word in words_of(match.group()))
+            if not inside and not known and match.group() not in _SEASON and not match.group().isupper():
+                return True
+        return False
+
+    def _wide(self) -> dict[str, PColumn]:
+        """Return the columns of one measure in several years, by year; of several such, the one that the question names."""
+        kinds: dict[str, dict[str, PColumn]] = {}
+        for column in self.figures:
+            match = _YEAR_HEAD.search(column.name)
+            if match and len(column.name) < 40:
+                rest = f"{column.name[: match.start()]}{column.name[match.end() :].lstrip('年 ')}".strip(" _-()")
+                kinds.setdefault(rest, {})[match[0]] = column
+        several = {kind: dict(sorted(years.items())) for kind, years in kinds.items() if len(years) > 1}
+        named = [kind for kind in several if kind and self._says(kind)]
+        if len(several) > 1 and len(named) != 1:
+            return {}
+        self.kind = named[0] if named else next(iter(several), "")
+        return several.get(self.kind, {})
+
+    def _says(self, name: str) -> bool:
+        """Return whether the question has a name, or all its words."""
+        asked = words_of(self.text)
+        return name in self.text or all(any(same(word, own) for word in asked) for own in words_of(name) or ["?"])
+
+    def _text_columns(self) -> list[PColumn]:
+        return self.table.of_type("text", "date", "year")
+
+    def unique(self, column: PColumn) -> bool:
+        return column.different >= self.table.rows > 0
+
+    def key(self) -> PColumn | None:
+        """Return the column that names the rows: the first of text that has another value in each."""
+        texts = [column for column in self.table.of_type("text") if self.unique(column)]
+        numbers = [column for column in self.table.of_type("number") if is_number_of_row(column, self.table)]
+        return next(iter([*texts, *numbers]), None)
+
+    def names_rows(self, word: str) -> bool:
+        """Return whether a word names one row: by a column, or by title or file."""
+        return names_a_row(word, self.table) or any(same(word, each) for each in self.head)
+
+    def offers(self) -> bool:
+        """Return whether the question offers members of one column to choose from: `did Peru or Chile have more`."""
+        offered = any(self.options(column) for column in self.table.of_type("text"))
+        return offered and self.ranked() and re.search(r"\bor\b|还是", self.text) is not None
+
+    def ranked(self) -> bool:
+        """Return whether the question asks for the first or last by some figure."""
+        return bool(self.degree) or any(each.search(self.unlimited) for each in (said.MOST, said.LEAST, said.WORST))
+
+    def group(self) -> tuple[PColumn | None, float]:
+        """Return the column whose members are asked for and how sure that is; below 0: one is asked for, but not found."""
+        offered = [column for column in self.table.of_type("text") if self.options(column)]
+        if match := GROUPED.search(self.text):
+            words = words_of(match["what"] or match["zh"] or "")
+            for word in words[:2]:
+                if found := self._named(word):
+                    return found
+        if said.WHO.search(self.text):
+            texts = self.table.of_type("text")
+            person = [each for each in texts if _PERSON.search(each.name) or cosine("person name", each.name) > 0.3]
+            who = person[0] if person else self.key()
+            return (who, 0.5) if who else (None, -1.0)
+        match = _BEST.search(self.text) or _OPENING.search(self.text)
+        ranked = self.ranked() or said.GROWTH.search(self.text) is not None
+        if match and ranked:
+            plain = next((each for each in match.groups() if each), "")
+            for each in self.found or ():
+                plain = plain.replace(self.text[each.start : each.end], " ")
+            words = [word for word in words_of(plain) if not said.calculates(word) and not is_degree(word)][:4]
+            for at, word in enumerate(words):
+                if (found := self._named(word)) and (not at or found[1] == 1):
+                    self.taken = word
+                    return found
+            asks = re.search(r"\bwhich\b|哪|\btop\b|\bname the\b|前.{1,3}[名个家]", self.text, re.I)
+            if asks and offered:
+                return offered[0], 0.4
+            if asks and any(self.names_rows(word) for word in words[:2]):
+                return (key, 0.4) if (key := self.key()) else (None, -1.0)
+            if asks and not re.search(r"\bwhat\b", self.text, re.I):
+                return None, -1.0
+        if offered and ranked:
+            return offered[0], 0.4
+        return None, 0.0
+
+    @staticmethod
+    def _means(word: str, column: PColumn) -> float:
+        score = likeness(word, column)
+        return max(score, 0.9) if any(synonymous(word, own) for own in column.words) else score
+
+    def asked_for(self) -> PColumn | None:
+        """Return the column of text that is named right behind `which`, `what` or `list`."""
+        match = _ATTRIBUTE.search(self.text)
+        if match is None and said.WHO.search(self.text):
+            return self.group()[0]
+        match = match or _OPENING.search(self.text)
+        words = words_of(next((each for each in match.groups() if each), "")) if match else []
+        texts = self.table.of_type("text")
+        for word in words[:2]:
+            named = [column for column in texts if any(same(word, own) for own in column.words) or word == column.name]
+            if len(named) == 1:
+                self.taken = word
+                return named[0]
+        return None
+
+    def _named(self, word: str) -> tuple[PColumn, float] | None:
+        if word in ("row", "rows"):
+            return None
+        scored = [
+            (self._means(word, column) if column.type == "text" else float(word in column.words), column)
+            for column in self._text_columns()
+        ]
+        if word in _TIMES:
+            times = self.table.of_type("date", "year")
+            return (times[0], 1.0) if times else None
+        score, column = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        numeric = max((likeness(word, each) for each in self.figures), default=0.0)
+        return (column, score) if column is not None and score >= _ALIKE and score >= numeric else None
+
+    def rest(self, group: PColumn | None) -> list[str]:
+        """Return the words that may name the measure."""
+        text = list(self.text)
+        for each in (*(self.found or ()), *self.periods, *self.limits):
+            for i in range(each.start, each.end):
+                text[i] = " "
+        plain = "".join(text).replace(self.how_words or "\0", " ")
+        words = [word for word in words_of(plain) if self._is_head(word) or not (word in GENERIC or is_degree(word))]
+        return [
+            word
+            for word in words
+            if word != self.taken and not (group and any(same(word, each) for each in group.words))
+        ]
+
+    def _is_head(self, word: str) -> bool:
+        return any(word in column.words for column in self.figures)
+
+    def noun(self) -> list[str]:
+        """Return the words of what is counted: `orders` in `how many orders` and in `the most orders`."""
+        match = COUNTED.search(self.text) or MOST_OF.search(self.unlimited)
+        if match is None:
+            return []
+        found = next((each for each in match.groups() if each), "")
+        return words_of(re.sub(r"^(?:[间座辆本张块只栋艘头棵]|(?:different|distinct|various|separate)\b)", "", found))
+
+    def value_counted(self) -> bool:
+        """Return whether a value stands where the counted noun does: `how many oaks`, `the most croissants`."""
+        match = COUNTED.search(self.text) or MOST_OF.search(self.unlimited)
+        if match is None or not self.found:
+            return False
+        start = next((match.start(name) for name in match.groupdict() if match[name]), match.end())
+        return any(-1 <= each.start - start <= 4 for each in self.found)
+
+    def different(self) -> PColumn | None:
+        """Return the column whose different values are counted: `how many products`, where each has several rows."""
+        words = self.noun()[:1] if COUNTED.search(self.text) else []
+        for column in self.table.of_type("text"):
+            named = any(same(word, own) for word in words for own in column.words)
+            if named and column.different and not self.unique(column) and not self.of(column):
+                return column
+        return None
+
+    def counts(self, words: Sequence[str], group: PColumn | None) -> bool:
+        """Return whether the rows are what is counted: they are named by a column, a value or the file."""
+        counted = COUNTED.search(self.text)
+        if counted is None and (not self.ranked() or said.GROWTH.search(self.text)):
+            return False
+        if self.value_counted():
+            return True
+        after = self.noun()[:2] or list(words)
+        heads = [column for column in self.table.of_type("text") if column is not group]
+        for word in after or (["row"] if counted and has_cjk(self.text) else []):
+            if word in GENERIC and word not in ("people", "person") or self.names_rows(word):
+                return True
+            if any(likeness(word, column) >= NEAR for column in heads):
+                return True
+        return False

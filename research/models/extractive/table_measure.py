@@ -1,0 +1,133 @@
+"""Find the column of figures that a question is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from research.models.extractive import table_words as said
+from research.models.extractive.table_columns import NEAR, best, cosine, same, words_of
+from research.models.extractive.table_degrees import measured
+from research.models.extractive.table_meant import COUNTED, Meant
+from research.models.extractive.table_nouns import quantity
+from research.models.extractive.table_reading import PColumn
+from research.models.extractive.table_units import UNITS, unit_of
+from research.text import has_cjk
+
+
+class Measured(Meant):
+    """One question read against one table, with what it measures."""
+
+    def measure(self, words: Sequence[str], group: PColumn | None) -> tuple[PColumn | None, float]:
+        """Return the column of figures that the words mean, and how sure that is."""
+        columns, noun = self.figures, self.noun()
+        if noun and COUNTED.search(self.text) and self.names_rows(noun[0]) and not self._named_by(noun[0]):
+            return None, 0.0
+        if self.wide:
+            if self.degree and not said.GROWTH.search(self.text):
+                return self._by_degree(words)
+            return self._of_years(words)
+        if noun and (found := self._counted(noun)) is not None:
+            return found
+        if has_cjk(self.text):
+            inside = [column for column in columns if column.name and column.name in self.text]
+            if inside:
+                return max(inside, key=lambda column: len(column.name)), 1.0
+        when = self.table.of_type("date", "year")
+        if (
+            group
+            and when
+            and (said.TIME_FIRST.search(self.text) or said.TIME_LAST.search(self.text))
+            and not self.degree
+        ):
+            found_when = best(words, [*columns, *when])
+            if found_when is None or found_when.column in when:
+                return when[0], 0.6
+        if self.how:
+            asked = [column for column, _ in measured(self.how, columns)]
+            chosen = best(words, asked) if len(asked) > 1 else None
+            return (chosen.column if chosen else asked[0], 1.0) if chosen or len(asked) == 1 else (None, 0.0)
+        if self.degree and not said.GROWTH.search(self.text):
+            return self._by_degree(words)
+        if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
+            return columns[0], 0.5  # `which region grew fastest` of a table with one figure
+        found_best = best(words, columns, self._beside(words))
+        return (found_best.column, found_best.score) if found_best else (None, 0.0)
+
+    def _of_years(self, words: Sequence[str]) -> tuple[PColumn | None, float]:
+        """Return the measure of a table with a column for each year: that of the years, or another one."""
+        own = [*words_of(self.kind), *self.head]
+        named = (
+            [word for word in words if any(same(word, each) for each in own)] or self.kind and self.kind in self.text
+        )
+        rest = [column for column in self.figures if column not in self.wide.values()]
+        inside = [column for column in rest if has_cjk(column.name) and column.name in self.text]
+        if inside and not named:
+            return max(inside, key=lambda column: len(column.name)), 1.0
+        other = best(words, rest)
+        if other is not None and not (other.score < 1 and named):
+            return other.column, other.score
+        left = [word for word in words if not said.calculates(word)]
+        if left and not named and cosine(" ".join(left), self.kind or " ".join(self.head) or "?") < NEAR:
+            return None, 0.0
+        year = next((each.text for each in self.periods if each.text in self.wide), list(self.wide)[-1])
+        return self.wide[year], 1.0 if named else 0.5
+
+    def _counted(self, noun: Sequence[str]) -> tuple[PColumn | None, float] | None:
+        """Return the column that adds up what is counted, (None, 0) if rows or values are counted; None if neither is clear."""
+        first = noun[:1]
+        whole = [column for column in self.figures if self._units(column, noun)]
+        if len(whole) == 1:
+            return whole[0], 1.0
+        if first and first[0] in UNITS:  # `how many kilograms`
+            match = best(noun[1:], [column for column in self.figures if unit_of(column.unit) == UNITS[first[0]]])
+            return (match.column, match.score) if match else None
+        counting = [column for column in self.figures for word in first if any(same(word, own) for own in column.words)]
+        if len(set(counting)) == 1:
+            return counting[0], 1.0
+        if counting:
+            return None
+        if any(map(self.names_rows, first)):
+            return None, 0.0
+        if self.found and self.value_counted() and (pieces := quantity(self.table)):
+            return pieces, 1.0
+        if COUNTED.search(self.text) and not has_cjk(self.text):
+            return None, 0.0
+        return None
+
+    def _named_by(self, word: str) -> bool:
+        """Return whether a column of figures is named by a word, or the years of a table are about it."""
+        years = [each for each in words_of(self.kind) if same(word, each)] if self.wide else []
+        return bool(years) or any(same(word, own) for column in self.figures for own in column.words)
+
+    def _units(self, column: PColumn, noun: Sequence[str]) -> bool:
+        """Return whether a column is named by a whole noun, or has it as its unit: `rainy days`, 台."""
+        if has_cjk(self.text):
+            return bool(column.unit) and column.unit in noun and column.name in self.text
+        names = column.words
+        return len(names) > 1 and all(any(same(word, own) for word in noun[: len(names)]) for own in names)
+
+    def _by_degree(self, words: Sequence[str]) -> tuple[PColumn | None, float]:
+        """Return the column by which things are old, fast or cheap, or the one that the words name."""
+        means = measured(self.degree, [*self.figures, *self.table.of_type("date", "year")])
+        named = [each for each in self.figures if any(same(word, own) for word in words for own in each.words)]
+        exact = None if any(column in named for column, _ in means) else best(words, named, self._beside(words))
+        sizes = self.degree in ("large", "larg", "big", "bigg", "small")
+        if exact is None and sizes and not means:
+            exact = best(words, self.figures, self._beside(words))
+        if exact is not None and all(each is not exact.column for each, _ in means):
+            return exact.column, exact.score
+        if len(means) > 1:
+            chosen = exact or best(words, [column for column, _ in means])
+            means = [(column, high) for column, high in means if chosen and column is chosen.column]
+        if len(means) != 1:
+            return None, 0.0
+        column, self.highest = means[0]
+        return column, 1.0
+
+    def _beside(self, words: Sequence[str]) -> int | None:
+        """Return the position of the word next to a superlative."""
+        mark = said.MOST.search(self.text) or said.LEAST.search(self.text)
+        if mark is None or not words:
+            return None
+        places = [self.text.lower().find(word[:5]) for word in words]
+        return min(range(len(words)), key=lambda i: abs(places[i] - mark.start()) if places[i] >= 0 else 10**6)

@@ -1,0 +1,71 @@
+"""Tell what the nouns of a question count: rows, different values of a column, or what a column of quantities adds up."""
+
+from __future__ import annotations
+
+import re
+
+from research.models.extractive.table_columns import same
+from research.models.extractive.table_reading import PColumn, PTable
+
+_NUMBERED = re.compile(
+    r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?<=[a-z])(?:Id|ID|No)$|#$|"
+    r"(?:编号|序号|学号|工号|单号|号码|编码|排名|名次)$",
+    re.I,
+)
+_NOT_ADDED = re.compile(
+    r"%|°|\brate|ratio|average|\bmean\b|median|\bmax|\bmin\b|\bminimum|percent|share|temperature|\btemp\b|price|score|grade|"
+    r"\bage\b|height|length|width|depth|altitude|elevation|latitude|longitude|index|per\b|/|speed|humidity|density|rating|"
+    r"rank|率|均|占比|价|分数|成绩|得分|年龄|身高|海拔|温|湿度|指数|排名|评分|满意度|语文|数学|英语|物理|化学",
+    re.I,
+)
+"""Names and units of columns whose figures are not added up."""
+_QUANTITY = frozenset("quantity qty unit piece copy count volume 数量 件数 销量 台数 份数 本数".split())
+
+
+def added(column: PColumn) -> bool:
+    """Return whether the figures of a column may be added up."""
+    return _NOT_ADDED.search(f"{column.name} {column.unit}".replace("_", " ")) is None
+
+
+def is_number_of_row(column: PColumn, table: PTable) -> bool:
+    """Return whether the figures of a column only tell rows apart: `order no`, `id`, or 1, 2, 3 …"""
+    if column.type != "number" or column.unit:
+        return False
+    if _NUMBERED.search(column.name):
+        return True
+    try:
+        low, high = int(column.low), int(column.high)
+    except ValueError:
+        return False
+    first = table.columns[0] is column and table.rows > 3
+    return first and (high - low + 1 == table.rows or bool(table.of_type("text")))  # a measure seldom comes first
+
+
+def figures(table: PTable) -> list[PColumn]:
+    """Return the columns of figures that can be ranked or added up."""
+    return [column for column in table.of_type("number") if not is_number_of_row(column, table)]
+
+
+def names_of_rows(table: PTable) -> list[str]:
+    """Return the words that name one row: `runner` where each row has another, `order` for `order no`."""
+    of_numbers = [column for column in table.of_type("number") if is_number_of_row(column, table)]
+    of_texts = [column for column in table.of_type("text") if column.different >= table.rows > 0]
+    words = [word for column in (*of_numbers, *of_texts) for word in column.words]
+    return [word for word in dict.fromkeys(words) if not _NUMBERED.search(word)]
+
+
+def names_a_row(word: str, table: PTable) -> bool:
+    """Return whether a word names one row of a table."""
+    return any(same(word, each) for each in names_of_rows(table))
+
+
+def quantity(table: PTable) -> PColumn | None:
+    """Return the one column that says how many pieces a row is about."""
+    found = [column for column in figures(table) if _is_quantity(column) and added(column)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_quantity(column: PColumn) -> bool:
+    return any(word in _QUANTITY for word in column.words) or any(
+        column.name.endswith(word) for word in _QUANTITY if not word.isascii()
+    )

@@ -1,0 +1,374 @@
+"""Decide what a question asks of a table: which column, which rows, and what to calculate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research.models.extractive import table_words as said
+from research.models.extractive.table_columns import (
+    GENERIC,
+    NEAR,
+    Filter,
+    best,
+    rivals,
+    same,
+    words_of,
+)
+from research.models.extractive.table_cover import per_time, uncovered, uneven
+from research.models.extractive.table_degrees import measured
+from research.models.extractive.table_meant import COUNTED, GROUPED
+from research.models.extractive.table_measure import Measured
+from research.models.extractive.table_nouns import added
+from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_units import UNITS, unit_of
+from research.models.extractive.table_words import Limit, Period
+from research.text import has_cjk
+
+Operation = Literal[
+    "rank", "count", "sum", "mean", "median", "max", "min", "lookup", "list", "growth", "share", "difference"
+]
+
+
+class Plan(Struct, frozen=True):
+    """What to calculate from a table."""
+
+    table: PTable
+    operation: Operation
+    measure: PColumn | None
+    """None counts rows."""
+    group: PColumn | None
+    filters: tuple[Filter, ...]
+    periods: tuple[Period, ...]
+    time: PColumn | None
+    limits: tuple[tuple[PColumn, Limit], ...]
+    most: bool
+    many: int
+    """How many members of a ranking are asked for; 0 for one, -1 for all."""
+    rank: int
+    aggregate: str
+    """SUM, AVG, MAX, MIN, COUNT or MEDIAN."""
+    wide: tuple[tuple[str, PColumn], ...]
+    """Columns that are one measure in different years."""
+    score: float
+    each: str = ""
+    """The period whose sums are averaged: `month` in `the average per month`."""
+    absolute: bool = False
+    """Whether a change is asked for in units, not percent."""
+
+
+class Doubt(Struct, frozen=True):
+    """Columns or tables that a question may mean, which it does not tell apart."""
+
+    options: tuple[str, ...]
+    """As people name them: `Goals for (league.csv)`."""
+
+
+def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
+    """Return what to calculate, from the table that fits the question best; None if none clearly does."""
+    read = [found for table in tables if table.rows and (found := _Planner(question, table).read())]
+    plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: -plan.score)
+    if not plans:
+        return next((each for each in read if isinstance(each, Doubt)), None)
+    equal = [each for each in plans if plans[0].score - each.score < 0.15]
+    if len(equal) > 1:
+        return Doubt(tuple(each.table.file for each in equal))
+    return plans[0]
+
+
+class _Planner(Measured):
+    """Reads one question against one table."""
+
+    def read(self) -> Plan | Doubt | None:
+        """Return the plan if the table covers the whole question, or the columns that it may mean."""
+        plan = self._listed() or self.plan()
+        if plan is None:
+            return self._doubt()
+        columns = [plan.measure, plan.group or self.group()[0], plan.time, *(column for column, _ in plan.limits)]
+        columns += [each.column for each in plan.filters]
+        if _other_kind(self, plan) or _qualified(plan, self.text):
+            return None
+        compares = plan.operation == "difference"
+        if uncovered(self, [each for each in columns if each], compares=compares):
+            return None
+        if (not plan.each and uneven(self, plan.measure, plan.aggregate)) or (
+            plan.limits and _passed_by_some(self, plan)
+        ):
+            return None
+        return plan
+
+    def _listed(self) -> Plan | None:
+        """Return the plan that lists the members of a column of text, if that is all that is asked: `which stations are in …`."""
+        asks = (said.GROWTH, said.MEAN, said.MEDIAN, said.SUM, said.SHARE, said.DIFFERENCE, COUNTED)
+        if self.found is None or self.strangers() or self.ranked() or any(each.search(self.text) for each in asks):
+            return None
+        column = self.asked_for()
+        limits = self._limited(None)
+        chosen = [each for each in self.found if each.column is not column]
+        if column is None or limits is None or len(chosen) < len(self.found) or not (chosen or limits):
+            return None
+        return Plan(
+            table=self.table,
+            operation="list",
+            measure=None,
+            group=column,
+            filters=tuple(chosen),
+            periods=tuple(self.periods),
+            time=self._time(column),
+            limits=tuple(limits),
+            most=True,
+            many=0,
+            rank=1,
+            aggregate="",
+            wide=tuple(self.wide.items()),
+            score=1 + 0.8 * len(chosen) + 0.3 * bool(limits),
+        )
+
+    def _doubt(self) -> Doubt | None:
+        if self.found is None or self.strangers():
+            return None
+        group, support = self.group()
+        words = [word for word in self.rest(group) if not said.calculates(word)]
+        likely = rivals(words, self.figures) if words or not said.GROWTH.search(self.text) else self.figures
+        if support < 0 or len(likely) < 2 or uncovered(self, [*likely, *([group] if group else []), *self._when()]):
+            return None
+        return Doubt(tuple(f"{each.said} ({self.table.file})" for each in likely))
+
+    def _when(self) -> list[PColumn]:
+        return self.table.of_type("date", "year")
+
+    def plan(self) -> Plan | None:
+        """Return the plan; None if the question is not clearly about this table."""
+        if self.found is None or self.strangers():
+            return None
+        group, support = self._grouped()
+        if group is None and support < 0:
+            return None
+        words = self.rest(group)
+        measure, how = self.measure(words, group)
+        if measure in self.wide.values() and self._beyond_years():
+            return None
+        operation, aggregate = self._operation(measure, group)
+        if operation is None or (measure is None and operation not in ("count", "rank")):
+            return None
+        if measure is None and not self.counts(words, group):
+            return None
+        time = self._time(group)
+        if self.periods and time is None and not self.wide and not self._dated():
+            return None
+        limits = self._limited(measure)
+        if limits is None or (operation == "growth" and time is None and len(self.wide) < 2):
+            return None
+        if operation == "lookup" and not (self.found or self.periods or limits):
+            return None
+        if measure is None and self.noun() and (self.different() or self.names_rows(self.noun()[0])):
+            how = 0.6
+        score = how + max(support, 0) + self._named_beside(limits)
+        if score < NEAR:
+            return None
+        many = said.count_of(self.text)
+        if operation == "rank" and group and GROUPED.search(self.text) and not self.ranked():
+            many = -1
+        return Plan(
+            self.table,
+            operation,
+            measure,
+            group if operation in ("rank", "growth") else self.different() if operation == "count" else None,
+            tuple(self.found),
+            tuple(self.periods),
+            time,
+            tuple(limits),
+            self._most(measure),
+            many,
+            said.rank_of(self.text),
+            aggregate,
+            tuple(self.wide.items()),
+            score,
+            self._each(measure, operation, time),
+            said.ABSOLUTE.search(self.text) is not None,
+        )  # fmt: skip
+
+    def _grouped(self) -> tuple[PColumn | None, float]:
+        """Return the column whose members are asked for, as `group` does; None if one figure is asked of all of them."""
+        group, support = self.group()
+        mean = said.MEAN.search(self.text)
+        if group is None:
+            return group, support
+        # The mean `per clinic` is that of all rows if each is a clinic.
+        if self.unique(group) and GROUPED.search(self.text) and (mean or said.MEDIAN.search(self.text)):
+            return None, support
+        if group.type != "text" and mean and per_time(self.text) and not self.ranked():
+            return None, support  # the mean per month is that of the months' sums
+        return (None if said.DIFFERENCE.search(self.text) else group), support
+
+    def _beyond_years(self) -> bool:
+        """Return whether a year is asked for that the table has no column for."""
+        return any(len(each.text) == 4 and each.text not in self.wide for each in self.periods)
+
+    def _named_beside(self, limits: Sequence[object]) -> float:
+        """Return what values, limits, title and file add to the score of a plan."""
+        named = [word for word in self.head if any(same(word, each) for each in words_of(self.text))]
+        return 0.8 * len(self.found or ()) + 0.3 * min(len(named), 2) + 0.3 * bool(limits)
+
+    def _each(self, measure: PColumn | None, operation: Operation, time: PColumn | None) -> str:
+        """Return the period whose sums are averaged, if the table has several rows for each."""
+        period = per_time(self.text)
+        if operation != "mean" or measure is None or time is None or not added(measure):
+            return ""
+        fits = period == "year" or (
+            period == "month" and time.type == "date" and len(time.low) >= 7 and "Q" not in time.low
+        )
+        return period if fits else ""
+
+    def _operation(self, measure: PColumn | None, group: PColumn | None) -> tuple[Operation | None, str]:
+        text = self.text
+        plain = measure is not None and added(measure)
+        grows = said.GROWTH.search(text) is not None and not (measure and said.GROWTH.search(measure.name))
+        grows = grows and not (len(self.periods) == 1 and "-" in self.periods[0].text)  # rain falls in one month
+        if grows and measure is not None and (self.wide or self.table.of_type("date", "year")):
+            return "growth", "SUM" if plain else "AVG"
+        mean = said.MEAN.search(text) is not None and not (measure and said.MEAN.search(measure.name) and not group)
+        median = said.MEDIAN.search(text) is not None and not (measure and said.MEDIAN.search(measure.name))
+        how = "COUNT" if measure is None else "MEDIAN" if median else "AVG" if mean else ""
+        ranked = self.ranked()
+        if group is not None and (ranked or GROUPED.search(text)):
+            dated = measure is not None and measure.type in ("date", "year")
+            least = "MIN" if not self._most(measure) else "MAX"
+            return "rank", how or (least if dated or not plain else "SUM")
+        if measure is None:
+            return ("count", "COUNT") if COUNTED.search(text) else (None, "")
+        pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
+        if said.DIFFERENCE.search(text):
+            return ("difference", "SUM" if plain else "AVG") if len(pair) == 1 and not group else (None, "")
+        if said.SHARE.search(text) and not measure.unit.startswith("%") and self.found and plain:
+            return "share", "SUM"
+        if median:
+            return "median", "MEDIAN"
+        if mean:
+            return "mean", "AVG"
+        if said.SUM.search(text) and (plain or _TOTALLED.search(measure.name)):
+            return "sum", "SUM"
+        if said.SUM.search(text) and not said.SUM.search(measure.name) and not ranked:
+            return None, ""  # temperatures and grades have no total
+        if ranked:
+            return ("max", "MAX") if self._most(measure) else ("min", "MIN")
+        return ("sum" if COUNTED.search(text) and plain else "lookup"), "SUM" if plain else ""
+
+    def _most(self, measure: PColumn | None) -> bool:
+        text = self.text
+        if self.highest is not None:
+            return self.highest
+        if measure is not None and measure.type in ("date", "year"):
+            return said.TIME_FIRST.search(text) is None
+        if said.WORST.search(text):
+            return measure is not None and said.BAD.search(measure.name) is not None
+        if said.GROWTH.search(text) and said.DOWN.search(text):
+            return said.LEAST.search(text) is not None
+        most, least = said.MOST.search(text), said.LEAST.search(text)
+        if most and least:
+            return most.start() < least.start()
+        return least is None
+
+    def _time(self, group: PColumn | None) -> PColumn | None:
+        """Return the column of dates that periods or a change refer to."""
+        when = self.table.of_type("date", "year")
+        if not when:
+            return None
+        words = words_of(self.text)
+        named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
+        return (named or when)[0]
+
+    def _dated(self) -> bool:
+        """Return whether title or file name the year that the question asks for."""
+        return all(each.text in f"{self.table.title} {self.table.file}" for each in self.periods)
+
+    def _limited(self, measure: PColumn | None) -> list[tuple[PColumn, Limit]] | None:
+        """Return each limit with its column; None if one has no clear column."""
+        found = []
+        for limit in self.limits:
+            column, sign = self._limit_of(limit, measure)
+            if column is None or not _same_unit(limit, column):
+                return None
+            found.append((column, replace(limit, sign=sign)))
+        return found
+
+    def _limit_of(self, limit: Limit, measure: PColumn | None) -> tuple[PColumn | None, str]:
+        """Return the column that a limit is for, and the sign to compare with."""
+        if limit.degree:
+            means = measured(limit.degree, self.figures)
+            return (means[0][0], ">" if means[0][1] else "<") if len(means) == 1 else (None, "")
+        unit = unit_of(limit.unit)
+        fitting = [
+            column for column in self.figures if unit and unit in (unit_of(column.unit), *map(unit_of, column.words))
+        ]
+        match = best(self._words_near(limit), fitting or self.figures)
+        column = match.column if match else fitting[0] if len(fitting) == 1 else measure
+        return column, limit.sign
+
+    def _words_near(self, limit: Limit) -> list[str]:
+        text = list(self.text[: limit.start])
+        for each in self.found or ():
+            for i in range(each.start, min(each.end, len(text))):
+                text[i] = " "
+        words = [word for word in words_of("".join(text)) if word not in GENERIC]
+        return words[-3:] if not has_cjk(self.text) else words
+
+
+_NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)
+_FIGURE = re.compile(
+    r"\bhow (?:many|much)\b|^\W*what (?:is|was|are|were) the (?:total|sum|average|mean|number)\b|多少|几[名个家位次条种]",
+    re.I,
+)
+"""What asks for names, and what asks for a figure."""
+_PARTS = re.compile(
+    r"\b((new|net|lost|sold|won|[^\W\d_]{3,12}(?=ed\b)|cancel|unpaid|planned|expected|target|previous|return|refund|reject|"
+    r"(?:min|max)(?:imum)?(?=[ .])|failed|remaining))",
+    re.I,
+)
+"""Words in the name of a column that make it a part of what the rest names."""
+
+
+def _other_kind(meant: Measured, plan: Plan) -> bool:
+    """Return whether the question asks for names and the plan gives figures, or the other way round."""
+    named = plan.operation in ("rank", "list") or (plan.operation == "growth" and plan.group is not None)
+    dated = plan.operation == "lookup" and plan.measure is not None and plan.measure.type != "number"
+    if _NAMES.search(meant.text) and not said.SHARE.search(meant.text):
+        return not (named or dated)
+    return bool(_FIGURE.search(meant.text)) and named and plan.many >= 0
+
+
+def _qualified(plan: Plan, text: str) -> bool:
+    """Return whether the measure is a part that the question does not name: new subscribers are not all subscribers."""
+    if plan.measure is None or plan.measure.type != "number":
+        return False
+    name = plan.measure.name.replace("_", " ")
+    return any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
+
+
+def _passed_by_some(meant: Measured, plan: Plan) -> bool:
+    """Return whether a limit is for single rows, while members with several rows are asked for."""
+    if plan.group is None or plan.operation not in ("count", "list") or meant.unique(plan.group):
+        return False
+    years = meant.table.of_type("year")
+    spread = int(years[0].high) - int(years[0].low) + 1 if years and years[0].low else 1
+    once = spread > 1 and plan.group.different * spread == meant.table.rows and len(meant.periods) == 1
+    return not once and any(added(column) for column, _ in plan.limits)
+
+
+_TOTALLED = re.compile(r"price|fee|cost|rent|length|distance|width|capacity|价|费|长度", re.I)
+"""Figures that have a total if one is asked for."""
+
+
+def _same_unit(limit: Limit, column: PColumn) -> bool:
+    """Return whether a limit can be compared with the figures of a column."""
+    scaled = re.search(r"thousand|million|billion|\b[kKmM]\b|[万亿]", column.unit)
+    if scaled and limit.value >= 1_000:
+        return False
+    asked = unit_of(limit.unit)
+    if not asked or not column.unit or asked == unit_of(column.unit):
+        return True
+    return asked not in UNITS.values() or any(unit_of(word) == asked for word in column.words)

@@ -1,0 +1,159 @@
+"""Read what the tool `query` says: the tables that it describes, and the rows of a result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from research.models.extractive.evidence import Evidence, Fact, Step
+from research.text import tokens
+
+QUERY = "query"
+_TABLE = re.compile(r"^table (?P<name>\w+) \((?P<file>.+?)(?:, (?P<rows>[\d,]+) rows)?\)(?:: (?P<title>.*))?$", re.M)
+_COLUMN = re.compile(
+    r'^- (?P<sql>\w+) "(?P<name>.*?)": (?P<type>text|number|date|year)(?:, (?!values: |[\d,]+ values such as: |\d+ blank)'
+    r"(?P<unit>[^,|]*?)(?=, |$))?(?P<rest>.*)$"
+)
+_VALUES = re.compile(r", (?:(?P<all>values)|(?P<many>[\d,]+) values such as): (?P<values>.*?)(?:, \d+ blank)?$")
+_RANGE = re.compile(r"(?:^|, )(?P<low>[-\d][-\d.,:Q ]*?) to (?P<high>[-\d][-\d.,:Q ]*?)(?:, \d+ blank)?$")
+_HEAD = re.compile(
+    r"^\[(?P<n>\d+)\] (?P<title>.+)\n<(?P<url>\S+)>\n> Result of (?P<sql>.*)\n(?P<rows>(?:> \|.*(?:\n|$))*)", re.M
+)
+_USED = re.compile(r"^> Rows used: (?P<where>.+?)(?: \((?P<count>[\d,]+) rows\))?$", re.M)
+
+
+class PColumn(Struct, frozen=True, dict=True):
+    """A column as the tool describes it."""
+
+    sql: str
+    name: str
+    type: str
+    unit: str = ""
+    values: tuple[str, ...] = ()
+    """Values of a column of text: all of them, or those that the question names and some others."""
+    different: int = 0
+    """How many different values it has."""
+    low: str = ""
+    high: str = ""
+
+    @property
+    def said(self) -> str:
+        """Its name as people write it: `rainy days` for `rainy_days`."""
+        return self.name if " " in self.name else self.name.replace("_", " ")
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words of its name."""
+        spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", self.name)
+        return tuple(word for word in tokens(spaced) if not word.isdigit())
+
+
+class PTable(Struct, frozen=True):
+    """A table as the tool describes it."""
+
+    name: str
+    file: str
+    title: str
+    rows: int
+    columns: tuple[PColumn, ...]
+
+    def of_type(self, *types: str) -> list[PColumn]:
+        """Return the columns of these types."""
+        return [column for column in self.columns if column.type in types]
+
+
+class Rows(Struct, frozen=True):
+    """The result of a statement, with the source to cite."""
+
+    n: int
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    where: str
+    """The cells that it was made from, as a locator."""
+    count: int
+    facts: tuple[Fact, ...]
+
+
+def tables(text: str) -> list[PTable]:
+    """Return the tables that the tool describes."""
+    found = []
+    matches = list(_TABLE.finditer(text))
+    for match, following in zip(matches, [*matches[1:], None], strict=True):
+        body = text[match.end() : following.start() if following else len(text)]
+        columns = tuple(filter(None, map(_column, body.splitlines())))
+        rows = int((match["rows"] or "0").replace(",", ""))
+        found.append(PTable(match["name"], match["file"], match["title"] or "", rows, columns))
+    return found
+
+
+def _column(line: str) -> PColumn | None:
+    match = _COLUMN.match(line)
+    if match is None:
+        return None
+    unit, rest = match["unit"] or "", match["rest"]
+    if _RANGE.fullmatch(unit):
+        unit, rest = "", f", {unit}{rest}"
+    values, spread = _VALUES.search(rest), _RANGE.search(rest)
+    listed = tuple(each.strip() for each in values["values"].split(" | ")) if values else ()
+    return PColumn(
+        match["sql"],
+        match["name"],
+        match["type"],
+        unit,
+        listed,
+        int(values["many"].replace(",", "")) if values and values["many"] else len(listed),
+        spread["low"].replace(",", "").strip() if spread else "",
+        spread["high"].replace(",", "").strip() if spread else "",
+    )
+
+
+def asked_of(evidence: Evidence, about: str) -> Step | None:
+    """Return the step in which the tool described the tables for a question."""
+    return next((step for step in evidence.steps if step.name == QUERY and step.arguments.get("about") == about), None)
+
+
+def result_of(evidence: Evidence, sql: str) -> Rows | None:
+    """Return the result of a statement that was run; None if it was not, or failed, or returned nothing."""
+    step = next((step for step in evidence.steps if step.name == QUERY and step.arguments.get("sql") == sql), None)
+    match = _HEAD.search(step.text) if step and step.ok else None
+    if step is None or match is None:
+        return None
+    lines = [_cells(line.removeprefix("> ")) for line in match["rows"].splitlines()]
+    used = _USED.search(step.text)
+    if len(lines) < 3 or used is None:
+        return None
+    where = used["where"].removesuffix(" (any of these rows)")
+    n = int(match["n"])
+    return Rows(
+        n,
+        lines[0],
+        tuple(lines[2:]),
+        where,
+        int((used["count"] or "0").replace(",", "")),
+        tuple(fact for fact in step.facts if fact.n == n),
+    )
+
+
+def ran(evidence: Evidence, sql: str) -> bool:
+    """Return whether a statement was run, successfully or not."""
+    return any(step.name == QUERY and step.arguments.get("sql") == sql for step in evidence.steps)
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|"))
+
+
+def figure(text: str) -> float | None:
+    """Return the value of a cell; None if it is no figure."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def shown(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> list[str]:
+    """Return the lines of a markdown table."""
+    return [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]

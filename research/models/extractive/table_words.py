@@ -1,0 +1,231 @@
+"""The words of a question about tables: operations, ranks, periods and limits, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from research.models.extractive.table_degrees import degree_of
+
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        "one 一|two 两 二 双|three 三|four 四|five 五|six 六|seven 七|eight 八|nine 九|ten 十".split("|"), 1
+    )
+    for word in words.split()
+}
+CLASSIFIERS = "个家位座种所条名款门支些本部台辆张件项只间栋场次届类队层笔份"
+"""Chinese words between a number and what it counts."""
+_COUNT = rf"(\d+|{'|'.join(_NUMBERS)})"
+MOST = re.compile(
+    r"\b(?:most|highest|largest|biggest|greatest|top|best|longest|tallest|maximum|max|heaviest|richest|busiest|peak|"
+    r"costliest|dearest|priciest|strongest|hottest|warmest|wettest|fastest|steepest|latest|newest|youngest|"
+    r"more|higher|larger|bigger|leads?|leading)\b|最(?:高|多|大|长|好|重|贵|快|热|强|新|晚)|更(?:高|多|大)|第[一二三四五](?!季)",
+    re.I,
+)
+LEAST = re.compile(
+    r"\b(?:least|lowest|fewest|smallest|shortest|minimum|min|lightest|poorest|cheapest|coldest|coolest|driest|weakest|"
+    r"slowest|quietest|earliest|oldest|first|less|fewer|lower|smaller|bottom)\b|最(?:低|少|小|短|轻|便宜|慢|冷|弱|早|差)|更(?:低|少|小)",
+    re.I,
+)
+TIME_FIRST = re.compile(r"\b(?:earliest|oldest|first)\b|最早", re.I)
+TIME_LAST = re.compile(r"\b(?:latest|newest|youngest|most recent(?:ly)?|last)\b|最(?:新|晚|近)", re.I)
+WORST = re.compile(r"\bworst\b|最差", re.I)
+BAD = re.compile(
+    r"delay|wait|cost|loss|lost|error|defect|complain|crash|accident|crime|fault|late|debt|absen|cancel|fail|death|"
+    r"延误|等待|成本|损失|错误|投诉|事故|亏损|故障|缺勤|死亡",
+    re.I,
+)
+MEAN = re.compile(r"\b(?:averages?|averaged|mean|on average|typical(?:ly)?)\b|平均|均值", re.I)
+MEDIAN = re.compile(r"\bmedian\b|中位数", re.I)
+SUM = re.compile(
+    r"\b(?:total(?:s|led)?|sum|altogether|combined|together|overall|in all|add(?:s|ed)? up|all told|aggregate)\b|"
+    r"合计|总计|总共|一共|共计|总和|总(?=[^是最])|累计|共(?=[有卖销售])",
+    re.I,
+)
+COUNT = re.compile(
+    r"\bhow many\b|\bnumber of\b|\bcount(?: of)?\b|"
+    rf"多少|几[人{CLASSIFIERS}]|数量|人数",
+    re.I,
+)
+GROWTH = re.compile(
+    r"\b(?:gr[eo]w(?:s|n|ing|th)?|increas\w+|rise[sn]?|rose|rising|climb\w*|chang\w+|declin\w+|decreas\w+|"
+    r"f[ae]ll(?:s|en|ing)?|drop\w*|shr[aiu]nk\w*|trend\w*|develop\w*|cut|reduc\w+)\b|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|降幅|涨幅",
+    re.I,
+)
+DOWN = re.compile(
+    r"\b(?:declin\w+|decreas\w+|f[ae]ll(?:s|en|ing)?|drop\w*|shr[aiu]nk\w*|los[te]s?|cut|reduc\w+)\b|下降|减少|下跌|降幅",
+    re.I,
+)
+ABSOLUTE = re.compile(r"\b(?:by how much|how much (?:did|has|have)|absolute)\b|增加(?:了)?多少(?!%|百分)|绝对", re.I)
+SHARE = re.compile(
+    r"\b(?:percent(?:age)?|share|proportion|fraction|what part)\b|百分之|占比|比例|占.{0,12}(?:多少|几)|%", re.I
+)
+DIFFERENCE = re.compile(
+    r"\b(?:difference|gap|how much (?:more|less|\w+er)\b|how many (?:more|fewer))\b|相差|差距|差多少|比.{1,20}[多少高低]",
+    re.I,
+)
+RANK = re.compile(
+    r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b(?!\s+quarter)|"
+    r"第(?:(?P<bz>二)|(?P<cz>三)|(?P<dz>四)|(?P<ez>五))(?!季|班|中|小|人|医)",
+    re.I,
+)
+_TOP = re.compile(
+    rf"\b(?:top|bottom|first|best|worst)\s+{_COUNT}\b|\b(?:the|which|what|name|list|give)\s+{_COUNT}\s+(?:\S+\s+){{0,3}}?"
+    rf"(?:with|that|which|who|most|least|highest|lowest|largest|smallest|best|busiest|oldest|cheapest|\w+est)\b|"
+    rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]",
+    re.I,
+)
+WHICH = re.compile(
+    r"\b(?:which|what|whose)\s+(?:of the\s+|is the\s+|are the\s+|was the\s+)?(?P<what>[^?]*)|\bwho\b|谁|"
+    rf"哪一?[年月天{CLASSIFIERS}]?",
+    re.I,
+)
+WHO = re.compile(r"\bwho\b|谁|哪(?:一)?位", re.I)
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = re.compile(
+    rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)(?:\s+(?P<year>(?:19|20)\d\d))?"
+)
+_ZH_MONTH = re.compile(r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}月份?")
+_QUARTER = re.compile(
+    r"\bQ(?P<q>[1-4])\b(?:\s*(?P<year>(?:19|20)\d\d))?|(?:(?P<zyear>(?:19|20)\d\d)\s*年)?第?(?P<z>[一二三四])季度|\b(?P<o>first|second|third|fourth)\s+quarter\b",
+    re.I,
+)
+_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]*\d)")
+_BETWEEN = re.compile(r"\b(?:between|from)\b|从|自|至|到|以来|\bto\b|\bsince\b|[–-]", re.I)
+_AFTER = re.compile(r"\b(?:after|later than)\s*$", re.I)
+_SINCE = re.compile(r"\b(?:since|from)\s*$|自$", re.I)
+_BEFORE = re.compile(r"\b(?:before|earlier than|prior to)\s*$", re.I)
+_UNTIL = re.compile(r"\b(?:until|through|up to|by)\s*$|截至$", re.I)
+_LIMIT = re.compile(
+    r"(?P<word>\b(?:above|over|more than|greater than|exceed(?:s|ed|ing)?|higher than|[a-z]{3,8}er than|"
+    r"at least|no less than|minimum of|below|under|less than|at most|no more than|"
+    r"up to)|超过|高于|大于|多于|不低于|不少于|至少|低于|小于|少于|不足|不到|不超过|至多)\s{0,3}(?:of\s)?[$€£¥]?\s?"
+    r"(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>million|thousand|billion|k\b|万|亿)?(?P<unit>\s?[%°\w]{1,20})?|"
+    r"(?<![\d,.])(?P<after>\d[\d,]{0,20}(?:\.\d{1,10})?)\s?(?:\S{0,3}\s?)?"
+    r"(?P<tail>\bor (?:more|above|over|less|fewer|below)|以上|以下)",
+    re.I,
+)
+_COMPARED = {
+    ">": "above|over|more than|greater than|exceed|higher than|longer than|taller than|heavier than|超过|高于|大于|多于",
+    ">=": "at least|no less than|minimum of|or more|or above|or over|不低于|不少于|至少|以上",
+    "<": "below|under|less than|fewer than|lower than|shorter than|低于|小于|少于|不足|不到",
+    "<=": "at most|no more than|up to|or less|or fewer|or below|不超过|至多|以下",
+}
+_SCALES = {"million": 1e6, "thousand": 1e3, "billion": 1e9, "k": 1e3, "万": 1e4, "亿": 1e8}
+_ALL = re.compile(r"\b(?:all|every|each|any|whole|entire)\b|所有|全部|每", re.I)
+
+
+class Period(Struct, frozen=True):
+    """A time that a question names: `2024`, `2024-03`, `-03` for March of any year, `2024-Q1`."""
+
+    text: str
+    how: str = "="
+    start: int = 0
+    end: int = 0
+
+
+class Limit(Struct, frozen=True):
+    """A figure that a column has to pass."""
+
+    sign: str
+    value: float
+    start: int
+    end: int
+    unit: str = ""
+    degree: str = ""
+    """The word that compares, if it says by what: `old` in `older than 40`."""
+
+
+def calculates(word: str) -> bool:
+    """Return whether a word says what to calculate, not of what: `highest`, `grew`, `total`."""
+    return any(
+        pattern.fullmatch(word) for pattern in (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, DOWN, SHARE, DIFFERENCE)
+    )
+
+
+def count_of(text: str) -> int:
+    """Return how many things a question asks for: 3 in `the top three`; 0 if it does not say."""
+    match = _TOP.search(text)
+    word = next(filter(None, match.groups()), "") if match else ""
+    return int(word) if word.isdigit() else _NUMBERS.get(word.lower(), 0)
+
+
+def rank_of(text: str) -> int:
+    """Return the rank that a question asks for: 2 in `the second largest`; 1 if it does not say."""
+    match = RANK.search(text)
+    return "abcde".index(str(match.lastgroup)[0]) + 1 if match else 1
+
+
+def limits(text: str) -> list[Limit]:
+    """Return the limits in a question, without those that are years."""
+    found = []
+    for match in _LIMIT.finditer(text):
+        word = (match["word"] or match["tail"]).lower()
+        number = float((match["number"] or match["after"]).replace(",", ""))
+        signs = (sign for sign, words in _COMPARED.items() if re.search(words, word))
+        degree = degree_of(word) if match["word"] else ""
+        sign = next(signs, ">")
+        if match["word"] and _YEAR.fullmatch(match["number"]) and not match["unit"]:
+            continue
+        scale = _SCALES.get((match["scale"] or "").lower(), 1.0)
+        found.append(
+            Limit(sign, number * scale, match.start(), match.end(), (match["unit"] or "").strip().lower(), degree)
+        )
+    return found
+
+
+def periods(text: str) -> list[Period]:
+    """Return the times in a question, in order."""
+    found: list[Period] = []
+    taken: list[tuple[int, int]] = []
+
+    def add(period: str, match: re.Match[str]) -> None:
+        before = text[: match.start()]
+        how = "="
+        for pattern, sign in ((_AFTER, ">"), (_BEFORE, "<"), (_UNTIL, "<="), (_SINCE, ">=")):
+            if pattern.search(before):
+                how = sign
+        if re.match(r"\s*年?(?:以后|之后)", text[match.end() :]):
+            how = ">"
+        if re.match(r"\s*年?(?:以前|之前)", text[match.end() :]):
+            how = "<"
+        if re.match(r"\s*年?以来", text[match.end() :]):
+            how = ">="
+        found.append(Period(period, how, *match.span()))
+        taken.append(match.span())
+
+    lower = text.lower()
+    for match in _QUARTER.finditer(text):
+        quarter = match["q"] or str("一二三四".find(match["z"] or "x") + 1 or "")
+        if match["o"]:
+            quarter = str("first second third fourth".split().index(match["o"].lower()) + 1)
+        add(f"{match['year'] or match['zyear'] or ''}-Q{quarter}", match)
+    for match in _MONTH.finditer(lower):
+        if (
+            match["name"] == "may"
+            and not match["year"]
+            and not re.search(r"\b(?:in|of|for|during)\s+$", lower[: match.start()])
+        ):
+            continue
+        if match["name"] == "mar" or match["name"] in ("march",) and re.match(r"\s*on\b", lower[match.end() :]):
+            continue
+        number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["name"][:3]))
+        add(f"{match['year'] or ''}-{number:02d}", match)
+    for match in _ZH_MONTH.finditer(text):
+        add(f"{match['year'] or ''}-{int(match['month']):02d}", match)
+    for match in _YEAR.finditer(text):
+        if not any(a <= match.start() < b for a, b in taken):
+            add(match.group(), match)
+    return sorted(found, key=lambda each: each.start)
+
+
+def spans(text: str) -> bool:
+    """Return whether a question names a span of time by its ends."""
+    return _BETWEEN.search(text) is not None
+
+
+def everything(text: str) -> bool:
+    """Return whether a question asks for all rows."""
+    return _ALL.search(text) is not None

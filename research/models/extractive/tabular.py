@@ -1,0 +1,87 @@
+"""Answer a question from the tables of the library: describe them, query one, and state the result."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from research.models.extractive.evidence import Evidence
+from research.models.extractive.question import parse
+from research.models.extractive.table_nouns import added
+from research.models.extractive.table_plan import Doubt, Plan, planned
+from research.models.extractive.table_reading import Rows, asked_of, figure, ran, result_of, tables
+from research.models.extractive.table_sql import LISTED, statement
+from research.models.extractive.verdict import Action, TableAnswer, Verdict
+
+_OWN = "Tables: "
+_FACTBOOK = "factbook ("
+
+
+def solved(evidence: Evidence, acting: bool) -> Verdict | None:
+    """Return the next step or the answer from a table; None if no table clearly has what is asked."""
+    question = evidence.question
+    if not _offered(evidence):
+        return None
+    step = asked_of(evidence, question)
+    if step is None:
+        action = Action("query", {"about": question}, "Look which tables fit.")
+        return (
+            Verdict(parse(question), actions=(action,))
+            if acting and not evidence.lessons and not _given(evidence)
+            else None
+        )
+    described = [table for table in tables(step.text) if table.file != "World Factbook"] if step.ok else []
+    plan = planned(question, described)
+    if isinstance(plan, Doubt):
+        return Verdict(parse(question), doubt=plan.options)
+    return _carried_out(evidence, plan, acting) if plan else None
+
+
+def _offered(evidence: Evidence) -> bool:
+    """Return whether the run has the tool, and tables other than the Factbook's."""
+    line = evidence.line_of("query")
+    listed = line.partition(_OWN)[2]
+    return bool(listed) and not listed.startswith(_FACTBOOK)
+
+
+def _given(evidence: Evidence) -> bool:
+    return bool(evidence.earlier)
+
+
+def _carried_out(evidence: Evidence, plan: Plan, acting: bool) -> Verdict | None:
+    question = evidence.question
+    sql = statement(plan, question)
+    if not sql:
+        return None
+    if not ran(evidence, sql):
+        return _step(question, sql) if acting else None
+    rows = result_of(evidence, sql)
+    if rows is None:
+        return None
+    if plan.operation == "lookup" and len(rows.rows) > 1:
+        if plan.measure is None or plan.measure.type != "number" or not added(plan.measure):
+            return None if len(rows.rows) > 8 else Verdict(parse(question), table=TableAnswer(plan, rows))
+        whole = replace(plan, operation="sum", aggregate="SUM")
+        sql = statement(whole, question)
+        if not ran(evidence, sql):
+            return _step(question, sql) if acting else None
+        total = result_of(evidence, sql)
+        return Verdict(parse(question), table=TableAnswer(whole, total)) if total else None
+    if plan.operation == "list" and len(rows.rows) > LISTED:
+        return None
+    if not _filled(plan, rows):
+        return None
+    return Verdict(parse(question), table=TableAnswer(plan, rows))
+
+
+def _step(question: str, sql: str) -> Verdict:
+    return Verdict(parse(question), actions=(Action("query", {"sql": sql}, "Query the table."),))
+
+
+def _filled(plan: Plan, rows: Rows) -> bool:
+    """Return whether a result has the figure that is asked for."""
+    if plan.operation in ("count", "list"):
+        return bool(rows.rows)
+    if plan.operation == "lookup":
+        return bool(rows.rows[0][-1])
+    last = rows.rows[0][-1]
+    return bool(last) and (plan.operation == "rank" or figure(last) is not None)

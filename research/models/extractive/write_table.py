@@ -1,0 +1,400 @@
+"""Write what a query over a table returned: the figure with its unit, the rows used, and the cells to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from research._util.amounts import plain, rounded
+from research.models.extractive.table_plan import Plan
+from research.models.extractive.table_reading import PColumn, figure, shown
+from research.models.extractive.table_sql import value_name
+from research.models.extractive.table_words import GROWTH
+from research.models.extractive.verdict import TableAnswer
+
+_WORDS = {
+    "en": {
+        "SUM": "total {m}",
+        "AVG": "average {m}",
+        "MEDIAN": "median {m}",
+        "MAX": "highest {m}",
+        "MIN": "lowest {m}",
+        "": "{m}",
+        "rows": "number of rows",
+        "highest": "the highest",
+        "lowest": "the lowest",
+        "earliest": "the earliest",
+        "latest": "the latest",
+        "top": "**{name}** has {which} {what}{where}: **{value}** [{n}].",
+        "nth": "**{name}** is number {rank} by {what}{where}: **{value}** [{n}].",
+        "tied": "**{name}** share {which} {what}{where}: **{value}** [{n}].",
+        "tops": "By {what}{where}, {which} {k}: {rows} [{n}].",
+        "groups": "{what}{where}, for each {group}: {rows} [{n}].",
+        "next": "Next by {what}: {rows} [{n}].",
+        "one": "The {what}{where} is **{value}** [{n}].",
+        "sum": "The {what}{where} adds up to **{value}** [{n}].",
+        "count": "**{value}** rows ({key}) of {table}{where} [{n}].",
+        "distinct": "**{value}** different values of {group}{where} [{n}].",
+        "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
+        "cell": "{name}: {m} **{value}** [{n}].",
+        "only": "{group}{where}: **{names}** [{n}].",
+        "list": "{group}{where}, {k} in all: {names} [{n}].",
+        "differ": "{what}{where}: {a} for **{one}** and {b} for **{other}**, a difference of **{value}** [{n}].",
+        "grew": "The {what} of **{name}** changed by **{percent}** ({change}), {span}{where} [{n}].",
+        "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
+        "grew_top": "**{name}** has {which} growth of {what}{where}: **{percent}** ({change}), {span} [{n}].",
+        "span": "from {a} in {s} to {b} in {e}",
+        "used": "Calculated from {count} rows: {cells} [{n}].",
+        "read": "Read from {cells} [{n}].",
+        "where": " where {all}",
+        "and": " and ",
+        "is": "{c} is {v}",
+        "dated": "{c} is {v}",
+        "any": " or ",
+        "join": ", ",
+        "table": "Result",
+        "figures": "the figures",
+        "in_percent": "change in percent",
+    },
+    "zh": {
+        "SUM": "{m}合计",
+        "AVG": "{m}平均{unit}",
+        "MEDIAN": "{m}中位数",
+        "MAX": "{m}最高值",
+        "MIN": "{m}最低值",
+        "": "{m}",
+        "rows": "行数",
+        "highest": "最高",
+        "lowest": "最低",
+        "earliest": "最早",
+        "latest": "最晚",
+        "top": "{where}**{name}**的{what}{which}：**{value}** [{n}]。",
+        "nth": "{where}按{what}，**{name}**排第{rank}：**{value}** [{n}]。",
+        "tied": "{where}**{name}**的{what}并列{which}：**{value}** [{n}]。",
+        "tops": "{where}{what}{which}的{k}个：{rows} [{n}]。",
+        "groups": "{where}各{group}的{what}：{rows} [{n}]。",
+        "next": "其次（{what}）：{rows} [{n}]。",
+        "one": "{where}{what}为**{value}** [{n}]。",
+        "sum": "{where}{what}为**{value}** [{n}]。",
+        "count": "{where}{table}中共有**{value}**行（{key}） [{n}]。",
+        "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
+        "share": "{where}{part}占{whole}的**{value}** [{n}]。",
+        "cell": "{name}：{m}为**{value}** [{n}]。",
+        "only": "{where}{group}为**{names}** [{n}]。",
+        "list": "{where}{group}共{k}个：{names} [{n}]。",
+        "differ": "{where}{what}：**{one}**为{a}，**{other}**为{b}，相差**{value}** [{n}]。",
+        "grew": "{where}**{name}**的{what}变化了**{percent}**（{change}），{span} [{n}]。",
+        "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
+        "grew_top": "{where}**{name}**的{what}增幅{which}：**{percent}**（{change}），{span} [{n}]。",
+        "span": "从{s}的{a}到{e}的{b}",
+        "used": "由{count}行计算得出：{cells} [{n}]。",
+        "read": "取自{cells} [{n}]。",
+        "where": "{all}时，",
+        "and": "、",
+        "is": "{c}为{v}",
+        "any": "或",
+        "join": "、",
+        "table": "结果",
+        "figures": "数值",
+        "in_percent": "变化百分比",
+    },
+}
+_TOLD = 4
+"""Members of a ranking that the sentences name, so that no table need repeat them."""
+_SIGNS = {
+    "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most", "=": "in"},
+    "zh": {">": "大于", ">=": "不低于", "<": "小于", "<=": "不超过", "=": ""},
+}
+
+
+def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
+    """Return the paragraphs of an answer to a question."""
+    plan, rows = found.plan, found.rows
+    w = _WORDS[language]
+    said = _Sentences(found, language, question)
+    count = f"{rows.count:,}"
+    cells = f"`{rows.where}`"
+    key = "read" if plan.operation == "lookup" else "used"
+    head = said.head()
+    paragraphs = [*head, w[key].format(count=count, cells=cells, n=rows.n)]
+    told = plan.operation == "list" or (plan.operation == "rank" and len(rows.rows) <= _TOLD)
+    if len(rows.rows) > 1 and not told:
+        paragraphs.append(f"### {w['table']}\n\n" + "\n".join(said.table()))
+    return paragraphs
+
+
+class _Sentences:
+    def __init__(self, found: TableAnswer, language: str, question: str) -> None:
+        self.question = question
+        self.plan, self.rows = found.plan, found.rows
+        self.w = _WORDS[language]
+        self.language = language
+        self.n = found.rows.n
+
+    def head(self) -> list[str]:
+        """Return the sentences that answer."""
+        kinds: dict[str, Callable[[], list[str]]] = {
+            "rank": self._rank,
+            "count": self._count,
+            "growth": self._growth,
+            "share": self._share,
+            "lookup": self._lookup,
+            "list": self._list,
+            "difference": self._difference,
+        }
+        return kinds.get(self.plan.operation, self._one)()
+
+    def table(self) -> list[str]:
+        """Return the result as a markdown table."""
+        heads = [self._head(name) for name in self.rows.columns]
+        rows = [
+            tuple(self._cell(name, cell) for name, cell in zip(self.rows.columns, row, strict=True))
+            for row in self.rows.rows
+        ]
+        return shown(rows, heads)
+
+    def _head(self, name: str) -> str:
+        if name == value_name(self.plan):
+            unit = self.plan.measure.unit if self.plan.measure else ""
+            return f"{self._what()} ({unit})" if unit else self._what()
+        column = next((each for each in self.plan.table.columns if each.sql == name), None)
+        return column.said if column else name.replace("_", " ")
+
+    def _cell(self, name: str, cell: str) -> str:
+        value = figure(cell)
+        column = next((each for each in self.plan.table.columns if each.sql == name), None)
+        if value is None or (column is not None and column.type != "number"):
+            return cell
+        return tidy(value)
+
+    def _what(self) -> str:
+        if self.plan.measure is None:
+            return self.w["rows"]
+        name = self.plan.measure.said if not self.plan.wide else self._wide_name()
+        if self.plan.operation == "rank" and self.rows.count == len(self.rows.rows):
+            return name  # the total of one row is its figure
+        return self.w[self.plan.aggregate].format(
+            m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
+        )
+
+    def _wide_name(self) -> str:
+        """Return what a table with a column for each year is about, with the year."""
+        assert self.plan.measure
+        name = self.plan.measure.said
+        return name if re.search(r"[^\W\d]{2}", name) else f"{_without_year(name, self.plan)} {name}".strip()
+
+    def _value(self, cell: str) -> str:
+        measure = self.plan.measure
+        if measure is None:
+            return cell
+        if measure.type in ("date", "year"):
+            return dated(cell, self.language) if measure.type == "date" else cell
+        value = figure(cell)
+        return cell if value is None else with_unit(tidy(value), measure)
+
+    def _where(self) -> str:
+        parts = []
+        columns: dict[str, list[str]] = {}
+        for each in self.plan.filters if self.plan.operation != "difference" else ():
+            columns.setdefault(each.column.said, []).append(each.value)
+        parts += [
+            self.w["is"].format(c=name, v=self.w["any"].join(dict.fromkeys(values))) for name, values in columns.items()
+        ]
+        signs = _SIGNS[self.language]
+        if self.plan.time and self.plan.periods and not self.plan.wide and self.plan.operation != "growth":
+            plain = all(each.how == "=" for each in self.plan.periods) and self.plan.time.type == "year"
+            times = [
+                f"{'' if plain else signs[each.how] + ' '}{dated(each.text, self.language)}".lstrip()
+                for each in self.plan.periods
+            ]
+            key = "is" if plain or self.language == "zh" else "dated"
+            parts.append(self.w[key].format(c=self.plan.time.said, v=self.w["any"].join(times)))
+        parts += [
+            f"{column.said} {signs[limit.sign]} {with_unit(tidy(limit.value), column)}"
+            for column, limit in self.plan.limits
+        ]
+        return self.w["where"].format(all=self.w["and"].join(parts)) if parts else ""
+
+    def _name(self, cell: str) -> str:
+        group = self.plan.group
+        return dated(cell, self.language) if group is not None and group.type == "date" else cell
+
+    def _listed(self, rows: Sequence[Sequence[str]]) -> str:
+        return self.w["join"].join(f"{self._name(row[0])} {self._value(row[-1])}" for row in rows)
+
+    def _which(self) -> str:
+        measure = self.plan.measure
+        if measure is not None and measure.type in ("date", "year"):
+            return self.w["latest" if self.plan.most else "earliest"]
+        return self.w["highest" if self.plan.most else "lowest"]
+
+    def _plain(self) -> str:
+        """Return what is ranked; `the highest highest temperature` is said once."""
+        if self.plan.measure is not None and self.plan.aggregate in ("MAX", "MIN"):
+            return self.plan.measure.said
+        return self._what()
+
+    def _rank(self) -> list[str]:
+        plan, rows = self.plan, self.rows.rows
+        values = {"which": self._which(), "what": self._plain(), "where": self._where(), "n": self.n}
+        if plan.many < 0:
+            assert plan.group
+            return [_upper(self.w["groups"].format(group=plan.group.said, rows=self._listed(rows), **values))]
+        if plan.many > 1:
+            k = plan.many
+            while k < len(rows) and rows[k][-1] == rows[plan.many - 1][-1]:
+                k += 1  # equal figures share the last place
+            return [_upper(self.w["tops"].format(k=k, rows=self._listed(rows[:k]), **values))]
+        first = plan.rank - 1
+        if first >= len(rows):
+            first = len(rows) - 1
+        tied = [row for row in rows if row[-1] == rows[first][-1]]
+        value = self._value(rows[first][-1])
+        name = self.w["join"].join(self._name(row[0]) for row in tied)
+        key = "tied" if len(tied) > 1 else "nth" if plan.rank > 1 else "top"
+        head = _upper(self.w[key].format(name=name, value=value, rank=plan.rank, **values))
+        others = (
+            [row for row in rows if row not in tied][:3]
+            if plan.rank == 1
+            else [row for row in rows[: plan.rank] if row not in tied]
+        )
+        return [
+            head,
+            *(
+                [self.w["next"].format(what=values["what"], rows=self._listed(others), n=self.n)]
+                if others and plan.rank == 1
+                else []
+            ),
+        ]
+
+    def _one(self) -> list[str]:
+        value = self._value(self.rows.rows[0][-1])
+        key = "sum" if self.plan.operation == "sum" else "one"
+        return [_upper(self.w[key].format(what=self._what(), where=self._where(), value=value, n=self.n))]
+
+    def _count(self) -> list[str]:
+        plan = self.plan
+        key = "distinct" if plan.group else "count"
+        group = plan.group.said if plan.group else ""
+        named = next((column.said for column in plan.table.of_type("text")), plan.table.file)
+        values = {"value": self.rows.rows[0][0], "table": plan.table.file, "group": group, "key": named}
+        return [_upper(self.w[key].format(where=self._where(), n=self.n, **values))]
+
+    def _share(self) -> list[str]:
+        part, whole, percent = (figure(cell) or 0.0 for cell in self.rows.rows[0])
+        assert self.plan.measure
+        measure = self.plan.measure
+        return [
+            self.w["share"].format(
+                part=with_unit(tidy(part), measure),
+                whole=with_unit(tidy(whole), measure),
+                value=f"{tidy(percent)}%",
+                where=self._where(),
+                n=self.n,
+            )
+        ]
+
+    def _list(self) -> list[str]:
+        assert self.plan.group
+        names = [self._name(row[0]) for row in self.rows.rows]
+        values = {"group": self.plan.group.said, "where": self._where(), "k": len(names), "n": self.n}
+        if len(names) == 1:
+            return [_upper(self.w["only"].format(names=names[0], **values))]
+        return [_upper(self.w["list"].format(names=self.w["join"].join(f"**{each}**" for each in names), **values))]
+
+    def _difference(self) -> list[str]:
+        one, other = sorted(self.plan.filters, key=lambda each: each.start)
+        first, second, apart = self.rows.rows[0]
+        what = self.plan.measure.said if self.plan.measure and self.rows.count <= 2 else self._what()
+        values = {"what": what, "where": self._where(), "n": self.n, "one": one.value, "other": other.value}
+        figures = {"a": self._value(first), "b": self._value(second), "value": self._value(apart.removeprefix("-"))}
+        return [_upper(self.w["differ"].format(**values, **figures))]
+
+    def _lookup(self) -> list[str]:
+        assert self.plan.measure
+        lines = []
+        for row in self.rows.rows:
+            name = self.w["join"].join(cell for cell in row[:-1] if cell)
+            lines.append(
+                self.w["cell"].format(name=name, m=self.plan.measure.said, value=self._value(row[-1]), n=self.n)
+            )
+        return lines
+
+    def _growth(self) -> list[str]:
+        plan, rows = self.plan, self.rows.rows
+        row = rows[min(plan.rank - 1, len(rows) - 1)]
+        first, last, change, percent = (figure(cell) for cell in row[-4:])
+        starts, finishes = (_period(name, self.language) for name in self.rows.columns[-4:-2])
+        measure = plan.measure
+        assert measure is not None
+        named = (
+            measure
+            if not plan.wide
+            else PColumn(measure.sql, _without_year(measure.said, plan), "number", measure.unit)
+        )
+        what = named.said if plan.wide else self._what()
+        what = self.w["figures"] if GROWTH.search(what) else what  # `the growth of growth`
+        values = {
+            "what": what,
+            "where": self._where(),
+            "percent": f"{tidy(percent or 0.0)}%",
+            "change": with_unit(tidy(change or 0.0), named),
+            "span": self.w["span"].format(
+                a=with_unit(tidy(first or 0.0), named), s=starts, b=with_unit(tidy(last or 0.0), named), e=finishes
+            ),
+            "n": self.n,
+        }
+        if plan.group is None:
+            return [_upper(self.w["grew_all"].format(**values))]
+        key = "grew_top" if len(rows) > 1 else "grew"
+        head = _upper(self.w[key].format(name=self._name(row[0]), which=self._which(), **values))
+        others = [each for each in rows if each is not row][:3]
+        listed = self.w["join"].join(f"{self._name(each[0])} {tidy(figure(each[-1]) or 0.0)}%" for each in others)
+        return [head, *([self.w["next"].format(what=self.w["in_percent"], rows=listed, n=self.n)] if others else [])]
+
+
+def _without_year(name: str, plan: Plan) -> str:
+    rest = re.sub(r"(?:19|20)\d\d\s*年?", "", name).strip(" _-()")
+    return rest or plan.table.title or plan.table.file.rpartition(".")[0]
+
+
+def _period(name: str, language: str) -> str:
+    parts = name.removeprefix("in_").split("_")
+    return dated("-".join(parts).upper() if parts[-1].startswith("q") else "-".join(parts), language)
+
+
+def tidy(value: float) -> str:
+    """Return a figure with at most two decimals; a small one keeps three digits."""
+    from decimal import Decimal
+
+    return plain(rounded(Decimal(repr(value)), 2))
+
+
+def with_unit(value: str, column: PColumn) -> str:
+    """Return a figure with the unit of its column."""
+    unit = column.unit
+    if not unit:
+        return value
+    if unit in "$€£¥￥":
+        return f"-{unit}{value[1:]}" if value.startswith("-") else f"{unit}{value}"
+    return f"{value}{unit}" if unit.startswith(("%", "°")) else f"{value} {unit}"
+
+
+_MONTHS = "January February March April May June July August September October November December".split()
+
+
+def dated(text: str, language: str) -> str:
+    """Return a date as people write it."""
+    match = re.fullmatch(r"(\d{4})?-?(?:(\d\d)|Q(\d))?(?:-(\d\d))?(?: .*)?", text)
+    if match is None:
+        return text
+    year, month, quarter, day = match.groups()
+    if language == "zh":
+        parts = [f"{year}年" if year else "", f"{int(month)}月" if month else "", f"第{quarter}季度" if quarter else ""]
+        return "".join([*parts, f"{int(day)}日" if day else ""])
+    named = _MONTHS[int(month) - 1] if month and 1 <= int(month) <= 12 else f"Q{quarter}" if quarter else ""
+    return " ".join(filter(None, [day and str(int(day)), named, year]))
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,219 @@
+"""What a model service says when it refuses or fails, and what that means for the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from research._util.http import retry_after
+from research.errors import ProviderError
+from research.models.endpoint import Endpoint
+from research.text import clip
+
+_LONGEST_WAIT_S = 300.0
+
+# OpenAI and DeepSeek "maximum context length", vLLM "maximum model length", llama.cpp "context size", LM Studio and
+# llama-cpp-python "context window"; Anthropic "prompt is too long", "exceed context limit", `request_too_large`.
+_OVERFLOW = re.compile(
+    r"context[_ ](length|size|window|limit)|maximum (model|sequence) length|prompt is too long|too many input tokens|"
+    r"request_too_large",
+    re.IGNORECASE,
+)
+_TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
+"""In a 429: the single request exceeds what a minute allows, so that no wait helps."""
+_UNSUPPORTED = re.compile(
+    r"unsupported|unrecogni[sz]ed|unknown|unexpected|deprecated|unavailable|extra[_ ](inputs|fields|forbidden)|"
+    r"not (\w+ )?(support|permit|allow|accept|compatible|available)|may (not|only)|only \S+ is (allowed|supported)",
+    re.IGNORECASE,
+)
+# The status for an error event inside a 200 response, by a part of its type.
+_STATUS = {
+    "invalid": 400,
+    "authentication": 401,
+    "billing": 402,
+    "permission": 403,
+    "not_found": 404,
+    "too_large": 413,
+    "rate_limit": 429,
+    "timeout": 504,
+    "overloaded": 529,
+    "throttling": 429,
+    "validation": 400,
+    "accessDenied": 403,
+    "unavailable": 503,
+}
+_ADVICE = (
+    (r"--enable-auto-tool-choice", "start vLLM with --enable-auto-tool-choice and --tool-call-parser"),
+    (r"--jinja", "start llama.cpp's server with --jinja"),
+    (r"does not support tools|no endpoints found that support tool", "the model has no tool calls of its own"),
+)
+"""What to do about a model or a server without tools, by what it says."""
+_FILTERED = re.compile(r"content_filter|content_policy|moderation|flagged", re.IGNORECASE)
+
+
+class RequestRejected(ProviderError):
+    """The service rejected the request (400 or 422) before sending any of the reply."""
+
+    def __init__(self, message: str, param: str, server_message: str) -> None:
+        super().__init__(message)
+        self.param = param
+        """The parameter that the service names in a field of the error, else empty."""
+        self.server_message = server_message
+        """The service's own message, redacted."""
+
+    def unsupported(self, names: Sequence[str]) -> str | None:
+        """Return which of these parameters the service does not support; None if the error is about something else.
+
+        A wrong value of a supported parameter counts as something else: omitting it would hide the mistake.
+        """
+        if not _UNSUPPORTED.search(self.server_message):
+            return None
+        if self.param:
+            root = re.split(r"[.\[]", self.param)[0]
+            return root if root in names else None
+        found = [(match.start(), name) for name in names if (match := mention(name, self.server_message))]
+        return min(found)[1] if found else None
+
+
+class BadGeneration(ProviderError):
+    """The service could not parse the call that the model wrote; `written` is what it wrote."""
+
+    def __init__(self, message: str, written: str) -> None:
+        super().__init__(message, retryable=True)
+        self.written = written
+
+
+def mention(name: str, text: str) -> re.Match[str] | None:
+    """Find the parameter's name in `text` as a whole word; `thinking.type` mentions `thinking`."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+
+
+class Problem(Struct):
+    """An error as the service describes it."""
+
+    message: str
+    code: str = ""
+    kind: str = ""
+    param: str = ""
+    given: bool = True
+    """Whether the body is in a known format for errors."""
+    written: str = ""
+    """The model's output that the service could not parse."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that matches the error, for one inside a 200 response."""
+        if self.code.isdecimal() and 400 <= int(self.code) < 600:
+            return int(self.code)
+        named = f"{self.kind} {self.code}"
+        return next((status for part, status in _STATUS.items() if part in named), 500)
+
+    @property
+    def words(self) -> str:
+        """Everything that names the error."""
+        return f"{self.code} {self.kind} {self.message}"
+
+
+def problem_in(body: bytes) -> Problem:
+    """Parse an error: nested as by OpenAI and Anthropic, in a list as by Gemini, flat as by vLLM, text as by Ollama, or a
+    proxy's page."""
+    try:
+        value = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return Problem(body.decode("utf-8", errors="replace"), given=False)
+    while isinstance(value, list) and value:
+        value = value[0]
+    given = isinstance(value, dict) and (bool(value.get("error")) or value.get("object") == "error")
+    error = (value.get("error") or value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return Problem(str(error), given=given, written=_unparsed(str(error)))
+    details, meta = error.get("details"), error.get("metadata")
+    code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
+    message = str(error.get("message") or error.get("detail") or error)
+    if isinstance(meta, dict) and meta.get("raw"):  # OpenRouter repeats there what the host said
+        message += f" ({meta['raw']})"
+    return Problem(
+        message,
+        str(code or error.get("status") or ""),
+        str(error.get("type") or ""),
+        str(error.get("param") or ""),
+        given,
+        str(error.get("failed_generation") or "") or _unparsed(message),
+    )
+
+
+def _unparsed(message: str) -> str:
+    """Return the model's output that Ollama quotes when it cannot parse it."""
+    return message.partition("error parsing tool call: raw='")[2].rpartition("', err=")[0]
+
+
+class Judge(Struct, frozen=True):
+    """Turns the failures of one model's service into errors that say what to do."""
+
+    endpoint: Endpoint
+    url: str
+    host: str
+    model: str
+    hint: str
+    """Describes valid urls."""
+    secret: re.Pattern[str]
+
+    def refused(self, status: int, problem: Problem, headers: Mapping[str, str]) -> ProviderError:
+        """Return the error for a response without a reply."""
+        failure = self.failure(status, problem, headers)
+        if problem.written:
+            return BadGeneration(str(failure), self.secret.sub("***", problem.written))
+        if status in (400, 422) and not failure.context_overflow:
+            return RequestRejected(
+                str(failure), problem.param, self.secret.sub("***", f"{problem.code} {problem.message}")
+            )
+        return failure
+
+    def failure(self, status: int, problem: Problem, headers: Mapping[str, str]) -> ProviderError:
+        """Return the error with the service's own message, for a response or for an event inside one."""
+        # Redact before clipping: half a key is a leak too.
+        said = clip(" ".join(self.secret.sub("***", problem.message).split()), 300)
+        if status < 400:
+            if not problem.given:
+                url = self.endpoint.url_name
+                return ProviderError(
+                    f"the answer of {self.url} is not a model's reply (status {status}): check {url} ({self.hint}).  "
+                    f"It said: {said}"
+                )
+            status = problem.status
+        if advice := next((what for sign, what in _ADVICE if re.search(sign, problem.words, re.IGNORECASE)), ""):
+            return ProviderError(
+                f"{self.model!r} at {self.host} cannot be offered tools ({status}): {advice}, or choose the protocol "
+                f"`tagged`.  It said: {said}"
+            )
+        if _FILTERED.search(problem.words) and status in (400, 403):
+            return ProviderError(f"the content filter of {self.host} refused the request ({status}): {said}")
+        if status in (401, 403):
+            key, url = self.endpoint.key_name, self.endpoint.url_name
+            return ProviderError(
+                f"{self.host} refused the key ({status}): set {key}, or {url} if the key belongs to another server.  "
+                f"It said: {said}"
+            )
+        if status == 404:
+            return ProviderError(
+                f"model {self.model!r} or the path was not found at {self.url}: check the model's name and "
+                f"{self.endpoint.url_name} ({self.hint}).  It said: {said}"
+            )
+        sign = _OVERFLOW if status != 429 else _TOO_LARGE
+        if status == 413 or sign.search(problem.words):
+            return ProviderError(f"too long for {self.model!r}: {said}", context_overflow=True)
+        return self._temporary(status, problem, headers, said)
+
+    def _temporary(self, status: int, problem: Problem, headers: Mapping[str, str], said: str) -> ProviderError:
+        # A 429 for a used-up quota does not pass with time.
+        spent = problem.code == "insufficient_quota" or problem.code.endswith("spend_limit_reached")
+        spent = spent or headers.get("x-should-retry") == "false"
+        wait_s = retry_after(headers)
+        return ProviderError(
+            f"{self.host} answered {status}: {said}",
+            retryable=not spent and (status in (408, 409, 429) or status >= 500),
+            retry_after_s=None if wait_s is None else min(wait_s, _LONGEST_WAIT_S),
+        )

@@ -1,0 +1,301 @@
+"""The wire format of Ollama's own API, and the connection to one server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from research._util import connections, decoding
+from research._util.http import base_url, check_key
+from research._util.redaction import is_secret, key_pattern, redact_in_logs
+from research.errors import ProviderError
+from research.models import assembly
+from research.models.endpoint import Endpoint
+from research.text import clip
+from research.types import Completion, Delta, Message, Usage
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+OLLAMA: Final = "http://localhost:11434"
+_BODY_BYTES: Final = 16 * 1024 * 1024
+_ERROR_BYTES: Final = 64 * 1024
+_LINE_BYTES: Final = 4_000_000
+_OVERFLOW: Final = re.compile(r"context (length|size|window)|exceeds the available context", re.IGNORECASE)
+_UNPARSED: Final = "error parsing tool call: raw='"
+
+
+class BadCallError(ProviderError):
+    """Ollama could not parse the call that the model wrote; `written` is what it wrote."""
+
+    def __init__(self, message: str, written: str) -> None:
+        super().__init__(message)
+        self.written = written
+
+
+class Server:
+    """One Ollama.  Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        """Raises `ConfigError` for an invalid url or key."""
+        url = (endpoint.base_url or OLLAMA).rstrip("/").removesuffix("/v1").removesuffix("/api")
+        self.url = str(base_url(url, endpoint.url_name))
+        check_key(endpoint.secret, endpoint.key_name)
+        redact_in_logs(endpoint.secret)
+        self.secret = endpoint.secret if is_secret(endpoint.secret) else ""
+        self._endpoint = endpoint
+        self._model = model
+        bearer = {"Authorization": f"Bearer {endpoint.secret}"} if endpoint.secret else {}
+        self._headers = {**endpoint.headers, **bearer}
+
+    def _client(self) -> httpx2.Client:
+        return connections.client(
+            self.url, tuple(self._headers.items()), self._endpoint.timeout_s, self._endpoint.allow_hosts
+        )
+
+    def lines(self, body: dict[str, Any]) -> Iterator[Line]:
+        """Post a chat request and yield its lines.  Raises `ProviderError`."""
+        import httpx2
+
+        try:
+            with self._client().stream("POST", "api/chat", json=body) as response:
+                if not response.is_success:
+                    raise self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                for text in _split(response.iter_bytes()):
+                    line = self._decoded(text, Line)
+                    if line.error:
+                        raise self._failure(500, line.error.encode())
+                    yield line
+        except httpx2.RequestError as error:
+            raise self._lost(error) from error
+
+    def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
+        """Post a request and return its answer.  Raises `ProviderError`."""
+        import httpx2
+
+        try:
+            with self._client().stream("POST", path, json=body) as response:
+                return self._answer(response, kind)
+        except httpx2.RequestError as error:
+            raise self._lost(error) from error
+
+    def get(self, path: str, kind: type[T]) -> T:
+        """Return what is at the path.  Raises `ProviderError`."""
+        import httpx2
+
+        try:
+            with self._client().stream("GET", path) as response:
+                return self._answer(response, kind)
+        except httpx2.RequestError as error:
+            raise self._lost(error) from error
+
+    def _answer(self, response: httpx2.Response, kind: type[T]) -> T:
+        body = _read(response, _BODY_BYTES)
+        if not response.is_success:
+            raise self._failure(response.status_code, body)
+        return self._decoded(body, kind)
+
+    def _decoded(self, body: bytes, kind: type[T]) -> T:
+        try:
+            return decoding.decode(body, kind)
+        except (ValueError, RecursionError) as error:
+            raise ProviderError(
+                f"endpoint {self._endpoint.name!r}: expected Ollama's JSON from {self.url}, got {self._said(body)!r} ({error})"
+            ) from error
+
+    def _said(self, body: bytes) -> str:
+        text = body.decode("utf-8", errors="replace")
+        try:
+            found = msgspec.json.decode(text)
+            text = str(found["error"])
+        except (ValueError, RecursionError, KeyError, TypeError):
+            pass  # not Ollama's own error: shown as it is
+        return clip(" ".join(key_pattern(self._endpoint.secret).sub("***", text).split()), 300)
+
+    def _failure(self, status: int, body: bytes) -> ProviderError:
+        said = self._said(body)
+        lower = said.lower()
+        written, ends, _ = said.partition(_UNPARSED)[2].partition("', err=")
+        if ends:
+            return BadCallError(f"{self._model!r} wrote a call that Ollama cannot read: {said}", written)
+        if "does not support tools" in lower:
+            return ProviderError(
+                f"{self._model!r} at {self.url} cannot be offered tools: choose the protocol `tagged`.  It said: {said}"
+            )
+        if _OVERFLOW.search(said):
+            return ProviderError(f"too long for {self._model!r}: {said}", context_overflow=True)
+        if status == 404:
+            return ProviderError(
+                f"model {self._model!r} was not found at {self.url}: `ollama pull {self._model}` fetches it.  "
+                f"It said: {said}"
+            )
+        if "more system memory" in lower:
+            return ProviderError(
+                f"{self._model!r} with the context that this run needs does not fit into memory: give endpoint "
+                f"{self._endpoint.name!r} a smaller context, or choose a smaller model.  It said: {said}"
+            )
+        if status in (401, 403):
+            return ProviderError(
+                f"{self.url} refused the key ({status}): set {self._endpoint.key_name}.  It said: {said}"
+            )
+        return ProviderError(f"{self.url} answered {status}: {said}", retryable=status in (408, 429) or status >= 500)
+
+    def _lost(self, error: httpx2.RequestError) -> ProviderError:
+        import httpx2
+
+        if refused := connections.refusal(error):
+            return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._endpoint.url_name}")
+        why = str(error) or type(error).__name__
+        if isinstance(error, httpx2.TimeoutException):
+            return ProviderError(f"{self.url} timed out ({type(error).__name__})", retryable=True)
+        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+            return ProviderError(
+                f"cannot reach {self.url} ({why}): check that Ollama runs there and that {self._endpoint.url_name} is "
+                "correct",
+                retryable=True,
+            )
+        return ProviderError(f"the connection to {self.url} was lost ({why})", retryable=True)
+
+
+class Facts(Struct):
+    """What `api/show` says of a model."""
+
+    model_info: dict[str, Any] = {}
+    capabilities: list[str] = []
+    parameters: str = ""
+    remote_host: str = ""
+
+    @property
+    def context(self) -> int:
+        """The context that the model was trained with; 0: unknown."""
+        found = (value for name, value in self.model_info.items() if name.endswith(".context_length"))
+        return next((value for value in found if isinstance(value, int)), 0)
+
+    @property
+    def num_ctx(self) -> int:
+        """The context that the model's file sets; 0: none."""
+        for line in self.parameters.splitlines():
+            name, _, value = line.strip().partition(" ")
+            if name == "num_ctx" and value.strip().isdecimal():
+                return int(value)
+        return 0
+
+
+class _Tagged(Struct):
+    name: str = ""
+    model: str = ""
+    context_length: int = 0
+
+
+class Listing(Struct):
+    models: list[_Tagged] = []
+
+
+class Running(Struct):
+    models: list[_Tagged] = []
+
+
+class _Function(Struct):
+    name: str = ""
+    arguments: dict[str, Any] | str | None = None
+
+
+class _Call(Struct):
+    function: _Function = msgspec.field(default_factory=_Function)
+    id: str = ""
+
+
+class _Said(Struct):
+    content: str = ""
+    thinking: str = ""
+    tool_calls: list[_Call] | None = None
+
+
+class Line(Struct):
+    """One line of a reply."""
+
+    message: _Said = msgspec.field(default_factory=_Said)
+    done: bool = False
+    done_reason: str = ""
+    prompt_eval_count: int = 0
+    eval_count: int = 0
+    error: str = ""
+
+
+class Reply:
+    """Collects a reply from its lines."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self.prompt_tokens = self._completion_tokens = 0
+        self._reason = ""
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: list[assembly.Call] = []
+
+    def take(self, line: Line) -> Iterator[Delta]:
+        said = line.message
+        if said.thinking:
+            self._thinking.append(said.thinking)
+            yield Delta(said.thinking, kind="reasoning")
+        if said.content:
+            self._text.append(said.content)
+            yield Delta(said.content)
+        for call in said.tool_calls or ():
+            given = call.function.arguments
+            text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
+            self._calls.append(assembly.Call(call.id, call.function.name, text))
+        if line.done:
+            self.done, self._reason = True, line.done_reason
+            self.prompt_tokens, self._completion_tokens = line.prompt_eval_count, line.eval_count
+
+    def completion(self, position: int) -> Completion:
+        usage = Usage(self.prompt_tokens, self._completion_tokens) if self.prompt_tokens else None
+        reason = "length" if self._reason == "length" else "tool_calls" if self._calls else "stop"
+        text, thinking = "".join(self._text), "".join(self._thinking)
+        return assembly.completion(text, self._calls, thinking, reason, usage, position=position)
+
+
+def messages_of(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """Return the conversation as Ollama expects it: arguments are objects, and results name their tool."""
+    names = {call.id: call.name for message in messages for call in message.calls}
+    found = []
+    for message in messages:
+        sent: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.reasoning:
+            sent["thinking"] = message.reasoning
+        if message.calls:
+            sent["tool_calls"] = [
+                {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in message.calls
+            ]
+        if message.call_id is not None:
+            sent |= {"tool_name": names.get(message.call_id, ""), "tool_call_id": message.call_id}
+        found.append(sent)
+    return found
+
+
+def _split(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a response, however its bytes arrive."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from (line for line in lines if line.strip())
+        if len(rest) > _LINE_BYTES:
+            raise ProviderError(f"Ollama sent a line longer than {_LINE_BYTES // 10**6} MB")
+    if rest.strip():
+        yield rest
+
+
+def _read(response: httpx2.Response, limit: int) -> bytes:
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) >= limit:
+            break
+    return bytes(body)

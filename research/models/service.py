@@ -1,0 +1,183 @@
+"""A model service as a client sees it: events of a reply, lists, and errors with what they mean.
+
+The official SDKs carry the requests (`sdk`).  A service's error messages are redacted before anything uses them: services
+echo the key that they refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from research._util import connections, decoding
+from research._util.http import base_url, check_key
+from research._util.redaction import is_secret, key_pattern, redact_in_logs
+from research.errors import ProviderError
+from research.models import sdk
+from research.models.endpoint import Endpoint
+from research.models.failures import Judge, problem_in
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
+_LISTING_BYTES = 16 * 1024 * 1024
+_REPLY_BYTES = 64_000_000
+"""Bytes of all events of a reply; an event of one token has about 250."""
+
+
+class Service:
+    """The service of one model.  Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, *, model: str, hint: str) -> None:
+        """`hint` describes valid urls.  Raises `ConfigError` for an invalid url or key."""
+        parsed = base_url(sdk.address(endpoint), endpoint.url_name)
+        key = endpoint.secret
+        check_key(key, endpoint.key_name)
+        self.url = str(parsed)
+        self.host = parsed.netloc.decode("ascii")
+        self.secret = key if is_secret(key) else ""
+        """The key, if replies must not contain it."""
+        self._keeps_open = False
+        """Whether the service leaves the response open after a complete reply."""
+        self._endpoint = endpoint
+        self._judge = Judge(endpoint, self.url, self.host, model, hint, key_pattern(key))
+        redact_in_logs(key)
+        sdk.preload(endpoint)
+
+    @cached_property
+    def _carrier(self) -> sdk.Carrier:
+        return sdk.Carrier(self._endpoint, self.url)
+
+    @cached_property
+    def _failures(self) -> sdk.Failures:
+        return sdk.Failures(self._endpoint)
+
+    def events(
+        self,
+        path: str,
+        body: dict[str, Any],
+        is_last: Callable[[str], bool],
+        headers: Mapping[str, str] | None = None,
+        *,
+        whole: str,
+    ) -> Generator[str]:
+        """Post `body` and yield the data of each event, up to the last one.
+
+        A reply that is not streamed is yielded as one; it is an object with the field `whole`.
+        Raises `RequestRejected`, or another `ProviderError`.
+        """
+        with self._sent(lambda: self._carrier.post(path, body, headers or {})) as response:
+            kind = response.headers.get("content-type", "").partition(";")[0]
+            if kind not in _STREAMS:
+                yield self._whole(response, whole)
+                return
+            coming = self._carrier.events(response, self._bounded(response))
+            for data in coming:
+                yield data
+                if is_last(data):
+                    self._keeps_open = self._keeps_open or not connections.read_to_end(response, coming)
+                    return
+
+    def get(
+        self,
+        path: str,
+        type: type[T],
+        params: Mapping[str, str | int] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> T:
+        """Get a list from the service.  Raises `ProviderError`."""
+        with self._sent(lambda: self._carrier.get(path, params or {}, headers or {})) as response:
+            body = _read(response, _LISTING_BYTES)
+            if not response.headers.get("content-type", "").startswith("application/json"):
+                raise self._judge.failure(response.status_code, problem_in(body), response.headers)
+        try:
+            return decoding.decode(body, type)
+        except (ValueError, RecursionError) as error:
+            raise ProviderError(f"{self.url} sent an unreadable list of models: {error}") from error
+
+    def read(self, data: str, type: type[T]) -> T:
+        """Decode the data of an event.  Raises `ProviderError`."""
+        try:
+            return decoding.decode(data, type)
+        except (ValueError, RecursionError) as error:
+            raise ProviderError(f"{self.host} sent an unreadable event: {error}", retryable=True) from error
+
+    def error_event(self, data: str) -> ProviderError:
+        """Return the error for an error event inside a stream."""
+        return self._judge.failure(200, problem_in(data.encode()), {})
+
+    def ended_early(self, why: str) -> ProviderError:
+        """Return the error for a stream that ended before its reply was complete."""
+        return ProviderError(f"the reply of {self.host} ended early ({why})", retryable=True)
+
+    @contextmanager
+    def _sent(self, send: Callable[[], httpx2.Response]) -> Iterator[httpx2.Response]:
+        """Send a request, and close its response in the end.  Raises `ProviderError`, also for failures inside."""
+        import httpx2
+
+        try:
+            response = send()
+            try:
+                yield response
+            finally:
+                response.close()
+        except self._failures.status as error:
+            answer = error.response
+            # Without the SDK's error, whose text contains what the service said, a key perhaps.
+            raise self._judge.refused(answer.status_code, problem_in(answer.content), answer.headers) from None
+        except self._failures.connection as error:
+            raise self._lost(error.__cause__ or error) from error
+        except httpx2.RequestError as error:
+            raise self._lost(error) from error
+
+    def _whole(self, response: httpx2.Response, field: str) -> str:
+        body = _read(response, _REPLY_BYTES)
+        try:
+            value = msgspec.json.decode(body)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict) or field not in value:
+            raise self._judge.refused(response.status_code, problem_in(body), response.headers)
+        return body.decode()
+
+    def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
+        received = 0
+        for piece in response.iter_bytes():
+            received += len(piece)
+            if received > _REPLY_BYTES:
+                raise ProviderError(f"the reply of {self.host} is longer than {_REPLY_BYTES // 10**6} MB")
+            yield piece
+
+    def _lost(self, error: BaseException) -> ProviderError:
+        """Return the error for a failure below HTTP."""
+        import httpx2
+
+        if isinstance(error, httpx2.TimeoutException):
+            return ProviderError(f"{self.host} timed out ({type(error).__name__})", retryable=True)
+        why = str(error) or type(error).__name__
+        setting = self._endpoint.url_name
+        if refused := connections.refusal(error):
+            return ProviderError(f"{self.url} cannot be used: {refused}; enter another {setting}")
+        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+            return ProviderError(
+                f"cannot reach {self.url} ({why}): check that the server runs and that {setting} is correct",
+                retryable=True,  # a server that restarts is unreachable for a moment
+            )
+        return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True)
+
+
+def _read(response: httpx2.Response, limit: int) -> bytes:
+    """Read the start of the body: stop after the chunk that reaches `limit` bytes."""
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) >= limit:
+            break
+    return bytes(body)

@@ -1,0 +1,113 @@
+"""Quote the result of a query and the cells it was made from, as sources that a report can cite.
+
+A quote has the result as one table, then the rows used as another, whose first column is the number of the row in its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import quote
+
+from research.sandbox.sql import SqlResult, Used, Value
+from research.search.library.catalogue import FACTBOOK_URL, TableEntry
+from research.search.library.comparisons import address
+from research.text import clip
+from research.types import Passage
+from research.web.table import Table, located
+from research.web.table_text import number, written
+
+ROWS_USED = "Rows used: "
+RESULT = "Result of "
+TITLE = "Title: "
+_RESULT_ROWS, _USED_ROWS = 40, 150
+_CHARACTERS = 7_000
+_CELL = 80
+
+
+def result_text(result: SqlResult) -> str:
+    """Return how many rows a result has; its rows are in the sources, or here if it read no table."""
+    if not result.rows:
+        return "The query returns no row."
+    head = f"{len(result.rows):,} row{'' if len(result.rows) == 1 else 's'}{' and more, which were cut' if result.cut else ''}."
+    return head if result.used else "\n".join([head, *_result(result)])
+
+
+def passages(
+    sql: str, result: SqlResult, entries: Sequence[TableEntry], rows: Callable[[TableEntry], Table]
+) -> tuple[Passage, ...]:
+    """Return one passage for each table that the result was made from."""
+    found: list[Passage] = []
+    for used in result.used:
+        entry = next((each for each in entries if each.name == used.table), None)
+        if entry is not None:
+            found.append(_passage(sql, result, used, entry, rows(entry), first=not found))
+    return tuple(found)
+
+
+def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: Table, *, first: bool) -> Passage:
+    positions = [at for at, name in enumerate(entry.columns) if name in used.columns] or list(range(len(entry.columns)))
+    by_number = {n: at for at, n in enumerate(table.numbers)}
+    kept = [by_number[n] for n in used.numbers if n in by_number]
+    across = [table.columns[at].at for at in positions]
+    numbers = [table.numbers[at] for at in kept] or [table.numbers[0], table.numbers[-1]] if table.numbers else []
+    where = located(entry.file, table.place, numbers, across)
+    cells = where.rpartition(" › ")[2]
+    lines = [f"{RESULT}{' '.join(sql.split())}"[:600], *_result(result)] if first else []
+    exact = used.kind == "rows"
+    lines.append(f"{ROWS_USED}{where}" + (f" ({len(kept):,} rows)" if exact else " (any of these rows)"))
+    lines += [f"{TITLE}{table.title}"] if table.title else []
+    lines += _used(table, positions, kept) if exact else []
+    if not entry.id:  # the rows of the Factbook have no cells, and are in its lists by measure
+        fields = {str(table.rows[at][3]) for at in kept[:1000]} if exact else set()
+        url = address(next(iter(fields))) if len(fields) == 1 else FACTBOOK_URL
+        return Passage(f"{url}#{hash_of(sql)}", f"World Factbook · {'; '.join(fields) or 'figures'}", "\n".join(lines))
+    return Passage(f"{entry.url}#{_fragment(table.place, cells, sql)}", where, "\n".join(lines))
+
+
+def hash_of(sql: str) -> str:
+    """Return a few characters that tell statements apart."""
+    return hashlib.sha256(" ".join(sql.split()).encode()).hexdigest()[:8]
+
+
+def _fragment(place: str, cells: str, sql: str) -> str:
+    return f"{quote(place, safe='') + '!' if place else ''}{cells}-{hash_of(sql)}"
+
+
+def _result(result: SqlResult) -> Iterator[str]:
+    yield f"| {' | '.join(map(_cell, result.columns))} |"
+    yield "|" + " --- |" * len(result.columns)
+    for row in result.rows[:_RESULT_ROWS]:
+        yield f"| {' | '.join(map(_cell, row))} |"
+    left = len(result.rows) - _RESULT_ROWS
+    if left > 0 or result.cut:
+        yield f"{max(left, 0):,} more rows are not shown"
+
+
+def _used(table: Table, positions: Sequence[int], kept: Sequence[int]) -> Iterator[str]:
+    columns = [table.columns[at] for at in positions]
+    heads = [f"{each.name} ({each.unit})" if each.unit else each.name for each in columns]
+    yield f"| row | {' | '.join(map(_cell, heads))} |"
+    yield "|" + " --- |" * (len(columns) + 1)
+    room = _CHARACTERS
+    for shown, at in enumerate(kept):
+        cells = (written(table.rows[at][i], column) for i, column in zip(positions, columns, strict=True))
+        line = f"| {table.numbers[at]} | {' | '.join(map(_cell, cells))} |"
+        room -= len(line)
+        if shown == _USED_ROWS or room < 0:
+            yield f"{len(kept) - shown:,} more rows were used"
+            return
+        yield line
+
+
+def _cell(value: Value) -> str:
+    if value is None:
+        return ""
+    text = (
+        value
+        if isinstance(value, str)
+        else number(value)
+        if abs(value) >= 10_000 or isinstance(value, float)
+        else str(value)
+    )
+    return clip(" ".join(text.replace("|", "¦").split()), _CELL)

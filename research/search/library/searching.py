@@ -1,0 +1,92 @@
+"""Search some collections of the library by words and by meaning, each collection ranked by itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
+
+from msgspec import Struct
+
+from research._util.said import say
+from research.errors import ToolError
+from research.search.library import overview, ranking, storage
+from research.search.library.factbook import Document
+from research.types import Passage
+from research.web import places
+
+_QUOTED = 5
+"""Passages per document to choose its quote from."""
+DEPTH = 50
+"""Passages from each of the two rankings to fuse, at least."""
+
+
+class Hit(Struct, frozen=True):
+    """A search result with its scores."""
+
+    passage: Passage
+    cosine: float | None
+    """Cosine of the query and the document's nearest passage, from -1 to 1; None while vectors are missing."""
+    words: int | None
+    """Rank by words, from 1; None if the document contains none of them."""
+    meaning: int | None
+    """Rank by meaning, from 1; None if the document is not among the nearest."""
+    collection: str = ""
+    """Name of its collection."""
+
+
+Nearest = Callable[
+    [sqlite3.Connection, str, Sequence[int] | None, int, Sequence[int]], tuple[ranking.Ranking, dict[str, float]]
+]
+"""Returns passages by meaning, and the cosines of documents by url; takes query, scope, limit, and hits by words."""
+
+
+def hits(
+    connection: sqlite3.Connection, query: str, limit: int, scope: Sequence[int] | None, near: Nearest
+) -> list[Hit]:
+    """Return the best documents of the collections in `scope`, best first, with their scores.
+
+    Raises `ToolError` for a query without words.
+    """
+    words = ranking.query_words(query)
+    if not words:
+        raise ToolError(say("the query {query!r} has no words to search for", query=query))
+    depth = max(DEPTH, 5 * limit)
+    shelves = [ranking.by_words(connection, words, each, depth) for each in ranking.shelves(connection, scope)]
+    word_hits = list(chain.from_iterable(shelves))
+    by_shelf = [ranking.fetch(connection, each) for each in shelves]
+    by_words = [found for each in zip_longest(*by_shelf) for found in each if found]
+    by_meaning, cosines = near(connection, query, scope, depth, word_hits)
+    passages: dict[Document, list[str]] = {}
+    for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
+        passages.setdefault(document, []).append(text)
+    by_both = ranking.fused(query, by_shelf, by_meaning)
+    ranks = [
+        {document: rank for rank, document in enumerate(dict.fromkeys(way), 1)}
+        for way in (
+            [each.document for each in ranking.fused(query, by_shelf, ())],
+            [document for document, _ in by_meaning],
+        )
+    ]
+    best = ranking.shown(by_both, limit)
+    collection_names = overview.collections_of(connection, [document.url for document in best])
+    quotes = {
+        document: ranking.best_quote(passages[document][:_QUOTED], ranking.asked_about(document, query))
+        for document in best
+    }
+    return [
+        Hit(
+            Passage(document.url, titled(connection, document, quotes[document]), quotes[document]),
+            cosines.get(document.url),
+            ranks[0].get(document),
+            ranks[1].get(document),
+            collection_names.get(document.url, ""),
+        )
+        for document in best
+    ]
+
+
+def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:
+    """Return the document's title with the place of a quote, if it has one."""
+    where = storage.located(connection, document.url, quote)
+    return places.title(document.title, storage.file_of(document.url), where) if where else document.title

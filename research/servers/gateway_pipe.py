@@ -1,0 +1,72 @@
+"""The gateway of one run that another process drives: events go there over a pipe, and it says when they are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING
+
+from research.errors import StoreUnavailable
+from research.events.events import Event, encode
+from research.servers.gateway_runs import Call, RecordedRun, restored
+
+if TYPE_CHECKING:
+    from research.servers.gateway_requests import Asking
+
+
+class Pipe:
+    """Writes events as lines, and an empty line after those that belong together; reads a line when they are saved."""
+
+    def __init__(self, source: IO[bytes], sink: IO[bytes]) -> None:
+        self._source, self._sink = source, sink
+
+    def begin(self, address: str) -> None:
+        """Say where the gateway is."""
+        self._sink.write(address.encode() + b"\n")
+        self._sink.flush()
+
+    def __call__(self, events: Sequence[Event]) -> None:
+        """Return when the events are saved.  Raises `StoreUnavailable` when the other process is gone."""
+        try:
+            self._sink.write(b"".join(encode(event) + b"\n" for event in events) + b"\n")
+            self._sink.flush()
+            saved = self._source.readline()
+        except OSError:
+            saved = b""
+        if not saved:
+            raise StoreUnavailable("the run has ended, so the call cannot be recorded")
+
+
+class OneRun:
+    """The only run of a gateway, in the place of a `Desk`."""
+
+    def __init__(self, events: Sequence[Event], pipe: Pipe) -> None:
+        self._events, self._pipe = events, pipe
+        self.runs: dict[str, RecordedRun] = {}
+        self._run: RecordedRun | None = None
+
+    def open(self) -> None:
+        """Take the events of the run so far: what they answer is not asked again."""
+        self._run = restored(self._events, self._pipe, named=True)
+
+    def repeated(self, asking: Asking, name: str, *, retried: bool) -> Call | None:
+        """Return the call that the request repeats; see `RecordedRun.repeated`."""
+        return self._run.repeated(asking, retried=retried) if self._run else None
+
+    def run_for(self, asking: Asking, name: str, model: str) -> RecordedRun:
+        """Return the run, whatever the request says."""
+        assert self._run is not None
+        return self._run
+
+    def open_run(self, name: str) -> RecordedRun | None:
+        """Return None: the other process ends the run."""
+        return None
+
+    def look(self) -> Iterator[RecordedRun]:
+        """Yield nothing: the other process looks after the run."""
+        yield from ()
+
+    def end(self, run: RecordedRun) -> None:
+        """Do nothing, for the same reason."""
+
+    def pause(self, run: RecordedRun) -> None:
+        """Do nothing, for the same reason."""

@@ -1,0 +1,53 @@
+"""Read books (epub): the chapters in the order of the spine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+from research.web.packages import BROKEN, Package, resolved
+from research.web.places import Part
+
+_OPF, _DC = "{http://www.idpf.org/2007/opf}", "{http://purl.org/dc/elements/1.1/}"
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_BLOCKS = frozenset("p h1 h2 h3 h4 h5 h6 li blockquote pre td th dt dd figcaption".split())
+
+
+def book(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], dict[str, Any]]:
+    """Return the title of a book, its chapters, and its bibliographic data as CSL."""
+    try:
+        package = Package(data, refuse)
+        opf = [each.get("full-path", "") for each in package.xml(_CONTAINER).iter("{*}rootfile")][0]
+        root = package.xml(opf)
+        title = " ".join((root.findtext(f".//{_DC}title") or "").split())
+        authors = [" ".join((each.text or "").split()) for each in root.iter(f"{_DC}creator")]
+        items = {each.get("id", ""): unquote(each.get("href", "")) for each in root.iter(f"{_OPF}item")}
+        order = [each.get("idref", "") for each in root.iter(f"{_OPF}itemref")]
+        names = [name for each in order if each in items and (name := resolved(opf, items[each])) in package.names]
+        locked = package.read(_ENCRYPTION).decode("utf-8", "replace") if _ENCRYPTION in package.names else ""
+        if any(f'"{name}"' in locked for name in names):
+            raise refuse("is protected against copying; use a copy without protection")
+        parts = [_chapter(package.read(name), number) for number, name in enumerate(names, 1)]
+    except BROKEN as error:
+        raise refuse(f"is a damaged epub ({type(error).__name__}: {str(error)[:160]}); save it again") from error
+    csl = {"type": "book", "title": title, "author": [{"literal": name} for name in authors if name]}
+    return title, parts, {key: value for key, value in csl.items() if value}
+
+
+def _chapter(data: bytes, number: int) -> Part:
+    from lxml import etree
+
+    root = etree.fromstring(data, etree.HTMLParser(no_network=True))
+    if root is None:
+        return Part(f"part {number}", "")
+    lines, name = [], ""
+    for block in root.iter(*_BLOCKS):
+        if any(parent.tag in _BLOCKS for parent in block.iterancestors()):
+            continue
+        text = " ".join("".join(map(str, block.itertext())).split())
+        if text and block.tag[0] == "h" and block.tag != "hr":
+            name = name or text
+            text = f"## {text}"
+        lines.append(text)
+    return Part(name or f"part {number}", "\n\n".join(filter(None, lines)))

@@ -1,0 +1,66 @@
+"""Read comma-separated and other delimited text: the delimiter, the encoding and the decimal mark are found here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from research.web import charsets, grid
+from research.web.table import MAX_CELLS, MAX_COLUMNS, Table
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 200
+"""Lines that the delimiter is found in."""
+_LONGEST = 10**6
+"""Longest cell that the csv module reads, in characters."""
+_LONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
+_HIGH = re.compile(rb"[\x80-\xff]+")
+
+
+def decoded(data: bytes) -> str | None:
+    """Return the text; None if it is in no known encoding.
+
+    Bytes outside ASCII that stand alone are letters of Windows-1252, which GB 18030 would read as Chinese.
+    """
+    try:
+        return charsets.decoded(data) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data.decode("utf-8-sig")
+    except UnicodeError:
+        sample = data[:100_000]
+        lone = len(_LONE.findall(sample))
+        return charsets.decoded(data, header="windows-1252" if 2 * lone > len(_HIGH.findall(sample)) else "")
+
+
+def delimiter(text: str) -> str:
+    """Return the delimiter of a text: the one that gives most lines the same number of cells, and more than one."""
+    first, _, rest = text.partition("\n")
+    if match := re.fullmatch(r"sep=(.)\s*", first.strip("\ufeff")):
+        return match[1]
+    lines = list(islice(filter(str.strip, text.splitlines()), _SAMPLE))
+    best, score = ",", 0.0
+    for each in DELIMITERS:
+        widths = [len(row) for row in _rows("\n".join(lines), each) if row]
+        if not widths:
+            continue
+        usual = max(set(widths), key=lambda width: (widths.count(width), width))
+        share = widths.count(usual) / len(widths)
+        if usual > 1 and share + min(usual, 20) / 1000 > score:
+            best, score = each, share + min(usual, 20) / 1000
+    return best
+
+
+def tables(text: str, suffix: str = ".csv") -> tuple[Table, ...]:
+    """Return the table of a delimited text; empty if it has no two columns.  Raises `csv.Error`."""
+    cut = "\t" if suffix == ".tsv" and "\t" in text else delimiter(text)
+    if text.startswith(("sep=", "\ufeffsep=")):
+        text = "\n" + text.partition("\n")[2]
+    rows = list(islice(_rows(text, cut), MAX_CELLS // 2))
+    found = grid.table([row[:MAX_COLUMNS] for row in rows], mark="," if cut == ";" else None)
+    return (found,) if found else ()
+
+
+def _rows(text: str, cut: str) -> Iterator[list[str]]:
+    csv.field_size_limit(_LONGEST)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=cut, skipinitialspace=True)

@@ -1,0 +1,81 @@
+"""Read the formats that have parts: spreadsheets, parquet, presentations, books, messages, rich text and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from research.web import books, charsets, grid, mail, places, rich_text, slides, spreadsheets
+from research.web.places import Part, Place
+from research.web.table import Table
+from research.web.table_text import as_text
+
+SUFFIXES = (*spreadsheets.SUFFIXES, ".parquet", ".pptx", ".epub", ".eml", ".rtf", ".json", ".jsonl")
+
+Refuse = Callable[[str], Exception]
+
+
+class Content(Struct, frozen=True):
+    """What was read of a file."""
+
+    title: str
+    text: str
+    places: tuple[Place, ...] = ()
+    tables: tuple[Table, ...] = ()
+    csl: dict[str, Any] = {}
+
+
+def read(
+    data: bytes, suffix: str, refuse: Refuse, html_text: Callable[[bytes, str], str], attached: mail.Attached
+) -> Content:
+    """Read a file of one of `SUFFIXES`.
+
+    `refuse` makes the error for a reason that the user reads; `html_text` and `attached` read the parts of a message.
+    """
+    title, tables, csl = "", list[Table](), dict[str, Any]()
+    match suffix:
+        case ".parquet":
+            parts, tables = spreadsheets.parquet(data, refuse)
+        case ".pptx":
+            title, parts, tables = slides.slides(data, refuse)
+        case ".epub":
+            title, parts, csl = books.book(data, refuse)
+        case ".eml":
+            title, parts, tables, csl = mail.message(data, html_text, attached, refuse)
+        case ".rtf":
+            text = rich_text.text_of(data)
+            if text is None:
+                raise refuse("is not rich text; save it again")
+            parts = [Part("", text)]
+        case ".json" | ".jsonl":
+            parts, tables = _records(data, suffix, refuse)
+        case _:
+            parts, tables = spreadsheets.workbook(data, suffix, refuse)
+    text, found = places.joined(parts)
+    return Content(title, text, found if any(each.name or each.columns for each in found) else (), tuple(tables), csl)
+
+
+def _records(data: bytes, suffix: str, refuse: Refuse) -> tuple[list[Part], list[Table]]:
+    """Return a list of flat objects as a table, anything else as it is written."""
+    text = charsets.decoded(data)
+    if text is None:
+        raise refuse("is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
+    try:
+        lines = [line for line in text.splitlines() if line.strip()] if suffix == ".jsonl" else []
+        found = [json.loads(line) for line in lines] if suffix == ".jsonl" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise refuse(f"is not valid JSON ({str(error)[:160]}); correct it, or save it as .txt") from error
+    rows = found if isinstance(found, list) else []
+    names = list(dict.fromkeys(key for row in rows[:1_000] if isinstance(row, dict) for key in row))
+    flat = all(isinstance(row, dict) and not any(isinstance(v, dict | list) for v in row.values()) for row in rows)
+    if not (rows and names and flat):
+        return [Part("", text)], []
+    table = grid.table([names, *([_cell(row.get(name)) for name in names] for row in rows)], row=0)  # records from 1
+    return ([Part("", as_text(table))], [table]) if table else ([Part("", text)], [])
+
+
+def _cell(value: Any) -> str | int | float | None:
+    return ("true" if value else "false") if isinstance(value, bool) else value

@@ -1,0 +1,84 @@
+"""Open zip packages of strangers (xlsx, ods, pptx, epub): bombs, passwords and damage are found before anything is parsed."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+MAX_UNPACKED = 200 * 10**6
+"""Maximum total size of the unpacked parts."""
+_PARTS = 20_000
+"""Most parts of a package."""
+OLE = b"\xd0\xcf\x11\xe0"
+"""The first bytes of an old Office file, and of an encrypted new one."""
+
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What packages with wrong or missing parts raise, lxml's errors (which are SyntaxErrors) included."""
+
+
+class Package:
+    """The parts of a zip file.  `Refuse` makes the error for a reason that the user reads."""
+
+    def __init__(self, data: bytes, refuse: Callable[[str], Exception]) -> None:
+        self._refuse = refuse
+        if data.startswith(OLE):
+            raise refuse("is encrypted, or of an older format; save it in the new format without a password")
+        self._zip = zipfile.ZipFile(io.BytesIO(data))
+        infos = self._zip.infolist()
+        unpacked = sum(each.file_size for each in infos)
+        if unpacked > MAX_UNPACKED:
+            raise refuse(f"unpacks to {unpacked / 1e6:.0f} MB, the limit is {MAX_UNPACKED / 1e6:.0f} MB; split it")
+        if len(infos) > _PARTS:
+            raise refuse(f"has {len(infos):,} parts, the limit is {_PARTS:,}; split it")
+        if any(each.flag_bits & 1 for each in infos):
+            raise refuse("is encrypted; save it without a password")
+        self.names = frozenset(self._zip.namelist())
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a part; its header may lie about the size, so no more than the limit is unpacked."""
+        with self._zip.open(name) as part:
+            data = part.read(MAX_UNPACKED + 1)
+        if len(data) > MAX_UNPACKED:
+            raise self._refuse(f"unpacks to more than {MAX_UNPACKED / 1e6:.0f} MB; split it")
+        return data
+
+    def xml(self, name: str) -> _Element:
+        """Return the root of an XML part; entities are not expanded."""
+        from lxml import etree
+
+        return etree.fromstring(self.read(name), etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+
+    def related(self, name: str) -> dict[str, tuple[str, str]]:
+        """Return the kind and the name of each part that a part of an Office file refers to, by its id."""
+        rels = join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels")
+        if rels not in self.names:
+            return {}
+        return {
+            each.get("Id", ""): (each.get("Type", "").rpartition("/")[2], resolved(name, each.get("Target", "")))
+            for each in self.xml(rels)
+            if each.get("TargetMode") != "External"
+        }
+
+
+def resolved(name: str, target: str) -> str:
+    """Return the name of the part that a part refers to."""
+    return target.lstrip("/") if target.startswith("/") else normpath(join(dirname(name), target))

@@ -1,0 +1,118 @@
+"""Read spreadsheets (xlsx, xls, ods) and parquet files as typed tables, with the place of each cell."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from research.web import grid
+from research.web.packages import BROKEN, OLE, Package
+from research.web.places import Part, columns_of
+from research.web.table import MAX_CELLS, MAX_COLUMNS, MAX_TABLES, Cell, Column, ColumnType, Table
+from research.web.table_text import as_text
+
+SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
+_LINES = 5_000
+"""Most lines kept of a sheet that is no table."""
+
+Refuse = Callable[[str], Exception]
+Read = tuple[list[Part], list[Table]]
+
+
+def workbook(data: bytes, suffix: str, refuse: Refuse) -> Read:
+    """Return the sheets that are not empty, each as text and, where it is one, as a table."""
+    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
+    try:
+        if suffix != ".xls" and not data.startswith(OLE):
+            Package(data, refuse)  # finds bombs, which calamine would unpack
+        elif suffix != ".xls":
+            raise refuse("is encrypted; save it without a password")
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        parts, tables, room = [], [], MAX_CELLS
+        for name in book.sheet_names[:MAX_TABLES]:
+            sheet = book.get_sheet_by_name(name)
+            if not sheet.height or not sheet.width or sheet.start is None:
+                continue
+            width = min(sheet.width, MAX_COLUMNS)
+            most = max(0, room // width)
+            rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=min(sheet.height, most))]
+            room -= len(rows) * width
+            top, left = sheet.start[0] + 1, sheet.start[1] + 1
+            found = grid.table(rows, name, row=top, column=left)
+            if found is None:
+                parts.append(Part(name, "\n".join(_lines(rows))))
+                continue
+            tables.append(found)
+            parts.append(Part(name, _with_rest(as_text(found), sheet.height - len(rows)), columns_of(found)))
+    except PasswordError as error:
+        raise refuse("is encrypted; save it without a password") from error
+    except (CalamineError, *BROKEN) as error:
+        if "password" in str(error).lower():
+            raise refuse("is encrypted; save it without a password") from error
+        raise refuse(f"is a damaged {suffix[1:]} ({str(error)[:160]}); save it again") from error
+    return parts, tables
+
+
+def _with_rest(text: str, left: int) -> str:
+    return (
+        f"{text}\n\n{left:,} more rows of the sheet are beyond the limit of {MAX_CELLS:,} cells" if left > 0 else text
+    )
+
+
+def _cell(value: Any) -> Cell:
+    """Return a cell as the tables have it: dates as texts that sort, whole floats as whole numbers."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    if isinstance(value, datetime.datetime):
+        whole = value.time() == datetime.time()
+        return value.date().isoformat() if whole else value.isoformat(" ", "minutes")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return value if isinstance(value, str | int) else str(value)
+
+
+def _lines(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    for row in rows[:_LINES]:
+        if filled := [str(each) for each in row if each is not None]:
+            yield " ".join(filled)
+
+
+def parquet(data: bytes, refuse: Refuse) -> Read:
+    """Return the columns and rows of a parquet file, as many as fit into the limit of cells."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    try:
+        file = pq.ParquetFile(io.BytesIO(data), pre_buffer=False)
+        names = file.schema_arrow.names[:MAX_COLUMNS]
+        if not names:
+            raise refuse("has no columns")
+        most = MAX_CELLS // len(names)
+        rows: list[tuple[Cell, ...]] = []
+        for batch in file.iter_batches(min(most, 10_000), columns=names, use_threads=False):
+            columns = [[_cell(each) for each in column.to_pylist()] for column in batch.columns]
+            rows += zip(*columns, strict=True)
+            if len(rows) >= most:
+                break
+        total = file.metadata.num_rows
+    except (pa.ArrowException, *BROKEN) as error:
+        raise refuse(f"is a damaged parquet file ({str(error)[:160]}); save it again") from error
+    rows = rows[:most]
+    heads = tuple(Column(name, _type(file.schema_arrow.field(name).type), at=at) for at, name in enumerate(names, 1))
+    found = Table(heads, tuple(rows), tuple(range(1, len(rows) + 1)), left_out=total - len(rows))
+    return [Part("", as_text(found), columns_of(found))], [found] if rows else []
+
+
+def _type(arrow: Any) -> ColumnType:
+    import pyarrow as pa
+
+    if pa.types.is_integer(arrow) or pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
+        return "number"
+    return "date" if pa.types.is_date(arrow) or pa.types.is_timestamp(arrow) else "text"

@@ -1,0 +1,108 @@
+"""Check a report that someone else wrote: `audit`, and what the command line, the page and the MCP server share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from research import defaults
+from research.auditing import reading
+from research.auditing.record import Record
+from research.errors import ConfigError, ToolError
+from research.events.audit import AuditedStatement, Given
+from research.events.recipe import FOLDERS, Budget, Recipe
+from research.events.view import RunView, fold
+from research.text import clip
+from research.workbench.workbench import Workbench
+
+MOST_RESEARCHED = 10
+"""Most statements of one question to research."""
+
+
+def audit(
+    report: str | Path,
+    *,
+    sources: Sequence[str | Path] = (),
+    model: str | None = None,
+    judge: str = "",
+    budget: Budget | None = None,
+    workbench: Workbench | None = None,
+) -> RunView:
+    """Check the citations of a report that someone else wrote, and return the finished run.
+
+    >>> view = research.audit(Path("report.md"))
+    >>> [(each.verdict, each.text) for each in view.statements.values()]
+
+    `report`: a path, a link, or the text itself.  `sources`: folders with documents that it cites.  The run asks for the
+    pages that the report names and for nothing else.  Raises `ConfigError` for a report that cannot be read.
+    """
+    bench = workbench or Workbench()
+    given = given_of(bench, report)
+    recipe = recipe_for(bench, sources=sources, model=model, judge=judge, budget=budget)
+    return fold(bench.engine.start(question_of(given), recipe, given=given, here=True).events())
+
+
+def given_of(bench: Workbench, report: str | Path) -> Given:
+    """Return the report at a path or link, or the text itself.  Raises `ConfigError`."""
+    if isinstance(report, Path):
+        return reading.read_file(report)
+    if re.fullmatch(r"\s*https?://\S+\s*", report, re.I):
+        try:
+            return reading.read_url(report.strip(), bench.settings.allowed_hosts)
+        except ToolError as error:
+            raise ConfigError(str(error).removesuffix("; try another source")) from error
+    return reading.read_text(report)
+
+
+def recipe_for(
+    bench: Workbench,
+    *,
+    sources: Sequence[str | Path] = (),
+    model: str | None = None,
+    judge: str = "",
+    budget: Budget | None = None,
+    most: int | None = None,
+    folders: Iterable[str] | None = None,
+) -> Recipe:
+    """Return the recipe of an audit: `visit` for what has an address, and the user's folders for what has none.
+
+    `sources` are folders that are added to the library first; `folders` None: all that the library has.
+    """
+    from research._util.paths import resolved
+
+    for each in sources:
+        bench.library.add_folder(Path(each), lambda *_: None)
+    inside = list(bench.folders() if folders is None else folders)
+    chosen = list(dict.fromkeys([*(str(resolved(Path(each))) for each in sources), *inside]))
+    options: dict[str, Any] = {"framework.sources": most} if most else {}
+    return bench.recipe(
+        framework=defaults.AUDIT,
+        model=model,
+        judge=judge,
+        budget=budget,
+        tools=("search", "visit") if chosen else ("visit",),
+        search=(FOLDERS,) if chosen else (),
+        folders=chosen,
+        options=options,
+        ask=False,
+        novelty=False,
+    )
+
+
+def question_of(given: Given) -> str:
+    """Return the name of the run: the title of the report."""
+    return clip(f"Check of “{' '.join(given.title.split()) or 'a report'}”", 300)
+
+
+def question_about(broken: Sequence[AuditedStatement]) -> str:
+    """Return the question whose answer replaces the statements that did not hold."""
+    lines = "\n".join(f"- {clip(each.text, 400)}" for each in broken[:MOST_RESEARCHED])
+    return f"What is true of each of these statements? Correct those that are wrong, with sources.\n{lines}"
+
+
+def record_of(view: RunView) -> Record:
+    """Return what is known about the report so far."""
+    title = view.given.title if view.given else ""
+    return Record(title, list(view.statements.values()), list(view.audited.values()), view.miscounts, view.audit_notes)

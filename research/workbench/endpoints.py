@@ -1,0 +1,266 @@
+"""The endpoints of this workbench: what each lacks, and the clients of their models."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from research import plugins
+from research._util import decoding
+from research.config import endpoints, saved_endpoints
+from research.config.endpoints import BY_SETTINGS, Configured, Entry, Preset
+from research.config.settings import Settings
+from research.engine.rate_limit import Rate, parse_rates
+from research.errors import ConfigError
+from research.models import endpoint
+from research.models.endpoint import Endpoint, Limits, Prices, Quirks
+from research.types import Model
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """An endpoint as lists show it; without its key."""
+
+    name: str
+    title: str
+    kind: str
+    url: str
+    origin: str
+    """`settings` for the two that have settings of their own, otherwise as `Configured.origin`."""
+    key_from: str = ""
+    """Where its key comes from; empty: it has none."""
+    problem: str = ""
+    """What is missing before it can be used."""
+    model: str = ""
+    context: int = 0
+    requests_per_minute: float = 0
+    tokens_per_minute: float = 0
+    prices: dict[str, float] | None = None
+    lists_models: bool = True
+    local: bool = False
+
+
+def known(settings: Settings) -> list[Listed]:
+    """Return the endpoints that are set up, those with settings of their own first."""
+    own = [name for name in BY_SETTINGS if _by_settings(settings, name)]
+    return [_listed(settings, name) for name in dict.fromkeys([*own, *settings.endpoints])]
+
+
+def names(settings: Settings) -> list[str]:
+    """Return the names that models can begin with: kinds of models, endpoints, and local servers."""
+    local = [name for name in endpoints.presets() if settings.local_endpoint(name)]
+    return sorted({*plugins.provider.names(), *settings.endpoints, *local})
+
+
+def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
+    """Return the endpoint of that name.  Raises `ConfigError` that lists the known ones, or says what is missing."""
+    configured = _configured(settings, name)
+    if configured is None and name not in BY_SETTINGS:
+        raise ConfigError(unknown(settings, name))
+    if name in BY_SETTINGS:
+        base = (endpoint.openai if name == "openai" else endpoint.anthropic)(settings, model)
+        if configured is None or (settings.user and configured.origin == "saved"):
+            return base
+        return _with_limits(base, configured)
+    assert configured is not None
+    if configured.problem:
+        raise ConfigError(f"endpoint {name!r} cannot be used: {configured.problem}")
+    return _endpoint(settings, configured)
+
+
+def unknown(settings: Settings, name: str) -> str:
+    """Return the error for a name that is neither a kind of model nor an endpoint."""
+    if preset := endpoints.presets().get(name):
+        add = "add it on the Settings page"
+        if not settings.user:
+            add = f"`python -m research endpoints add {name}{' --key -' if preset.key_variable else ''}` adds it"
+            add = f"set {preset.trigger}, or {add}" if preset.trigger else add
+        return f"endpoint {name!r} ({preset.title}) is not set up: {add}"
+    return (
+        f"unknown model provider or endpoint {name!r}; known: {', '.join(names(settings))}; "
+        f"`python -m research endpoints add NAME URL` adds one"
+    )
+
+
+def model(settings: Settings, name: str, model: str) -> Model:
+    """Return the client of a model of the endpoint.  Raises `ConfigError`."""
+    from research.models.served import model_of
+
+    found = find(settings, name, model)
+    if not model:
+        raise ConfigError(f"{name}: name a model after the colon, e.g. {name}:{_example(settings, name)}")
+    return model_of(found, model)
+
+
+def is_endpoint(settings: Settings, name: str) -> bool:
+    """Return whether a model's name that begins with this belongs to an endpoint, and not to a kind of model."""
+    return name in settings.endpoints or name not in plugins.provider.names()
+
+
+def lists_models(settings: Settings, name: str) -> bool:
+    """Return whether the endpoint's service can be asked for its models."""
+    configured = _configured(settings, name)
+    return bool(configured.service.models) if configured else True
+
+
+def judges(settings: Settings, model: str) -> bool:
+    """Return whether the model judges citations by default.  Raises `ConfigError` for an unknown provider."""
+    kind = model.partition(":")[0]
+    if not is_endpoint(settings, kind):
+        return plugins.provider.get(kind).judges
+    if _configured(settings, kind) is None and kind not in BY_SETTINGS:
+        raise ConfigError(unknown(settings, kind))
+    return True
+
+
+def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
+    """Check and save an endpoint, and return the new settings.  Raises `ConfigError`, and changes nothing then."""
+    _limits(name, entry)
+    _prices(name, entry)
+    _quirks(name, entry, Preset(title=name))
+    return saved_endpoints.add(settings, name, entry, key, replace=replace)
+
+
+def rates(settings: Settings) -> dict[str, Rate]:
+    """Return the limits on requests and tokens a minute by the beginning of a model's name.  Raises `ConfigError`.
+
+    The administrator's limits apply besides those of the endpoints.
+    """
+    admin = parse_rates(settings.rate_limits, names(settings))
+    found = {name: Rate(requests=number, shared=True) for name, number in admin.items()}
+    for name, each in settings.endpoints.items():
+        entry, limit = each.entry, found.get(name, Rate())
+        requests = [rate for rate in (limit.requests, entry.requests_per_minute) if rate]
+        if requests or entry.tokens_per_minute:
+            own = bool(settings.user) and each.origin == "saved" and not limit.requests
+            found[name] = Rate(min(requests, default=0.0), entry.tokens_per_minute, shared=not own)
+    return found
+
+
+def _configured(settings: Settings, name: str) -> Configured | None:
+    return settings.endpoints.get(name) or (None if name in plugins.provider.names() else settings.local_endpoint(name))
+
+
+def _by_settings(settings: Settings, name: str) -> bool:
+    return bool(getattr(settings, f"{name}_api_key")) or getattr(settings, f"{name}_base_url") is not None
+
+
+def _listed(settings: Settings, name: str) -> Listed:
+    configured = settings.endpoints.get(name)
+    entry = configured.entry if configured else Entry()
+    if name in BY_SETTINGS:
+        preset = endpoints.presets()[name]
+        url = getattr(settings, f"{name}_base_url") or preset.url
+        key = bool(getattr(settings, f"{name}_api_key"))
+        origin, key_from = "settings", f"{name.upper()}_API_KEY" if key else ""
+        problem = "" if _by_settings(settings, name) else f"set {name.upper()}_API_KEY"
+    else:
+        assert configured is not None
+        preset, url, origin = configured.service, configured.url, configured.origin
+        key_from, problem = configured.key_from, configured.problem
+    return Listed(
+        name=name,
+        title=preset.title,
+        kind=preset.kind,
+        url=url,
+        origin=origin,
+        key_from=key_from,
+        problem=problem,
+        model=entry.model,
+        context=entry.context,
+        requests_per_minute=entry.requests_per_minute,
+        tokens_per_minute=entry.tokens_per_minute,
+        prices=dict(entry.prices) if entry.prices is not None else None,
+        lists_models=bool(preset.models),
+        local=preset.local,
+    )
+
+
+def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
+    entry, preset, name = configured.entry, configured.service, configured.name
+    free = preset.local and is_loopback(configured.url)
+    found = Endpoint(
+        name=name,
+        kind=_convert(preset.kind, endpoint.Kind, f"endpoint {name!r}: kind"),
+        base_url=_base_url(configured) or None,
+        key=configured.key,
+        api=_convert(entry.api or preset.api, Literal["auto", "chat", "responses"], f"endpoint {name!r}: api"),
+        quirks=_quirks(name, entry, preset),
+        headers=dict(entry.headers),
+        prices=Prices(input=0, output=0) if free else None,
+        api_version=entry.api_version,
+        region=entry.region,
+        project=entry.project,
+        allow_hosts=settings.allowed_hosts if settings.user and configured.origin == "saved" else None,
+        timeout_s=entry.timeout_s or preset.timeout_s,
+        key_setting=configured.key_from if configured.key_from.isupper() else "",
+    )
+    return _with_limits(found, configured)
+
+
+def _base_url(configured: Configured) -> str:
+    """Return the address that the client gets; of Azure's resource alone, that of its API without versions."""
+    url = configured.url.rstrip("/")
+    bare = configured.service.kind == "azure" and not configured.entry.api_version and not urlsplit(url).path
+    return f"{url}/openai/v1" if bare and url else url
+
+
+def _with_limits(found: Endpoint, configured: Configured) -> Endpoint:
+    name, entry = configured.name, configured.entry
+    quirks = {**msgspec.to_builtins(found.quirks), **entry.quirks}
+    return msgspec.structs.replace(
+        found,
+        limits=_limits(name, entry),
+        prices=found.prices if entry.prices is None else _prices(name, entry),
+        quirks=_convert(quirks, Quirks, f"endpoint {name!r}: quirks"),
+        timeout_s=entry.timeout_s or found.timeout_s,
+        headers={**found.headers, **entry.headers},
+    )
+
+
+def _limits(name: str, entry: Entry) -> Limits:
+    return Limits(
+        requests_per_minute=entry.requests_per_minute,
+        tokens_per_minute=entry.tokens_per_minute,
+        window=entry.context,
+    )
+
+
+def _prices(name: str, entry: Entry) -> Prices | None:
+    if entry.prices is None:
+        return None
+    prices: Prices = _convert(dict(entry.prices), Prices, f"endpoint {name!r}: prices")
+    if wrong := [field for field, value in entry.prices.items() if not 0 <= value < float("inf")]:
+        raise ConfigError(f"endpoint {name!r}: the price {wrong[0]} is {entry.prices[wrong[0]]}; 0 or more is accepted")
+    return prices
+
+
+def _quirks(name: str, entry: Entry, preset: Preset) -> Quirks:
+    quirks: Quirks = _convert({**preset.quirks, **entry.quirks}, Quirks, f"endpoint {name!r}: quirks")
+    return quirks
+
+
+def _convert(value: Any, kind: Any, what: str) -> Any:
+    try:
+        return decoding.convert(value, kind)
+    except msgspec.ValidationError as error:
+        fields: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+        known = f"; known: {', '.join(fields)}" if fields else ""
+        raise ConfigError(f"{what}: {error}{known}") from None
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether an address leads to this machine, by its name."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _example(settings: Settings, name: str) -> str:
+    found = settings.endpoints.get(name)
+    return (found.entry.model if found else "") or "MODEL"

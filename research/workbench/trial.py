@@ -1,0 +1,274 @@
+"""A trial of an endpoint: a small job of three rounds with tool calls, whose result is kept in the home folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from research._util import decoding
+from research._util.redaction import mask_keys
+from research.agent.protocols.tagged import read_calls
+from research.config.settings import Settings
+from research.errors import ConfigError, WorkbenchError
+from research.models import tokens
+from research.types import Completion, Message, Model, Priced, Request, Served, ToolCall, ToolSpec, Usage
+from research.workbench import endpoints
+
+if TYPE_CHECKING:
+    from research.config.endpoints import Configured
+
+FILE: Final = "endpoint-tests.json"
+"""The file in the home folder with the result of each endpoint's last trial."""
+MOST_REQUESTS: Final = 6
+"""Requests after which a model that goes on calling tools has failed."""
+_TASK: Final = (
+    "A secret word is in a safe, and the code of the safe is in the red box. Open the red box with `open_box`, then open "
+    "the safe with the code, using `open_safe`: one call at a time, and never guess. Then answer with the secret word alone."
+)
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """What worked when an endpoint was tested."""
+
+    endpoint: str
+    model: str
+    at: float
+    """Seconds since the epoch."""
+    ok: bool
+    """Whether the job was done in native tool calls."""
+    rounds: int = 0
+    answers: bool = False
+    tool_calls: bool = False
+    """Whether it called a tool natively, with valid arguments."""
+    uses_results: bool = False
+    """Whether the second call used the result of the first, and the answer that of the second."""
+    streams: bool = False
+    usage: bool = False
+    """Whether it reports the tokens it used."""
+    reads_prompt: bool = True
+    """False: it reported far fewer tokens than were sent, so it has cut the prompt."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    seconds: float = 0.0
+    problem: str = ""
+
+    def line(self) -> str:
+        """Return the result as a sentence."""
+        if self.ok:
+            worked = [word for word, has in (("streaming", self.streams), ("token counts", self.usage)) if has]
+            also = f", {' and '.join(worked)}" if worked else ""
+            return f"{self.rounds} rounds with tool calls{also} worked with {self.model} in {self.seconds:.1f} s"
+        return f"{self.model}: {self.problem}"
+
+
+class Host(Protocol):
+    """The parts of the open workbench that a trial needs."""
+
+    settings: Settings
+
+    def model(self, name: str) -> Model: ...
+
+
+def run(bench: Host, name: str, model: str = "") -> Trial:
+    """Do the job on a model of the endpoint, keep the result and return it.
+
+    `model` empty: the endpoint's own, or the only one that its server lists.  Raises `ConfigError` for an endpoint that is
+    not set up or a model that nobody named; what goes wrong on the server is the result.
+    """
+    if not endpoints.is_endpoint(bench.settings, name) and name not in ("openai", "anthropic"):
+        raise ConfigError(endpoints.unknown(bench.settings, name))
+    endpoints.find(bench.settings, name)
+    model = model or chosen_model(bench, name)
+    opened = bench.model(f"{name}:{model}")
+    job = _Job(opened)
+    started = time.monotonic()
+    problem = ""
+    try:
+        job.run()
+    except WorkbenchError as error:
+        problem = str(error)
+    found = job.result(name, model, time.monotonic() - started, problem)
+    found = msgspec.structs.replace(found, problem=mask_keys(found.problem, list(bench.settings.secrets())))
+    _keep(bench.settings.home, found)
+    return found
+
+
+def chosen_model(bench: Host, name: str) -> str:
+    """Return the model of an endpoint to test when none is named.  Raises `ConfigError` that lists its models."""
+    configured: Configured | None = bench.settings.endpoints.get(name)
+    if configured and configured.entry.model:
+        return configured.entry.model
+    settings_model = bench.settings.model
+    if settings_model.startswith(f"{name}:"):
+        return settings_model.partition(":")[2]
+    listed: list[str] = []
+    if endpoints.lists_models(bench.settings, name):
+        opened = bench.model(f"{name}:*")
+        listed = opened.list_models() if isinstance(opened, Served) else []
+    if len(listed) == 1:
+        return listed[0]
+    has = f"; the server has {', '.join(listed[:8])}" if listed else ""
+    raise ConfigError(f"endpoint {name!r}: name the model to test{has}")
+
+
+def results(home: Path) -> dict[str, Trial]:
+    """Return the last trial of each endpoint.  Raises `ConfigError` if the file is damaged."""
+    try:
+        return decoding.decode((home / FILE).read_bytes(), dict[str, Trial])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"{home / FILE} cannot be read: {error}; delete it and test the endpoints again") from error
+
+
+def forget(home: Path, name: str) -> Trial | None:
+    """Remove and return the result of an endpoint that is removed."""
+    everything = results(home)
+    found = everything.pop(name, None)
+    if found:
+        _write(home, everything)
+    return found
+
+
+def _keep(home: Path, found: Trial) -> None:
+    _write(home, {**results(home), found.endpoint: found})
+
+
+def keep(home: Path, found: Trial) -> None:
+    """Keep a result again that `forget` returned."""
+    _keep(home, found)
+
+
+def _write(home: Path, everything: Mapping[str, Trial]) -> None:
+    temporary = home / f"{FILE}.{os.getpid()}"
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(everything)))
+    temporary.replace(home / FILE)
+
+
+class _Job:
+    """The conversation of one trial."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        # Random, so that only the tools can have told them.
+        self._code = f"{secrets.randbelow(9000) + 1000}"
+        self._word = f"heron-{secrets.randbelow(9000) + 1000}"
+        self._messages: list[Message] = [Message("user", _TASK)]
+        self._called: list[str] = []
+        self._rounds = 0
+        self._usage: list[Usage] = []
+        self._streams = self._reports = False
+        self._reads_prompt = True
+        self._answer = ""
+
+    def run(self) -> None:
+        """Ask until the model answers."""
+        while self._rounds < MOST_REQUESTS and not self._answer:
+            request = Request(tuple(self._messages), _TOOLS, max_tokens=2048)
+            self._rounds += 1
+            deltas, completion = 0, Completion()
+            for piece in self._model.stream(request):
+                if isinstance(piece, Completion):
+                    completion = piece
+                    break
+                deltas += 1
+            self._streams = self._streams or deltas > 1 or bool(completion.calls)
+            self._count(completion)
+            if not completion.calls:
+                self._answer = completion.text.strip() or "nothing"
+                return
+            calls = tuple(
+                msgspec.structs.replace(call, id=call.id or f"call-{self._rounds}-{number}")
+                for number, call in enumerate(completion.calls, 1)
+            )
+            self._messages.append(
+                Message(
+                    "assistant",
+                    completion.text,
+                    calls,
+                    reasoning=completion.reasoning or None,
+                    blocks=completion.blocks,
+                )
+            )
+            self._messages += [Message("tool", self._use(call), call_id=call.id) for call in calls]
+
+    def _count(self, completion: Completion) -> None:
+        sent = tokens.count_messages(self._messages, self._model.name)
+        if completion.usage is None:
+            self._usage.append(Usage(sent, 0, estimated=True))
+            return
+        self._reports = True
+        self._usage.append(completion.usage)
+        self._reads_prompt = self._reads_prompt and 2 * completion.usage.prompt_tokens >= sent
+
+    def _use(self, call: ToolCall) -> str:
+        if call.name == "open_box" and call.arguments.get("colour") == "red":
+            self._called.append("open_box")
+            return f"The code of the safe is {self._code}."
+        if call.name == "open_safe" and str(call.arguments.get("code")) == self._code:
+            self._called.append("open_safe")
+            return f"The secret word is {self._word}."
+        return f"{call.name} found nothing with {msgspec.json.encode(call.arguments).decode()[:200]}."
+
+    def result(self, endpoint: str, model: str, seconds: float, problem: str) -> Trial:
+        """Return what worked; `problem` is the error that ended the job, if any."""
+        used = self._called == ["open_box", "open_safe"] and self._word in self._answer
+        if not problem and not used:
+            problem = self._problem()
+        costs = [self._model.price(each) if isinstance(self._model, Priced) else None for each in self._usage]
+        return Trial(
+            endpoint=endpoint,
+            model=model,
+            at=time.time(),
+            ok=used and not problem,
+            rounds=self._rounds,
+            answers=bool(self._answer) and self._answer != "nothing",
+            tool_calls=bool(self._called),
+            uses_results=used,
+            streams=self._streams,
+            usage=self._reports,
+            reads_prompt=self._reads_prompt,
+            prompt_tokens=sum(each.prompt_tokens for each in self._usage),
+            completion_tokens=sum(each.completion_tokens for each in self._usage),
+            cost_usd=sum(known)
+            if (known := [each for each in costs if each is not None]) and len(known) == len(costs)
+            else None,
+            seconds=seconds,
+            problem=problem,
+        )
+
+    def _problem(self) -> str:
+        said = " ".join(self._answer.split())[:120]
+        if not self._answer:
+            return f"it was still calling tools after {self._rounds} requests"
+        if not self._called and read_calls(self._answer):
+            return "it writes its calls as text, not as native calls: use `--protocol tagged` with it"
+        if not self._called:
+            return f"it called no tool and answered {said!r}: try `--protocol tagged` or another model"
+        return f"it called {', '.join(self._called)} and answered {said!r}, which is not what the tools said"
+
+
+_TOOLS: Final = (
+    ToolSpec(
+        "open_box",
+        "Open a box and read what is in it.",
+        {
+            "type": "object",
+            "properties": {"colour": {"type": "string", "enum": ["red", "green", "blue"]}},
+            "required": ["colour"],
+        },
+    ),
+    ToolSpec(
+        "open_safe",
+        "Open the safe with its code and read what is in it.",
+        {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]},
+    ),
+)

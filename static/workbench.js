@@ -1,0 +1,405 @@
+// Draws reports with citation marks, and the lanes of agents that work at once.
+// All text arrives as data and is set as text: nothing here parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SIGNS = {
+  supported: ["M2.5 6.5 5 9l4.5-6"],
+  calculated: ["M2.5 4.5h7", "M2.5 7.5h7"],
+  partial: ["M2 7c1.2-2.4 2.6-2.4 4 0s2.8 2.4 4 0"],
+  unverified: ["M6 2.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7"],
+  unsupported: ["M3 3l6 6", "M9 3l-6 6"],
+  contradicted: ["M3 3l6 6", "M9 3l-6 6"],
+  dead: ["M2.5 9.5l7-7", "M3.5 6h1", "M7.5 6h1"],
+};
+const LEVELS = { 1: "h2", 2: "h3", 3: "h4", 4: "h5", 5: "h6", 6: "h6" };
+
+function make(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function sign(verdict) {
+  const drawn = document.createElementNS(SVG, "svg");
+  drawn.setAttribute("viewBox", "0 0 12 12");
+  drawn.setAttribute("aria-hidden", "true");
+  for (const each of SIGNS[verdict] || []) {
+    const line = document.createElementNS(SVG, "path");
+    line.setAttribute("d", each);
+    drawn.append(line);
+  }
+  return drawn;
+}
+
+// -- A report ------------------------------------------------------------------------------------------------------
+
+class Report {
+  constructor(root) {
+    this.root = root;
+    this.panel = null;
+    this.from = null;
+    this.pinned = false;
+    this.timer = 0;
+    this.outside = (event) => {
+      if (this.panel && !this.panel.contains(event.target) && !(this.from && this.from.contains(event.target))) this.close();
+    };
+    this.keys = (event) => {
+      if (event.key === "Escape" && this.panel) {
+        event.stopPropagation();
+        this.close(true);
+      }
+    };
+    document.addEventListener("pointerdown", this.outside, true);
+    document.addEventListener("keydown", this.keys, true);
+  }
+
+  end() {
+    document.removeEventListener("pointerdown", this.outside, true);
+    document.removeEventListener("keydown", this.keys, true);
+    clearTimeout(this.timer);
+  }
+
+  draw(data) {
+    const open = this.panel && this.from ? this.from.dataset.place : null;
+    const pinned = this.pinned;
+    this.close();
+    this.data = data;
+    this.root.lang = data.lang || "";
+    this.root.replaceChildren(...this.blocks(data.blocks));
+    if (data.caret) {
+      const last = [...this.root.querySelectorAll("p, li, h2, h3, h4, h5, h6, code")].pop() || this.root;
+      last.append(make("span", "rw-caret"));
+    }
+    const again = open === null ? null : this.root.querySelector(`[data-place="${open}"]`);
+    if (again) this.open(again, pinned, false);
+  }
+
+  blocks(all) {
+    return all.map((each) => this.block(each));
+  }
+
+  block(each) {
+    const element = this.bare(each);
+    if (!each.state) return element;
+    element.classList.add("rw-became", `rw-${each.state}`);
+    const tag = each.before ? make("button", "rw-tag", each.says) : make("span", "rw-tag", each.says);
+    if (each.before) {
+      tag.type = "button";
+      tag.title = this.data.words.before;
+      tag.setAttribute("aria-haspopup", "dialog");
+      this.opens(tag, () => this.former(each.before));
+    }
+    (element.tagName === "UL" || element.tagName === "OL" ? element.lastElementChild : element).append(" ", tag);
+    return element;
+  }
+
+  bare(each) {
+    switch (each.t) {
+      case "h": {
+        const heading = make(LEVELS[each.l] || "h6");
+        heading.append(...this.spans(each.s));
+        return heading;
+      }
+      case "ul":
+      case "ol": {
+        const list = make(each.t);
+        if (each.start !== undefined && each.start !== 1) list.start = each.start;
+        for (const item of each.items) {
+          const line = make("li");
+          // An item of one paragraph needs no paragraph of its own.
+          if (item.length === 1 && item[0].t === "p") line.append(...this.spans(item[0].s));
+          else line.append(...this.blocks(item));
+          list.append(line);
+        }
+        return list;
+      }
+      case "q": {
+        const quote = make("blockquote");
+        quote.append(...this.blocks(each.b));
+        return quote;
+      }
+      case "code": {
+        const code = make("pre");
+        code.tabIndex = 0;
+        code.append(make("code", "", each.x));
+        return code;
+      }
+      case "calc": {
+        const fold = make("details", "rw-calc");
+        fold.append(make("summary", "", this.data.words.calculation));
+        const body = make("p");
+        body.append(...this.spans(each.s));
+        fold.append(body);
+        return fold;
+      }
+      case "hr":
+        return make("hr");
+      case "table":
+        return this.table(each);
+      default: {
+        const paragraph = make("p");
+        paragraph.append(...this.spans(each.s));
+        return paragraph;
+      }
+    }
+  }
+
+  table(each) {
+    const wide = make("div", "rw-wide");
+    const table = make("table");
+    const row = (cells, tag) => {
+      const line = make("tr");
+      cells.forEach((cell, place) => {
+        const drawn = make(tag, each.right[place] ? "rw-right" : "");
+        drawn.append(...this.spans(cell));
+        line.append(drawn);
+      });
+      return line;
+    };
+    const head = make("thead");
+    head.append(row(each.head, "th"));
+    const body = make("tbody");
+    body.append(...each.rows.map((cells) => row(cells, "td")));
+    table.append(head, body);
+    wide.append(table);
+    wide.tabIndex = 0;
+    wide.setAttribute("role", "group");
+    return wide;
+  }
+
+  spans(all) {
+    const drawn = [];
+    for (let place = 0; place < all.length; place += 1) {
+      const each = all[place];
+      if (each.m === undefined) {
+        drawn.push(typeof each === "string" ? document.createTextNode(each) : this.span(each));
+        continue;
+      }
+      // A mark stays on the line of the word before it, and the full stop after it on that of the mark.
+      const kept = make("span", "rw-keep");
+      const before = drawn[drawn.length - 1];
+      if (before && before.nodeType === Node.TEXT_NODE) {
+        const last = before.data.match(/[^\s\u3000-\u9fff]{1,24}\s*$|[\u3000-\u9fff]\s*$/);
+        if (last) {
+          before.data = before.data.slice(0, last.index);
+          kept.append(last[0]);
+        }
+      }
+      kept.append(this.mark(each.m));
+      const after = all[place + 1];
+      const stop = typeof after === "string" ? after.match(/^[.,;:!?)\u3001\u3002\uff0c\uff1b\uff1a\uff09]+/) : null;
+      if (stop) {
+        kept.append(stop[0]);
+        all = [...all.slice(0, place + 1), after.slice(stop[0].length), ...all.slice(place + 2)];
+      }
+      drawn.push(kept);
+    }
+    return drawn;
+  }
+
+  span(each) {
+    if (each.m !== undefined) return this.mark(each.m);
+    if (each.br) return make("br");
+    let drawn = document.createTextNode(each.x);
+    const around = (tag, className) => {
+      const outer = make(tag, className);
+      outer.append(drawn);
+      drawn = outer;
+    };
+    if (each.c) around("code");
+    if (each.i) around("em");
+    if (each.b) around("strong");
+    if (each.new) around("ins");
+    if (each.h && /^(https?:|mailto:)/i.test(each.h)) {
+      around("a");
+      drawn.href = each.h;
+      drawn.target = "_blank";
+      drawn.rel = "noopener noreferrer";
+    }
+    return drawn;
+  }
+
+  mark(place) {
+    const own = this.data.marks[place];
+    const button = make("button", `rw-mark rw-${own.v || "plain"}`);
+    button.type = "button";
+    button.dataset.place = place;
+    button.setAttribute("aria-label", own.label);
+    button.setAttribute("aria-haspopup", "dialog");
+    button.setAttribute("aria-expanded", "false");
+    if (own.v) button.append(sign(own.v));
+    button.append(make("span", "rw-hidden", "["), own.n.join(", "), make("span", "rw-hidden", "]"));
+    this.opens(button, () => this.quotes(own));
+    return button;
+  }
+
+  opens(button, content) {
+    button.content = content;
+    button.addEventListener("click", () => {
+      if (this.from === button && this.pinned) this.close(true);
+      else this.open(button, true, true);
+    });
+    button.addEventListener("pointerenter", (event) => {
+      if (event.pointerType !== "mouse" || this.pinned) return;
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.open(button, false, false), 250);
+    });
+    button.addEventListener("pointerleave", () => this.leave());
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+    if (!this.pinned) this.timer = setTimeout(() => this.close(), 300);
+  }
+
+  open(button, pinned, focus) {
+    this.close();
+    this.from = button;
+    this.pinned = pinned;
+    button.setAttribute("aria-expanded", "true");
+    const panel = (this.panel = make("div", "rw-panel"));
+    panel.tabIndex = -1;
+    panel.setAttribute("role", "dialog");
+    panel.setAttribute("aria-label", button.getAttribute("aria-label") || this.data.words.before);
+    panel.append(...button.content());
+    panel.addEventListener("pointerenter", () => clearTimeout(this.timer));
+    panel.addEventListener("pointerleave", () => this.leave());
+    this.root.append(panel);
+    this.place();
+    if (focus) panel.focus({ preventScroll: true });
+  }
+
+  // Beside the text where the page has a margin for it, else below the line of the mark.
+  place() {
+    const root = this.root.getBoundingClientRect();
+    const mark = this.from.getBoundingClientRect();
+    const text = this.from.closest("p, li, h2, h3, h4, h5, h6, table") || this.from;
+    const edge = Math.max(text.getBoundingClientRect().right, mark.right) + 20;
+    const room = document.documentElement.clientWidth - edge - 24;
+    if (room >= 230) {
+      this.panel.style.left = `${edge - root.left}px`;
+      this.panel.style.width = `${Math.min(340, room)}px`;
+      this.panel.style.top = `${mark.top - root.top - 10}px`;
+    } else {
+      const width = Math.min(440, root.width);
+      this.panel.style.width = `${width}px`;
+      this.panel.style.left = `${Math.max(0, Math.min(mark.left - root.left - 24, root.width - width))}px`;
+      this.panel.style.top = `${mark.bottom - root.top + 8}px`;
+    }
+  }
+
+  close(back) {
+    clearTimeout(this.timer);
+    if (this.panel) this.panel.remove();
+    if (this.from) {
+      this.from.setAttribute("aria-expanded", "false");
+      if (back) this.from.focus({ preventScroll: true });
+    }
+    this.panel = this.from = null;
+    this.pinned = false;
+  }
+
+  former(text) {
+    return [make("div", "rw-title", this.data.words.before), make("div", "rw-quote", text)];
+  }
+
+  quotes(own) {
+    return own.c.map((place) => {
+      const cite = this.data.cites[place];
+      const part = make("div", "rw-cite");
+      if (cite.title) part.append(make("div", "rw-title", `${cite.n}  ${cite.title}`));
+      if (cite.quote.length) {
+        const quote = make("div", "rw-quote");
+        for (const line of cite.quote) quote.append(make("div", "", line));
+        part.append(quote);
+      }
+      if (cite.says) {
+        const verdict = make("div", `rw-verdict rw-${cite.v}`);
+        verdict.append(sign(cite.v), make("span", "", cite.says));
+        part.append(verdict);
+      }
+      for (const line of cite.notes) part.append(make("div", "rw-note", line));
+      for (const [label, href] of cite.links) {
+        const link = make("a", "rw-link", label);
+        link.href = href;
+        if (/^https?:/i.test(href)) {
+          link.target = "_blank";
+          link.rel = "noopener noreferrer";
+        }
+        part.append(link);
+      }
+      return part;
+    });
+  }
+}
+
+// -- Lanes ---------------------------------------------------------------------------------------------------------
+
+function lanes(root, data) {
+  const rows = data.lanes.map((lane) => {
+    const row = make("div", "rw-lane");
+    row.append(make("span", "rw-lane-name", lane.name));
+    const track = make("span", "rw-track");
+    track.setAttribute("aria-hidden", "true");
+    for (const [doing, from, to] of lane.spans) {
+      const bar = make("span", `rw-bar rw-${doing}`);
+      bar.style.left = `${(100 * from).toFixed(2)}%`;
+      bar.style.width = `${Math.max(0.4, 100 * (to - from)).toFixed(2)}%`;
+      track.append(bar);
+    }
+    row.append(track, make("span", `rw-lane-state${lane.live ? " rw-live" : ""}`, lane.state));
+    return row;
+  });
+  root.replaceChildren(...rows);
+}
+
+// -- The question box ------------------------------------------------------------------------------------------------
+
+// Puts the cursor into an empty page, and shows that a click on Start has arrived before the server answers.
+function composer(parentElement) {
+  const sheet = parentElement.ownerDocument.querySelector(".st-key-composer");
+  if (!sheet) return () => {};
+  delete sheet.dataset.starting;
+  const box = sheet.querySelector("textarea");
+  const idle = document.activeElement === document.body || document.activeElement === null;
+  if (box && idle && !drawn.has(sheet) && window.matchMedia("(pointer: fine)").matches) box.focus({ preventScroll: true });
+  drawn.set(sheet, true);
+  const starts = (event) => {
+    if (event.target.closest(".st-key-start button") && box && box.value.trim()) sheet.dataset.starting = "1";
+  };
+  const keys = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && box && box.value.trim()) sheet.dataset.starting = "1";
+  };
+  sheet.addEventListener("click", starts, true);
+  sheet.addEventListener("keydown", keys, true);
+  return () => {
+    sheet.removeEventListener("click", starts, true);
+    sheet.removeEventListener("keydown", keys, true);
+  };
+}
+
+const drawn = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement } = component;
+  if (data.kind === "composer") return composer(parentElement);
+  let own = drawn.get(parentElement);
+  if (!own) {
+    const root = make("div", data.kind === "lanes" ? "rw-lanes" : "rw-report");
+    parentElement.append(root);
+    own = { root, report: data.kind === "lanes" ? null : new Report(root), said: "" };
+    drawn.set(parentElement, own);
+  }
+  const said = JSON.stringify(data);
+  if (said !== own.said) {
+    own.said = said;
+    if (own.report) own.report.draw(data);
+    else lanes(own.root, data);
+  }
+  return () => {
+    if (own.report) own.report.end();
+    own.root.remove();
+    drawn.delete(parentElement);
+  };
+}

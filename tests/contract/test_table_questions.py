@@ -1,0 +1,362 @@
+"""Tables as sources: the catalogue, the tool `query`, the offline model's answers, and how the citation check recomputes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import research
+from research.agent.journal import Journal
+from research.citations import check
+from research.errors import ToolError
+from research.evaluation.recipes import candidate
+from research.events.view import RunView
+from research.search.library.library import Library
+from research.tools.query import QueryTool
+from research.types import Passage, Source
+from research.workbench import presets
+from research.workbench.workbench import Workbench
+
+GROWTH = "region,2023,2024\nNorth,100,120\nSouth,80,120\nWest,50,45\n"
+SALES = """Region;Month;Revenue (EUR);Orders
+North;Jan 2024;1.200,50;12
+South;Jan 2024;900,00;9
+North;Feb 2024;1.000,00;11
+South;Feb 2024;1.500,25;14
+Total;;4.600,75;46
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "tables"
+    place.mkdir()
+    (place / "growth.csv").write_text(GROWTH, "utf-8")
+    (place / "sales.csv").write_text(SALES, "utf-8")
+    return place
+
+
+@pytest.fixture
+def library(tmp_path: Path, folder: Path) -> Library:
+    found = Library(tmp_path / "home")
+    (tmp_path / "home").mkdir(exist_ok=True)
+    found.add_folder(folder)
+    return found
+
+
+@pytest.fixture
+def tool(library: Library) -> QueryTool:
+    return QueryTool(lambda: library, [each.name for each in library.collections()])
+
+
+def test_the_catalogue_lists_every_table(library: Library, folder: Path) -> None:
+    growth, sales = library.tables()
+    assert (growth.name, growth.columns, growth.file, growth.count) == (
+        "growth",
+        ("region", "y_2023", "y_2024"),
+        "growth.csv",
+        3,
+    )
+    assert sales.columns == ("region", "month", "revenue", "orders")
+    assert library.rows(sales).locator("sales.csv", [1], [2]) == "sales.csv › C3"
+    assert library.open(f"{sales.url}#C3").title == "sales"
+    (folder / "sales.csv").unlink()
+    library.add_folder(folder)
+    assert [each.name for each in library.tables()] == ["growth"]
+    with pytest.raises(ToolError, match="the table 'sales' has changed or gone"):
+        library.rows(sales)
+
+
+def test_names_that_clash_or_are_words_of_sql_are_changed(tmp_path: Path, library: Library) -> None:
+    other = tmp_path / "more"
+    (other / "deeper").mkdir(parents=True)
+    (other / "order.csv").write_text("select,a b,A-B,2024\n1,2,3,4\n", "utf-8")
+    (other / "deeper" / "growth.csv").write_text(GROWTH, "utf-8")
+    library.add_folder(other)
+    entries = {each.name: each for each in library.tables()}
+    assert set(entries) == {"growth", "sales", "order_", "growth_2"}
+    assert entries["order_"].columns == ("select_", "a_b", "a_b_2", "y_2024")
+    tool = QueryTool(lambda: library, [each.name for each in library.collections()])
+    assert "| 1 | 2 | 3 | 4 |" in tool(sql="SELECT select_, a_b, a_b_2, y_2024 FROM order_").passages[0].quote
+
+
+def test_the_tool_describes_the_tables_that_fit(tool: QueryTool) -> None:
+    assert "Tables: growth (region, y_2023, y_2024); sales (region, month, revenue, orders)." in tool.spec.description
+    assert tool.spec.parameters["required"] == []
+    text = tool(about="orders in the North").text
+    assert text.splitlines()[:5] == [
+        "table sales (sales.csv, 4 rows)",
+        '- region "Region": text, values: North | South',
+        '- month "Month": date, 2024-01 to 2024-02',
+        '- revenue "Revenue": number, EUR, 900 to 1,500.25',
+        '- orders "Orders": number, 9 to 14',
+    ]
+    assert "note: row 6 is a total and is left out" in text
+
+
+def test_a_result_cites_the_cells_it_was_made_from(tool: QueryTool) -> None:
+    found = tool(
+        sql="SELECT region, SUM(revenue) AS total FROM sales WHERE orders > 10 GROUP BY region ORDER BY total DESC"
+    )
+    assert found.private
+    (passage,) = found.passages
+    assert passage.title == "sales.csv › A2:D5"
+    assert re.fullmatch(r"library://tables-\w+/sales\.csv#A2:D5-\w{8}", passage.url)
+    assert passage.quote.splitlines()[1:] == [
+        "| region | total |",
+        "| --- | --- |",
+        "| North | 2,200.5 |",
+        "| South | 1,500.25 |",
+        "Rows used: sales.csv › A2:D5 (3 rows)",
+        "| row | Region | Revenue (EUR) | Orders |",
+        "| --- | --- | --- | --- |",
+        "| 2 | North | 1,200.5 | 12 |",
+        "| 4 | North | 1,000 | 11 |",
+        "| 5 | South | 1,500.25 | 14 |",
+    ]
+
+
+def test_two_tables_are_joined_and_both_are_cited(tool: QueryTool) -> None:
+    sql = "SELECT g.region, g.y_2024, SUM(s.orders) FROM growth g JOIN sales s ON s.region = g.region GROUP BY g.region"
+    assert {passage.title.partition(" › ")[0] for passage in tool(sql=sql).passages} == {"growth.csv", "sales.csv"}
+
+
+def test_without_a_table_the_tool_says_so(tmp_path: Path) -> None:
+    empty = QueryTool(lambda: Library(tmp_path), [])
+    assert empty.spec.description.endswith("The library has no table yet.")
+    assert "add a folder" in empty(about="sales").text
+
+
+def test_the_tool_is_offered_where_there_is_a_table_to_query(
+    bench: Workbench, own_library: Path, folder: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Notes\n\nNo table here.", "utf-8")
+
+    def chosen(**choices: Any) -> tuple[str, ...]:
+        return bench.recipe(**choices).tools
+
+    default = ("search", "visit", "python")
+    assert chosen() == default
+    for place in (notes, folder):
+        bench.prepare((str(place),), lambda *_: None)
+    assert chosen(folders=[notes]) == default
+    assert chosen(folders=[folder]) == chosen() == (*default, "query")
+    assert chosen(search=("web",)) == default
+    assert chosen(tools=default) == default  # chosen, or those of an earlier run
+    assert chosen(tools=("query",), folders=[]) == ("query",)  # the Factbook's table, for a user who asks for the tool
+    offered = bench.context_for(bench.recipe(), Journal(), threading.Event()).tools.specs
+    assert [each.name for each in offered] == ["search", "visit", "query", "python"]
+
+
+def test_a_fork_and_an_evaluation_keep_their_tools(bench: Workbench, own_library: Path, folder: Path) -> None:
+    before = bench.recipe(model="extractive")
+    measured = candidate(bench, "react/full").key
+    bench.prepare((str(folder),), lambda *_: None)
+    assert bench.recipe(**{**presets.of(before).arguments(), "model": "extractive"}).tools == before.tools
+    assert candidate(bench, "react/full", folders=()).key == measured
+
+
+# -- the offline model ---------------------------------------------------------------------------------------------------
+
+
+def asked(bench: Workbench, folder: Path, question: str, **recipe: object) -> RunView:
+    bench.prepare((str(folder),), lambda *_: None)
+    return research.run(question, workbench=bench, model="extractive", folders=[folder], search=("folders",), **recipe)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Which region grew fastest?", "**South** has the highest growth of the figures: **50%** (40), from 80 in 2023 to 120 in 2024"),
+        ("哪个地区增长最快？", "**South**的数值增幅最高：**50%**（40），从2023年的80到2024年的120"),
+        ("Which region had the highest revenue in February 2024?", "**South** has the highest Revenue where Month is in February 2024: **1,500.25 EUR**"),
+        ("What was the total revenue of the North?", "The total Revenue where Region is North adds up to **2,200.5 EUR**"),
+        ("How many orders came from the South in January 2024?", "The total Orders where Region is South and Month is in January 2024 adds up to **9**"),
+    ],
+)  # fmt: skip
+def test_the_offline_model_answers_from_a_table(
+    bench: Workbench, own_library: Path, folder: Path, question: str, start: str
+) -> None:
+    if "grew" in question or "增长" in question:
+        (folder / "sales.csv").unlink()  # both tables have regions that grew
+    view = asked(bench, folder, question)
+    assert view.answer.startswith(start)
+    assert view.outcome == "answered", view.parts
+    assert {each.status for each in view.citations} <= {"supported", "calculated"}
+    assert all(" › " in each.quote for each in view.citations)
+
+
+TABLES = Path(__file__).parents[1] / "data" / "tables"
+LEAGUE = TABLES / "fresh" / "league.csv"
+
+
+def only(folder: Path, table: Path) -> Path:
+    """Return the folder with this table alone."""
+    for file in folder.iterdir():
+        file.unlink()
+    return Path(shutil.copy(table, folder)).parent
+
+
+@pytest.mark.parametrize("question", ["Which region grew fastest?", "哪个地区的销售额增长最快？", "哪个地区增长最快？"])
+def test_one_figure_by_year_is_what_grew(
+    bench: Workbench, own_library: Path, folder: Path, tmp_path: Path, question: str
+) -> None:
+    (tmp_path / "sales.csv").write_text(
+        "region,year,sales\nNorth,2022,120\nNorth,2023,150\nSouth,2022,90\nSouth,2023,130\n", "utf-8"
+    )
+    view = asked(bench, only(folder, tmp_path / "sales.csv"), question)
+    assert view.answer.startswith("**South**")
+    assert "**44.44%** (40)" in view.answer or "**44.44%**（40）" in view.answer
+    assert view.outcome == "answered"
+
+
+@pytest.mark.parametrize(
+    ("file", "question", "start"),
+    [
+        ("unseen/marathon.csv", "Which runner is the oldest?", "**Jan de Wit** has the highest Age: **45**"),
+        ("unseen/marathon.csv", "Who finished fastest among the women?", "**Lucy Chebet** has the lowest Finish"),
+        ("unseen/marathon.csv", "Which country has the most runners?", "**France, Kenya** share the highest number of rows"),
+        ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
+        ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
+        ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity where customer is Hotel Astra"),
+        ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri, Asia: length **3,390 km**"),
+        ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
+        ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue usd where country is"),
+        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
+        ("unseen4/图书馆借阅.csv", "数据之美的作者是谁？", "书名为数据之美时，作者为**陈思齐**"),
+    ],
+)  # fmt: skip
+def test_words_mean_columns_rows_and_quantities(
+    bench: Workbench, own_library: Path, folder: Path, file: str, question: str, start: str
+) -> None:
+    view = asked(bench, only(folder, TABLES / file), question)
+    assert view.answer.startswith(start)
+    assert view.outcome == "answered", view.parts
+
+
+@pytest.mark.parametrize(
+    ("file", "question"),
+    [
+        ("unseen/rainfall.csv", "Which station is the oldest?"),
+        ("unseen/rainfall.csv", "How hot was it at Saltmarsh in 2022?"),
+        ("unseen/marathon.csv", "What was the time of Hanna Virtanen?"),
+        ("unseen3/restaurant_inspections.csv", "Who closed El Faro?"),
+        ("unseen3/subscriptions.csv", "How many subscribers does Chile have?"),
+        ("unseen4/school_trips.csv", "How many pupils stayed at home?"),
+        ("unseen4/energy_use.csv", "How much electricity did the Town Hall use in 2021?"),
+    ],
+)
+def test_what_is_nearly_in_a_table_is_not_answered_from_it(
+    bench: Workbench, own_library: Path, folder: Path, file: str, question: str
+) -> None:
+    assert asked(bench, only(folder, TABLES / file), question).outcome in ("no_evidence", "needs_input")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which region had the highest profit?", "What was the revenue of Norway?"],
+)
+def test_what_no_table_has_is_not_answered(bench: Workbench, own_library: Path, folder: Path, question: str) -> None:
+    assert asked(bench, folder, question).outcome == "no_evidence"
+
+
+def test_a_word_that_two_columns_share_is_asked_back(bench: Workbench, own_library: Path, folder: Path) -> None:
+    view = asked(bench, only(folder, LEAGUE), "How many goals did Rangers have?")
+    assert view.outcome == "needs_input"
+    assert view.answer == "Which is meant: “Goals for (league.csv)” or “Goals against (league.csv)”?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many red cards did Town receive?",
+        "What was the away attendance of Albion?",
+        "Which coach has the highest home attendance?",
+        "How many clubs are not in Aldbury?",
+        "Why is the home attendance of City so low?",
+        "What will the home attendance of Rovers be next season?",
+    ],
+)
+def test_a_question_that_columns_do_not_cover_is_not_answered(
+    bench: Workbench, own_library: Path, folder: Path, question: str
+) -> None:
+    view = asked(bench, only(folder, LEAGUE), question)
+    assert view.outcome == "no_evidence", view.answer
+
+
+def test_two_members_of_a_column_are_compared(bench: Workbench, own_library: Path, folder: Path) -> None:
+    view = asked(bench, only(folder, LEAGUE), "How much higher is the home attendance of Rovers than that of Athletic?")
+    assert view.answer.startswith(
+        "Home attendance: 12,450 for **Rovers** and 9,870 for **Athletic**, a difference of **2,580** [1]."
+    )
+    assert view.outcome == "answered"
+
+
+def test_levels_of_several_times_are_not_added_up(bench: Workbench, own_library: Path, folder: Path) -> None:
+    folder = only(folder, LEAGUE.with_name("waits.csv"))
+    assert asked(bench, folder, "How many patients were waiting at Westerlea?").outcome == "no_evidence"
+    view = asked(bench, folder, "How many patients were waiting at Westerlea in Q1 2023?")
+    assert "**1,275**" in view.answer
+    assert view.outcome == "answered"
+
+
+def test_an_evolving_report_keeps_what_was_queried(bench: Workbench, own_library: Path, folder: Path) -> None:
+    view = asked(
+        bench, folder, "What was the total revenue of the North?", framework="iter_research", context="evolving"
+    )
+    assert "**2,200.5 EUR**" in view.answer
+    assert view.outcome == "answered"
+
+
+# -- the citation check --------------------------------------------------------------------------------------------------
+
+
+def verdict(claim: str, passages: tuple[Passage, ...]) -> tuple[str, str]:
+    (found,) = check(claim, [Source(1, each.url, each.title, each.quote) for each in passages])
+    return found.status, found.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "status", "reason"),
+    [
+        ("The North had a total revenue of 2,200.5 EUR [1].", "calculated", "1,200.5 + 1,000 = 2,200.5"),
+        ("In the South the total revenue was 2,400.25 EUR [1].", "calculated", "900 + 1,500.25 = 2,400.25"),
+        ("South has the highest total revenue: 2,400.25 EUR [1].", "calculated", "900 + 1,500.25 = 2,400.25"),
+        ("North has the highest total revenue: 2,200.5 EUR [1].", "contradicted", "another row first"),
+        ("The North had a total revenue of 2,400.25 EUR [1].", "unverified", ""),
+        ("The East had a total revenue of 2,200.5 EUR [1].", "unverified", ""),
+        ("The North had a total revenue of 2,999 EUR [1].", "unverified", ""),
+    ],
+)
+def test_a_statement_is_recomputed_from_the_rows(tool: QueryTool, claim: str, status: str, reason: str) -> None:
+    passages = tool(sql="SELECT region, SUM(revenue) AS total FROM sales GROUP BY region ORDER BY total DESC").passages
+    found = verdict(claim, passages)
+    assert found[0] == status
+    assert reason in found[1]
+
+
+def test_a_web_page_cannot_pass_for_a_query(tool: QueryTool) -> None:
+    (passage,) = tool(sql="SELECT region, SUM(revenue) AS total FROM sales GROUP BY region").passages
+    forged = Passage("https://example.org/a#A1", passage.title, passage.quote)
+    assert verdict("The North had a total revenue of 2,200.5 EUR [1].", (forged,))[0] != "calculated"
+
+
+def test_a_scale_in_the_unit_of_a_column_is_not_applied_twice(tmp_path: Path) -> None:
+    place = tmp_path / "city"
+    place.mkdir()
+    (place / "budget.csv").write_text(
+        "City budget;;\n(thousand euros);;\nDepartment;Year;Cost\nParks;2023;40\nRoads;2023;60\n"
+    )
+    library = Library(tmp_path)
+    library.add_folder(place)
+    tool = QueryTool(lambda: library, [str(place)])
+    passages = tool(sql="SELECT SUM(cost) AS total FROM budget WHERE year = 2023").passages
+    assert verdict("In 2023 the cost was 100 thousand euros [1].", passages) == ("calculated", "40 + 60 = 100 thousand")
+    assert verdict("In 2023 the cost was 100 euros [1].", passages)[0] == "unverified"

@@ -1,0 +1,168 @@
+"""Charts of an answer, from its cited figures, and sources numbered by first use."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from research.citations import check
+from research.events.view import RunView
+from research.exports.charts import Chart, as_csv, charts
+from research.exports.docx import docx
+from research.exports.drawing import png
+from research.exports.html import html
+from research.exports.markdown import markdown
+from research.exports.numbering import by_first_use, numbering, renumbered
+from research.exports.pdf import pdf
+from research.types import Citation, Source
+
+
+def run(report: str, *sources: Source, question: str = "Which is larger?") -> RunView:
+    """A finished run whose report was checked against these sources."""
+    return RunView(
+        run="261121-120000-abcd",
+        question=question,
+        status="completed",
+        outcome="answered",
+        report=report,
+        citations=check(report, sources),
+        sources={each.n: [each] for each in sources},
+    )
+
+
+def country(n: int, name: str, line: str) -> Source:
+    return Source(n, f"library://book/{n}", f"{name} · Economy", line)
+
+
+SPAIN = country(15, "Spain", "Unemployment rate 2024: 11.4% (2024 est.)")
+ITALY = country(1, "Italy", "Unemployment rate 2024: 6.8% (2024 est.)")
+GREECE = country(11, "Greece", "Unemployment rate 2023: 11.1% (2023 est.)")
+COMPARED = (
+    "The unemployment rate of Spain was 11.4% in 2024 [15]. The unemployment rate of Italy was 6.8% in 2024 [1]. "
+    "In Greece the unemployment rate was 11.1% in 2023 [11]."
+)
+
+
+def one(view: RunView) -> Chart:
+    (chart,) = charts(by_first_use(view))
+    return chart
+
+
+def test_an_answer_that_compares_is_drawn_as_bars_with_the_figures_as_written() -> None:
+    chart = one(run(COMPARED, SPAIN, ITALY, GREECE))
+    assert (chart.title, chart.unit, chart.kind) == ("Unemployment rate", "%", "bars")
+    assert [(chart.label(point), point.written, point.n) for point in chart.points] == [
+        ("Spain (2024)", "11.4%", 1),
+        ("Greece (2023)", "11.1%", 3),
+        ("Italy (2024)", "6.8%", 2),
+    ]
+
+
+def test_years_of_one_subject_are_drawn_as_a_line_from_three_on() -> None:
+    lines = [f"Real GDP (purchasing power parity) {year}: ${value} trillion" for year, value in
+             ((2022, "3.655"), (2023, "3.689"), (2024, "3.732"))]  # fmt: skip
+    said = [f"Real GDP (purchasing power parity) of France was ${value} trillion in {year} [1]." for year, value in
+            ((2022, "3.655"), (2023, "3.689"), (2024, "3.732"))]  # fmt: skip
+    chart = one(run(" ".join(said), country(1, "France", "\n".join(lines))))
+    assert (chart.kind, chart.unit) == ("lines", "$ trillion")
+    assert [(point.subject, point.year, round(point.value, 3)) for point in chart.points] == [
+        ("France", 2022, 3.655),
+        ("France", 2023, 3.689),
+        ("France", 2024, 3.732),
+    ]
+    assert charts(run(" ".join(said[:2]), country(1, "France", "\n".join(lines)))) == ()
+
+
+@pytest.mark.parametrize(
+    ("what", "report", "sources"),
+    [
+        (
+            "unlike units",
+            "The coastline of Spain is 4,964 km [1]. The coastline of Italy is 7,600 square kilometers [2].",
+            (country(1, "Spain", "Coastline: 4,964 km"), country(2, "Italy", "Coastline: 7,600 sq km")),
+        ),
+        (
+            "unlike measures",
+            "The birth rate of Spain is 7.1 births [1]. The death rate of Italy is 11.2 deaths [2].",
+            (country(1, "Spain", "Birth rate: 7.1 births"), country(2, "Italy", "Death rate: 11.2 deaths")),
+        ),
+        ("figures without a source", "Spain has an unemployment rate of 11.4%. Italy has 6.8%.", (SPAIN, ITALY)),
+        (
+            "figures that the source denies",
+            "Spain has an unemployment rate of 51.4% in 2024 [15]. Italy has an unemployment rate of 6.8% in 2024 [1].",
+            (SPAIN, ITALY),
+        ),
+        ("one figure", "Spain has an unemployment rate of 11.4% in 2024 [15].", (SPAIN,)),
+    ],
+)
+def test_nothing_is_drawn_of(what: str, report: str, sources: tuple[Source, ...]) -> None:
+    assert charts(by_first_use(run(report, *sources))) == (), what
+
+
+def test_a_subject_in_two_languages_is_one_subject() -> None:
+    source = country(1, "France", "Unemployment rate 2024: 7.4% (2024 est.)")
+    report = "法国的失业率为7.4%（2024年）[1]。\n\n- France · Economy: “Unemployment rate 2024: 7.4% (2024 est.)” [1]"
+    assert charts(run(report, source)) == ()
+
+
+def test_figures_of_one_subject_and_year_that_disagree_are_not_drawn() -> None:
+    other = country(2, "Spain", "Unemployment rate 2024: 12.9% (2024 est.)")
+    report = (
+        "Spain has an unemployment rate of 11.4% in 2024 [15]. Spain has an unemployment rate of 12.9% in 2024 [2]. "
+        "Italy has an unemployment rate of 6.8% in 2024 [1]."
+    )
+    assert charts(run(report, SPAIN, ITALY, other)) == ()
+
+
+def test_the_chart_travels_into_every_file() -> None:
+    from pypdf import PdfReader
+
+    view = run(COMPARED, SPAIN, ITALY, GREECE, question="Which unemployment rate is highest?")
+    page = html(view)
+    assert 'alt="Spain (2024): 11.4%; Greece (2023): 11.1%; Italy (2024): 6.8%" src="data:image/png;base64,' in page
+    assert page.index("Unemployment rate (%)") < page.index("References")
+    assert "<td>Spain</td><td>2024</td>" in page
+    (first, *_) = PdfReader(io.BytesIO(pdf(view))).pages
+    assert len(first.images) == 1 and "Unemployment rate (%)" in first.extract_text()
+    assert b"media/image1.png" in docx(view)
+
+
+def test_cells_of_the_csv_file_are_no_formulas() -> None:
+    chart = one(run(COMPARED, SPAIN, ITALY, GREECE))
+    lines = as_csv(chart).decode("utf-8-sig").splitlines()
+    assert lines[0] == "subject,year,value,unit,as written,source"
+    assert lines[1] == "Spain,2024,11.4,%,11.4%,1"
+    evil = Chart("t", "", "bars", tuple(type(p)("=1+1", p.year, p.value, "@x", p.n) for p in chart.points))
+    assert as_csv(evil).decode("utf-8-sig").splitlines()[1].startswith("'=1+1,")
+
+
+def test_words_of_a_chart_are_no_formulas_of_mathematics() -> None:
+    chart = one(run(COMPARED, SPAIN, ITALY, GREECE))
+    wild = Chart("$\\frac{", "", "bars", tuple(type(p)("$x^{", p.year, p.value, "$\\q$", p.n) for p in chart.points))
+    assert png(wild).startswith(b"\x89PNG")
+
+
+def test_sources_are_numbered_by_first_use_in_the_report_and_its_files() -> None:
+    view = run(COMPARED + " Nothing says this [99].", SPAIN, ITALY, GREECE)
+    shown = by_first_use(view)
+    assert "11.4% in 2024 [1]. The unemployment rate of Italy was 6.8% in 2024 [2]." in shown.report
+    assert [(source.n, source.title) for source in shown.cited_sources] == [
+        (1, "Spain · Economy"),
+        (2, "Italy · Economy"),
+        (3, "Greece · Economy"),
+    ]
+    assert [citation.n for citation in shown.citations] == [1, 2, 3, 4]
+    assert by_first_use(shown) == shown
+    assert "[1] Spain · Economy" in markdown(view)
+    assert view.report == COMPARED + " Nothing says this [99].", "the run keeps its own numbers"
+
+
+def test_code_and_years_in_brackets_keep_their_numbers() -> None:
+    view = RunView(
+        report="`a[7]` is code, [1990] a year [7].",
+        citations=(Citation(7, "x", "supported"),),
+        sources={7: [Source(7, "u", "t", "q")]},
+    )
+    assert numbering(view) == {7: 1}
+    assert renumbered(view.report, numbering(view)) == "`a[7]` is code, [1990] a year [1]."

@@ -1,0 +1,104 @@
+"""What a model reads in a Chinese run is Chinese: descriptions of tools, results, and what is wrong with a reply."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from research import plugins
+from research._util.said import catalogue, described, say, speaking, translated
+from research.agent.parsing.calls import FINAL_ANSWER
+from research.agent.parsing.reading import MESSAGES
+from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
+from research.auditing.words import STATES, VERDICTS
+from research.defaults import OWN_DOCUMENTS
+from research.frameworks import supervisor
+from research.memory import KINDS
+from research.memory.recalling import _AUTHORS as AUTHORS
+from research.tools.python import _DESCRIPTIONS, PythonTool
+from research.tools.recall import RecallTool
+from research.tools.scholar import ScholarTool
+from research.tools.search import SearchTool
+from research.tools.spec import spec_of
+from research.tools.visit import VisitTool
+
+PACKAGE = Path(plugins.__file__).parent
+IMPORTS = re.compile(r"research\._util(?:\.said import| import said)")
+OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values(), *STATES.values()}
+"""Texts that the code translates by a variable."""
+
+
+def specs() -> Iterator[Any]:
+    """Yield every tool that we offer to a model."""
+    tools = [SearchTool([]), ScholarTool([]), VisitTool(None), RecallTool(None, None)]  # type: ignore[arg-type]
+    yield from (tool.spec for tool in tools)
+    yield spec_of(PythonTool().__call__, "python", "")
+    yield FINAL_ANSWER
+    yield from map(supervisor._spec, supervisor.MODELS)
+
+
+def descriptions(schema: Any) -> Iterator[str]:
+    """Yield every description in a JSON schema."""
+    if isinstance(schema, dict):
+        yield from (value for key, value in schema.items() if key == "description" and isinstance(value, str))
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for each in schema:
+            yield from descriptions(each)
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """Yield the texts that a module says by `say` and `translated`, with those of its constants in capitals."""
+    tree = ast.parse(path.read_text("utf-8"))
+    constants = {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and re.search(r"\b(?:say|translated)$", ast.unparse(node.func)) and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant):
+                yield str(first.value)
+            elif isinstance(first, ast.Name) and first.id in constants:
+                yield str(constants[first.id])
+
+
+def slots(text: str) -> list[tuple[str | None, ...]]:
+    return sorted((name, form, how) for _, name, form, how in Formatter().parse(text) if name is not None)
+
+
+def test_every_text_for_a_model_has_its_chinese_and_none_is_left_over() -> None:
+    speakers = [path for path in PACKAGE.rglob("*.py") if IMPORTS.search(path.read_text("utf-8"))]
+    said = {text for path in speakers for text in texts_of(path)} | OTHER_TEXTS | set(_DESCRIPTIONS.values())
+    said |= {ONE_A_ROUND, TOO_MANY, OWN_DOCUMENTS}
+    for spec in specs():
+        said |= {text for text in (spec.description, *descriptions(spec.parameters)) if text}
+    assert said - catalogue().keys() == set()
+    assert catalogue().keys() - said == set()
+
+
+def test_a_translation_fills_the_same_slots_and_is_chinese() -> None:
+    wrong = [text for text, chinese in catalogue().items() if slots(text) != slots(chinese)]
+    assert wrong == []
+    assert [text for text, chinese in catalogue().items() if not re.search("[\u3001-\u9fff（），：]", chinese)] == []
+
+
+def test_a_tool_is_described_in_the_language_of_the_run() -> None:
+    spec = SearchTool([]).spec
+    assert described(spec.parameters, "zh")["properties"]["filter_year"]["description"] == "只要这一年的结果。"
+    assert described(spec.parameters, "en") == spec.parameters
+    assert translated("A plug-in's own words.", "zh") == "A plug-in's own words."
+
+
+def test_a_text_is_said_in_the_language_of_the_run() -> None:
+    text = "the query {query!r} has no words to search for"
+    assert say(text, query="{x}") == "the query '{x}' has no words to search for"
+    with speaking("zh"):
+        assert say(text, query="{x}") == "查询 '{x}' 中没有可供搜索的词"
