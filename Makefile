@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --durations 15
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
@@ -32,19 +31,13 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# The browser tests run in a process of their own, because Playwright occupies its event loop, and at the same time as the
-# others, which wait a third of theirs.  Their report follows when both have ended; one failure fails both.
-AT_ONCE = $(BIN)/python -m pytest $(MARKS) tests/browser >$(VENV)/browser.txt 2>&1 & browser=$$!; \
-	$(PYTEST) $(MARKS) tests/faults tests/contract tests/app tests/unit; others=$$?; \
-	wait $$browser; browser=$$?; cat $(VENV)/browser.txt; exit $$((others | browser))
-
-test: MARKS = -m "not slow"
+# A test that fails runs once more at the end, alone; then it either fails the suite or is named as flaky.
 test: $(VENV)/.ready-dev
-	@$(AT_ONCE)
+	$(BIN)/python -m tests.suite -m "not slow"
 
 # The same with the tests marked `slow`: whole matrices, and many kills.
 test-all: $(VENV)/.ready-dev
-	@$(AT_ONCE)
+	$(BIN)/python -m tests.suite
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
