@@ -106,7 +106,6 @@ class _Worker:
         """Put runs that no process works on back into the queue, such as those of workers that were killed; forever."""
         from research.config.users import known_users
         from research.engine.queue import delete_ended
-        from research.engine.reclaim import RECLAIM_EVERY_S
 
         cleaned = 0.0
         while True:
@@ -119,7 +118,7 @@ class _Worker:
             if time.monotonic() - cleaned > CLEAN_EVERY_S:
                 cleaned = time.monotonic()
                 delete_ended(self._settings)
-            time.sleep(RECLAIM_EVERY_S)
+            time.sleep(self._settings.timings.reclaim_every)
 
     def is_queued(self, user: str, run_id: str) -> bool:
         """Return whether a run is in the queue."""

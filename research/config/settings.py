@@ -27,6 +27,7 @@ from research._util.http import host_of
 from research._util.paths import resolved
 from research.config import endpoints
 from research.config.endpoints import Configured
+from research.config.timings import Timings
 from research.errors import ConfigError
 
 SECRETS_FILE = Path(".streamlit/secrets.toml")
@@ -57,6 +58,7 @@ OUTSIDE: Final = frozenset(
         "alerts",
         "logs",
         "log_level",
+        "timings",
     }
 )
 """Fields that only the administrator sets, and that `settings.toml` may not contain."""
@@ -124,6 +126,8 @@ class Settings(BaseSettings):
     logs: Literal["lines", "json"] = Field("lines", validation_alias="WORKBENCH_LOGS")
     """The format of the log on standard error."""
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", validation_alias="WORKBENCH_LOG_LEVEL")
+    timings: Timings = Field(default_factory=Timings, validation_alias="WORKBENCH_TIMINGS")
+    """How long processes wait for each other, as a JSON object, e.g. `{"lost_after": 10}`."""
     lock_settings: bool = Field(False, validation_alias="WORKBENCH_LOCK_SETTINGS")
     """Whether the settings page is read-only, for a server with several users."""
     model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")

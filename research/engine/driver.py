@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
 from research.agent.run import Run
+from research.config.timings import Timings
 from research.engine.presence import Presence
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import Event
 from research.ops import logs
 from research.store import RunRow, Store
 
-WATCH_EVERY_S = 0.25
-"""Seconds between two heartbeats, and between two looks for requests from other processes."""
-DEAD_AFTER_S = 1.5
-"""A run whose last heartbeat is older than this can be resumed by any process that is asked to."""
 RETRY_S = 0.25
 """Seconds between two attempts to save an event while the store is unavailable."""
 
@@ -36,9 +33,12 @@ class Driver:
     Threads are daemons: runs survive the end of their process in the store, not in memory.
     """
 
-    def __init__(self, store: Store, presence: Presence, *, user: str = "", observers: Sequence[Observer] = ()) -> None:
+    def __init__(
+        self, store: Store, presence: Presence, timings: Timings, *, user: str = "", observers: Sequence[Observer] = ()
+    ) -> None:
         self._store = store
         self._presence = presence
+        self._timings = timings
         self._user = user
         self._observers = observers
         self._active: dict[str, RunContext] = {}
@@ -72,21 +72,20 @@ class Driver:
 
     # -- what any process drives --------------------------------------------------------------------------------------
 
-    def beats(self, row: RunRow) -> bool:
-        """Return whether the run's last heartbeat is recent."""
-        return row.status == "running" and time.time() - row.heartbeat <= DEAD_AFTER_S
+    def here(self, row: RunRow) -> bool:
+        """Return whether a process on this machine drives the run, even if it stands still and sends no heartbeats."""
+        return row.id in self._active or self._presence.driven(row.id)
 
     def alive(self, row: RunRow) -> bool:
-        """Return whether a process on this machine drives the run, even if it sends no heartbeats now."""
-        return self._presence.driven(row.id)
+        """Return whether a process drives the run; one on another machine does if its last heartbeat is recent."""
+        recent = row.status == "running" and time.time() - row.heartbeat <= self._timings.dead_after
+        return self.here(row) or recent
 
     def at_work(self, row: RunRow) -> bool:
-        """Return whether this or another process drives the run; waits for another process's next heartbeat."""
-        if row.id in self._active:
-            return True
-        if not self.beats(row):
-            return False
-        time.sleep(DEAD_AFTER_S)
+        """Return what `alive` does, but wait for the next heartbeat of a process that this machine does not see."""
+        if self.here(row) or not self.alive(row):
+            return self.here(row)
+        time.sleep(self._timings.dead_after)
         return self._store.run(row.id).heartbeat != row.heartbeat
 
     # -- driving ------------------------------------------------------------------------------------------------------
@@ -179,4 +178,4 @@ class Driver:
                     requests = {}  # `_save` reports it, once there is something to save
                 for run_id, control in requests.items():
                     (active[run_id].stop if control == "stop" else active[run_id].pause).set()
-            time.sleep(WATCH_EVERY_S)
+            time.sleep(self._timings.heartbeat_every)

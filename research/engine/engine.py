@@ -18,9 +18,10 @@ from research.agent.follow_up import findings_of
 from research.agent.fork import UNEDITED, fork_of
 from research.agent.journal import Journal
 from research.agent.run import Run
+from research.config.timings import Timings
 from research.engine.approving import approval
 from research.engine.caps import Caps
-from research.engine.driver import WATCH_EVERY_S, Driver, Observer
+from research.engine.driver import Driver, Observer
 from research.engine.presence import Presence
 from research.engine.reclaim import Queue, Reclaimer
 from research.errors import ConfigError, StoreUnavailable
@@ -85,11 +86,13 @@ class ThreadEngine:
         observers: Sequence[Observer] = (),
         caps: Caps | None = None,
         home: Path,
+        timings: Timings | None = None,
     ) -> None:
         self._store, self._context_for, self._queue = store, context_for, queue
         self._caps = caps or Caps({}, lambda: store, Path())
-        self._driver = Driver(store, Presence(home / "driving"), user=user, observers=observers)
-        self._reclaimer = Reclaimer(store, self._driver, queue, self.drive)
+        self._timings = timings or Timings()
+        self._driver = Driver(store, Presence(home / "driving"), self._timings, user=user, observers=observers)
+        self._reclaimer = Reclaimer(store, self._driver, self._timings, queue, self.drive)
 
     # -- new runs ---------------------------------------------------------------------------------------------------
 
@@ -188,7 +191,7 @@ class ThreadEngine:
     def _saved(self, run_id: str) -> Iterator[Event]:
         seq, over = -1, False
         while not over:
-            over = self.wait(run_id, WATCH_EVERY_S)
+            over = self.wait(run_id, self._timings.heartbeat_every)
             for event in self._store.events(run_id, seq):
                 seq = event.seq
                 yield event
@@ -213,6 +216,10 @@ class ThreadEngine:
         _check_reply(row, text or approved)
         if row.status in ENDED or (row.status == "running" and self._driver.at_work(row)):
             why = row.status if row.status in ENDED else "it is already running"
+            if silent_s := self.silence(row):
+                why += (
+                    f" in a process that has not responded for {silent_s:.0f} s; end that process, then resume the run"
+                )
             raise ConfigError(f"run {row.id} cannot be resumed: {why}")
         with self._caps.new_run(resumed=True):
             steps = self._continue(row, events, approved or _resumption(row.id, events, text))
@@ -229,7 +236,7 @@ class ThreadEngine:
         active = self._driver.active(row.id)
         if active is not None:
             active.stop.set()
-        elif not self._driver.beats(row):
+        elif not self._driver.alive(row):
             try:
                 steps = self._continue(row, events, stop=True)
                 self._driver.start(row.id, partial(self._driver.exhaust, row.id, steps))
@@ -247,7 +254,7 @@ class ThreadEngine:
                 f"run {row.id} is not running: {row.outcome or row.status}; only an active run can be paused"
             )
         active = self._driver.active(row.id)
-        if active is None and not self._driver.beats(row):
+        if not self._driver.alive(row):
             raise ConfigError(f"run {row.id} was interrupted and is not running: resume or stop it")
         self._store.request(row.id, "pause")
         if active is not None:
@@ -263,7 +270,7 @@ class ThreadEngine:
         while self._queue is not None and self._store.run(run_id).status in ("queued", "running"):
             if until is not None and time.monotonic() > until:
                 return False
-            time.sleep(WATCH_EVERY_S)
+            time.sleep(self._timings.heartbeat_every)
         return True
 
     def blocked(self, run_id: str) -> str:
@@ -300,6 +307,12 @@ class ThreadEngine:
     def interrupted(self, row: RunRow) -> bool:
         """Return whether no process drives a run marked as running, and none will reclaim it."""
         return self._reclaimer.interrupted(row)
+
+    def silence(self, row: RunRow) -> float:
+        """Return for how many seconds the run's process has not responded although it lives; 0 while it does."""
+        silent_s = time.time() - row.heartbeat
+        stalled = row.status == "running" and silent_s > self._timings.silent_after and self._driver.here(row)
+        return silent_s if stalled else 0.0
 
     def close(self) -> None:
         """Stop looking for lost runs; active runs continue."""

@@ -9,20 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from research.config.timings import Timings
 from research.engine.driver import Driver
 from research.errors import WorkbenchError
 from research.events.events import Event, Replied, Resumed, ToolFinished
 from research.store import RunRow, Store
-from research.store.database import RESPONSE_S
 
-LOST_AFTER_S = 2.5
-"""A run whose last heartbeat is older than this is reclaimed.  Longer than `DEAD_AFTER_S`: no user waits for it."""
-SILENT_S = 5.0
-"""A run whose last heartbeat is older than this is shown as interrupted; a busy disk may delay a heartbeat."""
-RECLAIM_EVERY_S = 0.5
-"""Seconds between two looks for lost runs."""
-SETTLE_S = RESPONSE_S + 2.0
-"""Seconds after an outage of the store in which no run is reclaimed, so that live processes can send heartbeats."""
 MAX_RECLAIMS = 3
 """A run that was reclaimed this often without progress is not reclaimed again: it probably kills its process."""
 
@@ -39,9 +31,12 @@ class Queue(Protocol):
 class Reclaimer:
     """Looks for lost runs and continues each in a thread or, with a queue, by adding it there."""
 
-    def __init__(self, store: Store, driver: Driver, queue: Queue | None, work: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, driver: Driver, timings: Timings, queue: Queue | None, work: Callable[[str], None]
+    ) -> None:
         self._store = store
         self._driver = driver
+        self._timings = timings
         self._queue = queue
         self._work = work
         self._lock = threading.Lock()
@@ -62,24 +57,21 @@ class Reclaimer:
         self._closed.set()
 
     def interrupted(self, row: RunRow) -> bool:
-        """Return whether a run marked as running goes on only if a user resumes it.
-
-        That is so if its process has died and none reclaims it, or if its process has stood still for a while.
-        """
-        silent = row.status == "running" and time.time() - row.heartbeat > SILENT_S and not self._driver.active(row.id)
-        return silent and (not self._watching or row.id in self._given_up or self._driver.alive(row))
+        """Return whether a run marked as running goes on only if a user resumes it: its process has died."""
+        silent = row.status == "running" and time.time() - row.heartbeat > self._timings.silent_after
+        return silent and (not self._watching or row.id in self._given_up) and not self._driver.here(row)
 
     def reclaim_lost(self) -> list[str]:
         """Continue each lost run and return their ids; runs that made no progress for `MAX_RECLAIMS` are left.
 
-        Returns an empty list for `SETTLE_S` after an outage of the store: heartbeats could not be written either.
+        Returns an empty list for `Timings.settle` after an outage of the store: heartbeats could not be written either.
         """
         reclaimed: list[str] = []
-        waiting = self._store.stale(time.time() - LOST_AFTER_S)
-        if time.monotonic() < self._store.available_since + SETTLE_S:
+        waiting = self._store.stale(time.time() - self._timings.lost_after)
+        if time.monotonic() < self._store.available_since + self._timings.settle:
             return reclaimed
         for row in waiting:
-            if self._driver.has(row.id) or self._given_up.get(row.id) == row.heartbeat or self._driver.alive(row):
+            if self._driver.has(row.id) or self._given_up.get(row.id) == row.heartbeat or self._driver.here(row):
                 continue
             if row.status == "running" and _stuck(self._store.events(row.id)):
                 self._given_up[row.id] = row.heartbeat
@@ -95,7 +87,7 @@ class Reclaimer:
         return reclaimed
 
     def _watch(self) -> None:
-        while not self._closed.wait(RECLAIM_EVERY_S):
+        while not self._closed.wait(self._timings.reclaim_every):
             try:
                 self.reclaim_lost()
             except WorkbenchError as error:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
-from research.engine.driver import DEAD_AFTER_S
 from research.engine.engine import ENDED, new_id
 from research.engine.presence import Presence
 from research.errors import ConfigError, StoreUnavailable
@@ -188,7 +187,8 @@ class Desk:
             return
         engine = self.bench.engine
         if wish:
-            time.sleep(DEAD_AFTER_S + 0.1)  # until then its heartbeat says that somebody else would stop it
+            # Until then, its last heartbeat says that another machine would stop it.
+            time.sleep(self.bench.settings.timings.dead_after + 0.1)
             engine.stop(run.id)
             engine.wait(run.id)
             return

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research.engine.reclaim import LOST_AFTER_S
 from research.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from research.config.settings import Settings
     from research.store import RunRow
     from research.workbench.workbench import Workbench
 
@@ -67,7 +67,7 @@ def check(bench: Workbench, others: Sequence[Workbench] = ()) -> Health:
     """Return the health of this workbench; the runs of `others`, its users' workbenches, count too.  Never raises."""
     store, rows = _store([bench, *others])
     disk = _disk(bench)
-    runs = _runs(rows, workers=bench.settings.engine == "workers")
+    runs = _runs(rows, bench.settings)
     checks: dict[str, Check | Runs] = {"store": store, "disk": disk, "runs": runs}
     full = disk.free_mb is not None and disk.free_mb < LEAST_MB
     healthy = all(each.status == "ok" for each in checks.values())
@@ -102,13 +102,13 @@ def _disk(bench: Workbench) -> Check:
     return Check("ok", free_mb=free)
 
 
-def _runs(rows: Sequence[RunRow] | None, *, workers: bool) -> Runs:
+def _runs(rows: Sequence[RunRow] | None, settings: Settings) -> Runs:
     now, known = time.time(), rows or []
     running = [row for row in known if row.status == "running"]
     queued = [row for row in known if row.status == "queued"]
-    lost = sum(now - row.heartbeat > LOST_AFTER_S for row in running)
+    lost = sum(now - row.heartbeat > settings.timings.lost_after for row in running)
     seen = round(max(0.0, now - max(row.heartbeat for row in running)), 1) if running else None
     untaken = [row for row in queued if now - max(row.heartbeat, row.updated) > UNTAKEN_S]
-    alone = workers and untaken and lost == len(running)
+    alone = settings.engine == "workers" and untaken and lost == len(running)
     text = "no worker takes queued runs; start `python -m research worker`" if alone else ""
     return Runs("degraded" if alone else "ok", len(queued), len(running) - lost, lost, seen, text)

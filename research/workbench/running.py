@@ -7,16 +7,13 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, Final
+from typing import Any
 
-from research.engine.engine import ThreadEngine
+from research.config.timings import Timings
 from research.errors import WorkbenchError
 from research.events.events import Event
 from research.events.view import RunView, fold
 from research.workbench.workbench import Workbench
-
-STOP_S: Final = 1.0
-"""How long a cancelled task waits for its run to stop; a call that does not react in time is left behind."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,8 +88,8 @@ class _Feed:
         self._items: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
         self._done = asyncio.Event()
         self._cancelled = threading.Event()
-        self._started: tuple[ThreadEngine, str] | None = None
-        """The engine and the run's id, once the run exists."""
+        self._started: tuple[Workbench, str] | None = None
+        """The workbench and the run's id, once the run exists."""
 
     def start(self) -> None:
         """Begin to drive the run."""
@@ -112,7 +109,7 @@ class _Feed:
         if self._cancelled.is_set():
             return
         handle = bench.engine.start(self._question, recipe, here=True)
-        self._started = bench.engine, handle.run_id
+        self._started = bench, handle.run_id
         if self._cancelled.is_set():
             self._request_stop()
         for event in handle.events():
@@ -132,21 +129,22 @@ class _Feed:
         return item
 
     async def stop(self) -> None:
-        """Ask the run to stop unless it has ended, and give it `STOP_S` to do so."""
+        """Ask the run to stop unless it has ended, and give it `Timings.stop` to do so."""
         if self._done.is_set():
             return
         self._cancelled.set()
         # The request is written to the store, which may take a moment.
         threading.Thread(target=self._request_stop, name="stop-run", daemon=True).start()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._done.wait(), STOP_S)
+            timings = self._started[0].settings.timings if self._started else Timings()
+            await asyncio.wait_for(self._done.wait(), timings.stop)
 
     def _request_stop(self) -> None:
         """Ask the run to stop if it exists; `_drive` asks again if it appears later."""
         if self._started is None:
             return
-        engine, run_id = self._started
+        bench, run_id = self._started
         try:
-            engine.stop(run_id)
+            bench.engine.stop(run_id)
         except WorkbenchError as error:
             _log.warning("run %s cannot be stopped: %s", run_id, error)

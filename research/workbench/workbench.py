@@ -74,6 +74,7 @@ class Workbench:
             observers=observers,
             caps=self.caps,
             home=self.settings.home,
+            timings=self.settings.timings,
         )
 
     def _queue(self) -> Queue | None:

@@ -77,7 +77,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     def start(home: Path, page: str = "", **parameters: str) -> AppTest:
         monkeypatch.setenv("WORKBENCH_HOME", str(home))
         # Pages show lost runs here: nobody continues them, not even after the test.
-        monkeypatch.setattr("research.engine.reclaim.RECLAIM_EVERY_S", 1e9)
+        monkeypatch.setenv("WORKBENCH_TIMINGS", '{"reclaim_every": 1e9}')
         st.cache_resource.clear()
         app = AppTest.from_file(APP, default_timeout=60)
         if page:

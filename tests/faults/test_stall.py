@@ -1,4 +1,4 @@
-"""A process that stands still is not dead: no other process of the machine takes its run, until it ends."""
+"""A process that stands still is not dead: its run can be paused, and no other process of the machine takes it over."""
 
 from __future__ import annotations
 
@@ -6,45 +6,79 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from research.engine import reclaim
+from research.config.settings import load
+from research.config.timings import Timings
+from research.errors import ConfigError
 from research.events import events as e
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
-from tests.faults.test_zombie import stop
+from tests.faults.test_zombie import suspend
 from tests.player import QUESTION, Player, lap_of
 
 
-def test_a_run_is_reclaimed_when_its_process_ends_and_not_when_it_stands_still(
-    bench: Workbench, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    player, arrived, over = Player("native", laps=4), threading.Event(), threading.Event()
+class Stalled(NamedTuple):
+    """A process that was suspended while it waited for a reply, and another one's view of its run."""
+
+    process: subprocess.Popen[str]
+    run_id: str
+    bench: Workbench
+    reply: threading.Event
+
+
+@pytest.fixture
+def stalled(home: Path) -> Iterator[Stalled]:
+    player, arrived, reply = Player("native", laps=4), threading.Event(), threading.Event()
 
     def held(body: Body) -> FakeReply:
         if lap_of(body) == 2 and not arrived.is_set():
             arrived.set()
-            assert over.wait(60)
+            assert reply.wait(300)
         return player(body)
 
-    monkeypatch.setattr(reclaim, "LOST_AFTER_S", -1.0)  # every heartbeat is too old
     with FakeOpenAI(held) as server:
-        bench.settings.openai_base_url = server.base_url
+        # By its heartbeats, the process counts as dead at once.
+        timings = Timings(dead_after=0, lost_after=0, silent_after=0)
+        bench = Workbench(load(home=home, openai_base_url=server.base_url, timings=timings))
         process = subprocess.Popen(
             [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
             env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(60)
-        stop(process.pid, home / "workbench.sqlite")
-        assert bench.engine.reclaim_lost() == []
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-        assert bench.engine.reclaim_lost() == [run_id]
-        over.set()
-        assert bench.engine.wait(run_id, 60)
-    assert sum(isinstance(event, e.Resumed) for event in bench.store.events(run_id)) == 1
+        assert arrived.wait(300)
+        suspend(process.pid, home / "workbench.sqlite")
+        yield Stalled(process, run_id, bench, reply)
+        process.kill()
+        process.communicate()
+
+
+def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(stalled: Stalled) -> None:
+    engine, store = stalled.bench.engine, stalled.bench.store
+    engine.pause(stalled.run_id)
+    with pytest.raises(ConfigError, match=r"already running in a process that has not responded for \d+ s; end that"):
+        engine.resume(stalled.run_id)
+    assert engine.reclaim_lost() == []
+    assert not engine.interrupted(store.run(stalled.run_id))
+    stalled.process.send_signal(signal.SIGCONT)
+    stalled.reply.set()
+    stalled.process.communicate(timeout=300)
+    assert store.run(stalled.run_id).status == "paused"
+    assert not any(isinstance(event, e.Resumed) for event in store.events(stalled.run_id))
+
+
+def test_a_run_whose_process_stood_still_is_reclaimed_when_that_process_ends(stalled: Stalled) -> None:
+    engine = stalled.bench.engine
+    assert engine.reclaim_lost() == []
+    stalled.process.kill()
+    stalled.process.communicate()
+    assert engine.reclaim_lost() == [stalled.run_id]
+    stalled.reply.set()
+    assert engine.wait(stalled.run_id, 300)
+    assert sum(isinstance(event, e.Resumed) for event in stalled.bench.store.events(stalled.run_id)) == 1

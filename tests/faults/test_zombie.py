@@ -1,4 +1,4 @@
-"""A process that was suspended while another one resumed its run can no longer write to that run."""
+"""A process that was suspended while one on another machine resumed its run can no longer write to that run."""
 
 from __future__ import annotations
 
@@ -11,30 +11,51 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
+
+from research.config.settings import load
 from research.events import events as e
 from research.events.view import fold
 from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player, lap_of
 
 
-def stop(pid: int, file: Path) -> None:
-    """Suspend a child at a moment when it does not lock the file."""
+def suspend(pid: int, database: Path | str) -> None:
+    """Suspend a child at a moment when it locks nothing in its database, a file or the URL of a Postgres database."""
     while True:
         os.kill(pid, signal.SIGSTOP)
         os.waitpid(pid, os.WUNTRACED)
-        with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as other:
-            try:
-                other.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError:
-                os.kill(pid, signal.SIGCONT)
-            else:
-                return
+        if _free(database):
+            return
+        os.kill(pid, signal.SIGCONT)
 
 
-def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: Workbench, home: Path) -> None:
-    """Both processes wait for a reply, and the suspended one gets its reply first."""
+def _free(database: Path | str) -> bool:
+    if isinstance(database, str):
+        with psycopg.connect(database) as other:
+            found = other.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+                "AND backend_type = 'client backend' AND state <> 'idle'"
+            ).fetchone()
+            return found is None
+    with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+
+def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
+    home: Path, tmp_path: Path, database_url: str
+) -> None:
+    """Both processes wait for a reply, and the suspended one gets its reply first.
+
+    Two home folders stand for two machines: neither sees the other's locks.
+    """
     player, lock = Player("native", laps=4), threading.Lock()
     arrived, gates = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
 
@@ -45,26 +66,27 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: 
                 if turn is not None:
                     arrived[turn].set()
             if turn is not None:
-                assert gates[turn].wait(60)
+                assert gates[turn].wait(300)
         return player(body)
 
     with FakeOpenAI(held) as server:
-        bench.settings.openai_base_url = server.base_url
+        elsewhere = linked_home(home, tmp_path / "elsewhere")
+        bench = Workbench(load(home=elsewhere, openai_base_url=server.base_url, database_url=database_url))
         process = subprocess.Popen(
             [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
-            env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            env={**environment(server.base_url), "DATABASE_URL": database_url}, cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived[0].wait(60)
-        stop(process.pid, home / "workbench.sqlite")
+        assert arrived[0].wait(300)
+        suspend(process.pid, database_url)
         bench.engine.resume(run_id)
-        assert arrived[1].wait(60)
+        assert arrived[1].wait(300)
         os.kill(process.pid, signal.SIGCONT)
         gates[0].set()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
         gates[1].set()
-        assert bench.engine.wait(run_id, 60)
+        assert bench.engine.wait(run_id, 300)
     events = bench.store.events(run_id)
     assert process.returncode == 2, said
     assert "running elsewhere" in said

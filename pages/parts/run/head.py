@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import streamlit as st
 
+from pages.parts.shared.home import bench as current_bench
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.titles import ENDINGS
 from pages.parts.shared.words import lasted, money, short
 from research import plugins
-from research.engine.reclaim import SILENT_S
 from research.errors import REFUSED, ConfigError
 from research.events.recipe import Recipe
 from research.events.view import RunView
@@ -46,8 +45,8 @@ BADGES = {
 
 
 def is_interrupted(row: RunRow) -> bool:
-    """Return whether the run was interrupted, judging by the heartbeat in its row."""
-    return row.status == "running" and time.time() - row.heartbeat > SILENT_S
+    """Return whether the run's process has died, and nothing continues the run by itself."""
+    return row.status == "running" and current_bench().engine.interrupted(row)
 
 
 def state(row: RunRow) -> str:
@@ -136,6 +135,14 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
         )
     if why := bench.engine.blocked(row.id):
         st.warning(plain(why), title=t("The run is waiting: its results can't be saved right now"))
+    elif silent_s := bench.engine.silence(row):
+        st.warning(
+            t(
+                "Its process has not responded for {n} seconds. If you end that process, the run continues.",
+                n=round(silent_s),
+            ),
+            icon=":material/hourglass_empty:",
+        )
 
 
 def _request(bench: Workbench, run_id: str, what: str) -> None:

@@ -19,8 +19,6 @@ from research.errors import StoreUnavailable, WorkbenchError
 from research.workbench.doctor import Check, masked
 from research.workbench.workbench import Workbench
 
-PATIENCE_S: Final = 60.0
-"""A test that takes longer counts as failed."""
 LOOK_EVERY_S: Final = 0.5
 RESULTS: Final = (
     later("answers"),
@@ -78,12 +76,12 @@ class Trial:
         return None
 
 
-def start(bench: Workbench, name: str, work: Work, patience_s: float = PATIENCE_S, keep: bool = False) -> None:
-    """Start the test, replacing an earlier one; one that takes longer than `patience_s` counts as failed.
+def start(bench: Workbench, name: str, work: Work, patience_s: float = 0.0, keep: bool = False) -> None:
+    """Start the test, replacing an earlier one; it counts as failed after `patience_s`, or by default after `Timings.test`.
 
     With `keep`, its result is stored for later sessions.
     """
-    _all()[name] = Trial(name, work, bench, patience_s, keep)
+    _all()[name] = Trial(name, work, bench, patience_s or bench.settings.timings.test, keep)
 
 
 def last(bench: Workbench, name: str) -> Tested | None:
