@@ -23,6 +23,7 @@ from research.config.endpoints import presets
 from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
+from tests.pairwise import spread
 from tests.warm import Warm
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
@@ -31,6 +32,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MANY_FILES = 300
 """Open files of the test process from which it looks for those that nothing uses any more."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of a test marked `examples(n)` as slow, except for `n` of them."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for own in cases.values():
+        if (mark := own[0].get_closest_marker("examples")) is None:
+            continue
+        kept = spread(own, *mark.args)
+        for item in own:
+            if item not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 class RealRequestError(Exception):

@@ -9,29 +9,43 @@ from typing import Any
 import pytest
 
 Case = tuple[Hashable, ...]
-Pair = tuple[int, Hashable, int, Hashable]
 
 
-def pairwise(cases: Iterable[Case]) -> list[Case]:
-    """Return a subset of the cases in which every pair of values from any case appears at least once.
+def covering(cases: Iterable[Case], size: int) -> list[Case]:
+    """Return a subset of the cases in which every combination of `size` values from any case appears at least once.
 
-    Greedy: picks the first case with the most missing pairs, until none is missing.
+    Greedy: picks the first case with the most missing combinations, until none is missing.
     """
-    pairs = {case: _pairs(case) for case in cases}
-    missing = {pair for each in pairs.values() for pair in each}
+    combined = {case: _combined(case, size) for case in cases}
+    missing = {each for found in combined.values() for each in found}
     chosen = []
     while missing:
-        best = max(pairs, key=lambda case: len(pairs[case] & missing))
+        best = max(combined, key=lambda case: len(combined[case] & missing))
         chosen.append(best)
-        missing -= pairs[best]
+        missing -= combined[best]
     return chosen
 
 
 def slow_but_pairwise(cases: Sequence[Case]) -> list[Any]:
-    """Return all cases as parameters, marked `slow` except those that `pairwise` chooses."""
-    chosen = set(pairwise(cases))
-    return [pytest.param(*case, marks=() if case in chosen else pytest.mark.slow) for case in cases]
+    """Return all cases as parameters, marked `slow` except for a choice in which every pair of values appears."""
+    return _slow_but(covering(cases, 2), cases)
 
 
-def _pairs(case: Case) -> frozenset[Pair]:
-    return frozenset((i, case[i], j, case[j]) for i, j in combinations(range(len(case)), 2))
+def slow_but_each_value(cases: Sequence[Case]) -> list[Any]:
+    """Return all cases as parameters, marked `slow` except for a choice in which every value appears."""
+    return _slow_but(covering(cases, 1), cases)
+
+
+def spread(cases: Sequence[Any], some: int) -> list[Any]:
+    """Return so many of the cases, spread evenly."""
+    some = min(some, len(cases))
+    return [cases[round(n * (len(cases) - 1) / max(some - 1, 1))] for n in range(some)]
+
+
+def _slow_but(chosen: Iterable[Case], cases: Sequence[Case]) -> list[Any]:
+    quick = set(chosen)
+    return [pytest.param(*case, marks=() if case in quick else pytest.mark.slow) for case in cases]
+
+
+def _combined(case: Case, size: int) -> frozenset[tuple[tuple[int, Hashable], ...]]:
+    return frozenset(combinations(enumerate(case), size))

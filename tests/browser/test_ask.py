@@ -119,6 +119,7 @@ class SlowWire:
             self._held.append(message)
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("finished", [False, True])
 def test_typing_before_a_preset_is_shown_keeps_the_preset(fresh: App, page: Page, finished: bool) -> None:
     """The event of the typed question carries the empty budget that the browser still shows."""
@@ -146,6 +147,7 @@ def test_typing_before_a_preset_is_shown_keeps_the_preset(fresh: App, page: Page
     expect(box).to_have_value(question)
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_form_fits_a_phone_in_both_languages(page: Page, app: App, language: str) -> None:
     page.set_viewport_size({"width": 390, "height": 900})

@@ -8,6 +8,8 @@ import research
 from research.events.view import RunView
 from research.workbench.workbench import Workbench
 
+pytestmark = pytest.mark.examples(3)
+
 
 def asked(bench: Workbench, question: str) -> RunView:
     return research.run(question, workbench=bench)

@@ -12,6 +12,8 @@ from research.events.view import fold
 from research.types import FAILS, Source
 from research.workbench.workbench import Workbench
 
+pytestmark = pytest.mark.examples(3)
+
 LATIN = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
 KNOWN = {"GDP", "Python", "Galdhopiggen"}
 """Words that Chinese writes in Latin letters, and a mountain without a Chinese name in the glossary."""

@@ -25,11 +25,15 @@ KEY = "sk-0123456789abcdefghijklmn"
 
 # Faults are counted in the rounds of one agent, so they are played to the frameworks with one.
 _frameworks = cycle(defaults.FRAMEWORKS)
+# `make test` plays each behaviour once, every other one streamed.
 CASES = [
-    pytest.param(each, mode, "react" if each.faults else next(_frameworks), id=f"{each.id}-{mode}")
-    for each in ALL
+    pytest.param(
+        each, mode, "react" if each.faults else next(_frameworks), id=f"{each.id}-{mode}",
+        marks=() if mode == each.modes[number % len(each.modes)] else pytest.mark.slow,
+    )
+    for number, each in enumerate(ALL)
     for mode in each.modes
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

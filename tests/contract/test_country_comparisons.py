@@ -8,6 +8,8 @@ import research
 from research.search.library.library import Library
 from research.workbench.workbench import Workbench
 
+pytestmark = pytest.mark.examples(3)
+
 
 @pytest.mark.parametrize(
     ("question", "said"),

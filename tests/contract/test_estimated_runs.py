@@ -16,6 +16,7 @@ from research.workbench.estimate import Estimate, estimate
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.pairwise import slow_but_each_value
 from tests.player import QUESTION, Player
 
 CELLS = plugins.pairs()
@@ -53,7 +54,7 @@ def holds(found: Estimate, view: RunView) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("framework", "context"), CELLS)
+@pytest.mark.parametrize(("framework", "context"), slow_but_each_value(CELLS))
 def test_offline_runs_stay_within_their_estimate(place: Path, framework: str, context: str) -> None:
     bench = Workbench(load(home=place))
     # Chinese tokens have another length; every framework and every strategy is tried with them once.
@@ -65,6 +66,7 @@ def test_offline_runs_stay_within_their_estimate(place: Path, framework: str, co
         assert holds(found, view) == []
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(
     ("framework", "context", "laps", "rounds"),
     [
@@ -90,6 +92,7 @@ def test_long_runs_and_runs_out_of_rounds_stay_within_their_estimate(
     assert found.usd is None, "a local server has no known price"
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(("framework", "context"), SOME)
 def test_runs_that_exhaust_their_token_budget_stay_within_their_estimate(
     place: Path, framework: str, context: str

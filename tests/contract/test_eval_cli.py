@@ -288,6 +288,7 @@ def test_a_source_that_holds_the_canary_is_named_in_the_row(cli: Cli, tmp_path: 
     assert line["leaks"] == row["leaks"][0]
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("framework", ["react", "rewoo", "iter_research", "reflexion", "supervisor"])
 def test_expected_answers_never_reach_the_agent(cli: Cli, home: Path, tmp_path: Path, framework: str) -> None:
     secret = {"answers": ["Zanzimor"], "reference": "Quillomax", "rubric": "Vextrane", "gold": ["Obliqua"]}
@@ -426,6 +427,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
         replies.gate.set()
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_evaluation_resumes_and_repeats_no_request(
     cli: Cli, home: Path, asked: tuple[str, ...], library: Library, end: signal.Signals, warm: Warm
@@ -602,6 +604,7 @@ def test_evaluation_names_are_stripped_and_validated(bench: Workbench) -> None:
             Records(bench.store, bad)
 
 
+@pytest.mark.slow
 def test_the_python_example_in_the_docs_runs(home: Path, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
     code = text.partition("```python\n")[2].partition("```")[0]

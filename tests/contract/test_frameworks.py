@@ -18,7 +18,7 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI
-from tests.pairwise import slow_but_pairwise
+from tests.pairwise import slow_but_each_value
 from tests.player import QUESTION, Player
 
 CELLS = plugins.pairs()
@@ -51,7 +51,7 @@ def test_an_unsupported_combination_is_refused_with_the_reason(
         offline.recipe(framework=framework, context=context)
 
 
-@pytest.mark.parametrize(("framework", "context"), CELLS)
+@pytest.mark.parametrize(("framework", "context"), slow_but_each_value(CELLS))
 def test_the_example_question_is_answered_offline(offline: Workbench, framework: str, context: str) -> None:
     view = research.run(EXAMPLE_QUESTION, workbench=offline, model="extractive", framework=framework, context=context)
     # ReWOO plans all calls before it has a figure, so it cannot compute with them.
@@ -63,6 +63,7 @@ def test_the_example_question_is_answered_offline(offline: Workbench, framework:
     assert {source.title.split(" · ")[0] for source in view.cited_sources} == {"France"}
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_the_example_question_is_answered_in_chinese(offline: Workbench, framework: str) -> None:
     question = "法国2024年的实际国内生产总值（购买力平价）是多少？比2023年增长了多少？"
@@ -82,7 +83,7 @@ def test_the_frameworks_take_different_steps(offline: Workbench) -> None:
     assert len(shapes) == len(defaults.FRAMEWORKS) - 1
 
 
-@pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_pairwise(MATRIX))
+@pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_each_value(MATRIX))
 def test_a_run_of_twelve_rounds_over_http_answers(
     place: Path, framework: str, context: str, protocol: ProtocolName
 ) -> None:

@@ -506,6 +506,7 @@ def test_a_process_killed_while_indexing_leaves_no_partial_factbook(
     assert library.index_factbook() == len(documents)
 
 
+@pytest.mark.slow
 def test_two_processes_index_the_factbook_once(tmp_path: Path, documents: dict[str, factbook.Document]) -> None:
     rivals = [_index(tmp_path), _index(tmp_path)]
     written = [int(rival.communicate()[0]) for rival in rivals]

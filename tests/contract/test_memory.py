@@ -373,6 +373,7 @@ def test_any_unknown_id_is_reported_as_unknown(memory: Open, word: str) -> None:
         memory().get(word)
 
 
+@pytest.mark.slow
 def test_the_longest_entry_is_stored_whole_and_found(memory: Open) -> None:
     kept = memory()
     random = np.random.default_rng(1)

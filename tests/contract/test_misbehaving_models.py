@@ -20,7 +20,7 @@ from research.types import Outcome, ProtocolName
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
-from tests.pairwise import pairwise
+from tests.pairwise import covering
 from tests.player import ANSWER, QUESTION, Misbehaviour, Player, lap_of, query
 
 PROTOCOLS: tuple[ProtocolName, ...] = ("native", "tagged")
@@ -32,11 +32,11 @@ SITUATIONS = (
     "last round", "forced answer", "unknown tool once", "unknown tool forever", "two tools", "bad call", "same action",
     "garbage five times", "server dies", *GARBAGE,
 )  # fmt: skip
-CHOSEN = set(pairwise(product(SITUATIONS, defaults.FRAMEWORKS, PROTOCOLS)))
+CHOSEN = set(covering(product(SITUATIONS, defaults.FRAMEWORKS, PROTOCOLS), 1))
 
 
 def matrix(*situations: str) -> pytest.MarkDecorator:
-    """Return every framework in both protocols; cases outside the pairwise selection are marked slow."""
+    """Return every framework in both protocols; cases outside a choice with every value are marked slow."""
     cases = [
         pytest.param(*case[len(situations) == 1 :], marks=() if case in CHOSEN else pytest.mark.slow)
         for case in product(situations, defaults.FRAMEWORKS, PROTOCOLS)

@@ -31,6 +31,7 @@ def broken(tmp_path: Path) -> Workbench:
     )
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_run_whose_tools_all_fail_reports_what_it_tried(broken: Workbench, framework: str) -> None:
     view = research.run(
@@ -75,6 +76,7 @@ def test_a_failed_run_reports_the_cause_and_quotes_the_models_words(
     assert view.answer == view.report
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("tools", [("scholar",), ("python",), ("visit",), ()])
 @pytest.mark.parametrize("framework", ["react", "iter_research", "tool_rounds"])
 def test_the_offline_model_completes_with_any_set_of_tools(

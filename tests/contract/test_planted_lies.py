@@ -7,6 +7,8 @@ import pytest
 from research.citations import check, clean
 from research.types import Source
 
+pytestmark = pytest.mark.examples(3)
+
 FRANCE = Source(
     1, "library://factbook/france/people-and-society", "France · People and Society",
     "Population, total: 68,374,591 (2024 est.)\n"

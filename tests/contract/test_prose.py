@@ -10,6 +10,8 @@ import research
 from research.events.view import RunView
 from tests.notes import noted
 
+pytestmark = pytest.mark.examples(3)
+
 ENGLISH = {
     "Halden Ferries": "Halden Ferries is a shipping line that crosses the Sund of Orrin. Its ships sail from Port Varn to "
     "the island of Skelt every morning. The line employs ninety people.",

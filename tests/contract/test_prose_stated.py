@@ -13,6 +13,8 @@ from research.models.extractive.prose import Prose
 from research.types import Message
 from tests.notes import noted
 
+pytestmark = pytest.mark.examples(3)
+
 TEXTS = {
     "Brindle kite": "The brindle kite is a bird of prey of the Aldmere hills. It nests in old pines. "
     "Its call is likened to a creaking door.",

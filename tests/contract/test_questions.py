@@ -23,6 +23,7 @@ EVERY = 3
 COUNT = 30
 
 
+@pytest.mark.slow
 def test_four_of_five_questions_are_answered_correctly(bench: Workbench) -> None:
     items = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()][::EVERY][:COUNT]
     assert len({item["kind"] for item in items}) == 6

@@ -31,6 +31,7 @@ from research.web.url_guard import MEMORY
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.pairwise import slow_but_each_value
 from tests.player import ANSWER, QUESTION, Player
 
 CELLS = plugins.pairs()
@@ -89,6 +90,7 @@ def essence(view: RunView) -> str:
 # -- the second run -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     ("first", "second", "figure"),
     [
@@ -132,6 +134,7 @@ def test_a_second_run_says_that_it_remembers_cites_the_source_and_searches_less(
     assert all(source.title in said[1] for source in remembered)
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -188,7 +191,7 @@ def add_finding(bench: Workbench) -> str:
     return url
 
 
-@pytest.mark.parametrize(("framework", "context"), CELLS)
+@pytest.mark.parametrize(("framework", "context"), slow_but_each_value(CELLS))
 def test_recalled_findings_appear_once_in_every_prompt(make: Make, framework: str, context: str) -> None:
     protocol = "native" if CELLS.index((framework, context)) % 2 else "tagged"
     player = Player(protocol, laps=4)  # type: ignore[arg-type]
@@ -215,6 +218,7 @@ def test_recalled_findings_appear_once_in_every_prompt(make: Make, framework: st
     assert all(counts <= {0, 1} if purpose in without else counts == {1} for purpose, counts in blocks.items())
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_the_offline_model_uses_recalled_findings_in_every_framework(bench: Workbench, framework: str) -> None:
     ask(bench, QUESTION, remember="findings")

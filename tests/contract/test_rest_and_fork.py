@@ -110,6 +110,7 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
     assert len(completed(whole)) == len(set(completed(whole)))
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_any_framework_can_be_paused_after_every_reply(bench: Workbench, framework: str) -> None:
     """Each time the run resumes where it stopped."""
@@ -278,6 +279,7 @@ def test_a_fork_shares_its_first_rounds_with_its_origin_and_repeats_none(bench: 
     assert bench.store.events(followed.run_id) == origin
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_a_fork_with_the_same_recipe_gives_the_same_answer(bench: Workbench, framework: str) -> None:
     followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), here=True)
@@ -366,6 +368,7 @@ def test_an_impossible_fork_is_refused_and_creates_no_run(bench: Workbench) -> N
 # -- follow-up and rerun ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_a_follow_up_is_understood_from_the_earlier_question(bench: Workbench, framework: str) -> None:
     recipe = bench.recipe(framework=framework)

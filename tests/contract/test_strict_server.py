@@ -15,7 +15,7 @@ from research.types import ProtocolName
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
-from tests.pairwise import slow_but_pairwise
+from tests.pairwise import slow_but_each_value
 from tests.player import ANSWER, QUESTION, Player, lap_of, query
 
 MATRIX = [(*pair, protocol) for pair in plugins.pairs() for protocol in ("native", "tagged")]
@@ -76,7 +76,7 @@ def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply |
     return None
 
 
-@pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_pairwise(MATRIX))
+@pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_each_value(MATRIX))
 def test_no_history_is_refused_after_any_fault(
     place: Path, framework: str, context: str, protocol: ProtocolName
 ) -> None:
@@ -93,6 +93,7 @@ def test_no_history_is_refused_after_any_fault(
     assert bool(failed) is together, "expected a failed call beside a successful one"
 
 
+@pytest.mark.examples(5)
 @pytest.mark.parametrize("framework", [f for f in defaults.FRAMEWORKS if f != "rewoo"])
 @pytest.mark.parametrize("context", defaults.CONTEXTS)
 def test_no_history_is_refused_when_a_limit_ends_the_loop(place: Path, framework: str, context: str) -> None:

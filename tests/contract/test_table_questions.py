@@ -22,6 +22,8 @@ from research.types import Passage, Source
 from research.workbench import presets
 from research.workbench.workbench import Workbench
 
+pytestmark = pytest.mark.examples(3)
+
 GROWTH = "region,2023,2024\nNorth,100,120\nSouth,80,120\nWest,50,45\n"
 SALES = """Region;Month;Revenue (EUR);Orders
 North;Jan 2024;1.200,50;12

@@ -66,6 +66,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[dict
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_run_killed_at_random_points_ends_as_if_it_was_never_killed(
     ended: dict[str, Future[Ended]], framework: str, capsys: pytest.CaptureFixture[str]

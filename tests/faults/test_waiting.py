@@ -98,6 +98,7 @@ def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path, wa
     assert player.refused == []
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("framework", ["parallel", "reflexion", "supervisor", "iter_research", "rewoo"])
 def test_any_framework_resumes_from_a_log_cut_at_any_point(bench: Workbench, framework: str) -> None:
     """Cut after every third event: no completed call is repeated, and the answer is the same."""

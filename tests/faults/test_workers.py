@@ -101,7 +101,7 @@ def provider() -> Iterator[Provider]:
         server.gate.set()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.slow), "postgres"])
 def fleet(
     request: pytest.FixtureRequest,
     home: Path,

@@ -460,6 +460,7 @@ def test_an_invalid_corpus_is_reported(tmp_path: Path, lines: list[Any], said: s
 # -- the built-in sets --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_factbook_set_is_large_and_mixed_and_its_gold_documents_contain_the_answers() -> None:
     made = load("factbook").questions
     documents = {document.url: document for document in factbook.documents()}

@@ -7,27 +7,40 @@ from itertools import combinations, product
 import pytest
 
 from tests.loops import loop_over
-from tests.pairwise import pairwise, slow_but_pairwise
+from tests.pairwise import covering, slow_but_each_value, slow_but_pairwise, spread
 
 CASES = list(product("abcd", "xyz", (0, 1)))
 
 
 def test_pairwise_keeps_every_pair_with_fewer_cases() -> None:
-    chosen = pairwise(CASES)
+    chosen = covering(CASES, 2)
 
     def pairs(cases: list[tuple[object, ...]]) -> set[object]:
         return {(i, case[i], j, case[j]) for case in cases for i, j in combinations(range(3), 2)}
 
     assert pairs(chosen) == pairs(CASES)  # type: ignore[arg-type]
     assert len(chosen) < len(CASES)
-    assert chosen == pairwise(CASES), "the choice is not deterministic"
+    assert chosen == covering(CASES, 2), "the choice is not deterministic"
 
 
 def test_cases_that_pairwise_leaves_out_are_marked_slow() -> None:
     parameters = slow_but_pairwise(CASES)
     assert [each.values for each in parameters] == CASES
     quick = [each.values for each in parameters if not each.marks]
-    assert set(quick) == set(pairwise(CASES))
+    assert set(quick) == set(covering(CASES, 2))
+
+
+def test_each_value_needs_as_many_cases_as_the_longest_list_of_values() -> None:
+    parameters = slow_but_each_value(CASES)
+    assert [each.values for each in parameters] == CASES
+    quick = [each.values for each in parameters if not each.marks]
+    assert {value for case in quick for value in case} == {*"abcd", *"xyz", 0, 1}
+    assert len(quick) == len("abcd")
+
+
+@pytest.mark.parametrize(("cases", "some", "quick"), [("abcdefg", 3, "adg"), ("ab", 3, "ab"), ("abc", 1, "a")])
+def test_examples_are_spread_evenly(cases: str, some: int, quick: str) -> None:
+    assert "".join(spread(cases, some)) == quick
 
 
 def test_a_loop_continues_after_a_failure_and_names_every_failed_case() -> None:
