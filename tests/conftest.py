@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import random
 import shutil
 import signal
 import socket
@@ -83,6 +84,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("WORKBENCH_DETECT", "off")
     # Most tests count the requests of something else; those of the judge turn it on.
     monkeypatch.setenv("WORKBENCH_JUDGE", "off")
+
+
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat a failed request at once; tests of these waits have a fixture of this name that changes nothing."""
+    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
 LIBRARY = "library.sqlite"

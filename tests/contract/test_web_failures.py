@@ -23,6 +23,11 @@ from tests.fake_search import ALL, HITS, KEY, KEYED, OVER_JSON, SPEAK, FakeClock
 Open = Callable[..., Service]
 
 
+@pytest.fixture(autouse=True)
+def no_back_off() -> None:
+    """The waits are real, on a clock that no test waits for."""
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_missing_key_or_url_is_named_with_where_to_set_it(name: str, tmp_path: Path) -> None:
     settings = load(home=tmp_path)

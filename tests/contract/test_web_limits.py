@@ -27,6 +27,11 @@ from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeS
 Open = Callable[..., Service]
 
 
+@pytest.fixture(autouse=True)
+def no_back_off() -> None:
+    """The waits are real, on a clock that no test waits for."""
+
+
 # Rate limits
 
 
