@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.workers import LONG_S
+
 Body = dict[str, Any]
 
 
@@ -272,7 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
             if n == reply.end_after:
                 break
             if n == reply.gate_after and reply.gate is not None:
-                reply.gate.wait(30)
+                reply.gate.wait(LONG_S)
             written += data
             size = reply.split or len(data)
             for start in range(0, len(data), size):
@@ -280,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         self.server.fake.streams.append(bytes(written))
         if reply.held is not None:
-            reply.held.wait(30)
+            reply.held.wait(LONG_S)
         if reply.reset_after == -2:
             return self._reset()
         self.wfile.write(b"0\r\n\r\n")

@@ -6,11 +6,8 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +20,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from research.config.settings import load
 from research.workbench.workbench import Workbench
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
+from tests.workers import LONG_S, address
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
@@ -95,35 +93,21 @@ def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 @contextmanager
 def served(home: Path) -> Iterator[App]:
-    """Serve the app with this home on a free port; a traceback in its log is an error."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = (home / "server.log").open("w+b")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"],
-        cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    """Serve the app with this home on a port that the server chooses; a traceback in its log is an error."""
+    log = home / "server.log"
+    with log.open("wb") as said:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port=0", "--server.headless=true"],
+            cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     try:
-        _wait(server, f"http://localhost:{port}/_stcore/health")
-        yield App(home, f"http://localhost:{port}")
+        url = address(log, server)
+        urllib.request.urlopen(f"{url}/_stcore/health", timeout=LONG_S).close()  # it listens, and answers once it is up
+        yield App(home, url)
     finally:
         server.terminate()
         server.wait()
-        log.close()
-    said = (home / "server.log").read_text()
-    assert "Traceback" not in said, said[-3000:]
-
-
-def _wait(server: subprocess.Popen[bytes], url: str) -> None:
-    deadline = time.monotonic() + WAIT_MS / 1000
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-            return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.05)
-    raise AssertionError(f"the app does not answer at {url}; exit status {server.poll()}")
+    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
 
 
 @pytest.fixture(scope="session")

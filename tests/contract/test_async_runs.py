@@ -16,6 +16,7 @@ from research.events.events import RunFinished, RunStarted
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import Player
+from tests.workers import LONG_S
 
 QUESTION = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
@@ -49,7 +50,7 @@ def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbenc
 
     def reply(body: Body) -> FakeReply:
         turning.clear()
-        turned.append(turning.wait(20))
+        turned.append(turning.wait(LONG_S))
         return replying(body)
 
     async def main(server: FakeOpenAI) -> research.RunView:

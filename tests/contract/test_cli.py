@@ -21,6 +21,7 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -209,7 +210,7 @@ def test_ctrl_c_exits_with_4_and_a_report(start: Any, script: Script, home: Path
     run_id = process.stderr.readline().removeprefix("run ").strip()
     eventually(home, run_id, rounds_begun(home, run_id, 2))
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=LONG_S)
     assert process.returncode == 4
     assert "Japan" in out
     assert "Stopped" in out
@@ -219,7 +220,7 @@ def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli
     process = start(
         "-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100", "--detach"
     )
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG_S)
     assert process.returncode == 0, err
     run_id = out.strip()
     eventually(home, run_id, rounds_begun(home, run_id, 2))
@@ -435,7 +436,7 @@ def test_the_example_is_answered_without_the_network(start: Any) -> None:
         "from research.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    out, err = start("-c", code, "run", EXAMPLE_QUESTION, "--json").communicate(timeout=60)
+    out, err = start("-c", code, "run", EXAMPLE_QUESTION, "--json").communicate(timeout=LONG_S)
     found = json.loads(out or "null")
     assert found, err
     assert found["outcome"] == "answered"

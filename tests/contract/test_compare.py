@@ -14,6 +14,7 @@ from research.errors import ConfigError
 from research.events.recipe import Budget
 from research.workbench.workbench import Workbench
 from tests.command import Cli
+from tests.workers import LONG_S
 
 JAPAN = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
@@ -65,7 +66,7 @@ def test_the_compared_runs_run_at_the_same_time(bench: Workbench, tmp_path: Path
     for run in comparison.runs:
         bench.engine.stop(run)
     for run in comparison.runs:
-        assert bench.engine.wait(run, 60)
+        assert bench.engine.wait(run, LONG_S)
     assert [bench.store.run(run).status for run in comparison.runs] == ["stopped", "stopped"]
 
 
@@ -146,7 +147,7 @@ def test_a_saved_run_can_be_compared_with_new_runs(bench: Workbench) -> None:
     assert comparison.runs[0] == "old"
     origin = bench.store.run(comparison.runs[1]).origin
     assert origin and (origin.run, origin.how) == ("old", "rerun")
-    assert bench.engine.wait(comparison.runs[1], 60)
+    assert bench.engine.wait(comparison.runs[1], LONG_S)
     with pytest.raises(ConfigError, match="twice"):
         compare_saved(bench, ["old", "ol"])
     bench.store.delete(["old"])

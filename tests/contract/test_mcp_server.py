@@ -28,6 +28,7 @@ from research.store.sqlite import SqliteStore
 from research.types import Tool
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -176,7 +177,7 @@ def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str])
                     while not store.runs():
                         await anyio.sleep(0.02)
                     scope.cancel()
-            with anyio.fail_after(30):
+            with anyio.fail_after(LONG_S):
                 while store.runs()[0].status == "running":
                     await anyio.sleep(0.02)
             return await client.call_tool("show_run", {"run_id": store.runs()[0].id})

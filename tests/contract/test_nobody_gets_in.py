@@ -76,6 +76,7 @@ from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.loops import loop_over
+from tests.workers import LONG_S
 
 CANARY = "qX7canary9Zw"
 """A secret in a file of the user; no byte of it may reach a third party."""
@@ -298,7 +299,7 @@ def test_a_stop_ends_a_running_parser_and_its_process(library: Library, sink: Si
     wait_for(readers)
     stop.set()
     wait_for(lambda: not readers())
-    thread.join(10)
+    thread.join(LONG_S)
     assert len(raised) == 1, "the call ended by the parser's time limit instead of the stop"
 
 
@@ -321,7 +322,7 @@ def test_a_stop_ends_running_code_and_its_process() -> None:
     wait_for(lambda: children(b"research.sandbox"))
     stop.set()
     wait_for(lambda: not children(b"research.sandbox"))
-    thread.join(10)
+    thread.join(LONG_S)
     assert len(raised) == 1
 
 
@@ -343,7 +344,7 @@ def test_a_stop_ends_a_wait_for_a_silent_server(library: Library) -> None:
                 Toolbox([VisitTool(library, (host,))], stop),
                 ToolCall("1", "visit", {"url": f"http://{host}/", "goal": "x"}),
             )
-        assert hung_up.wait(60), "the connection is still open"
+        assert hung_up.wait(LONG_S), "the connection is still open"
 
 
 # Prompt injection

@@ -21,7 +21,7 @@ from research.store.sqlite import SqliteStore
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI
 from tests.player import QUESTION, Player
-from tests.workers import Listener, until
+from tests.workers import LONG_S, Listener, until
 
 KEYS = ("", "0123456789abcdef")
 
@@ -219,7 +219,7 @@ def test_a_rate_limited_run_warns_once_and_can_be_stopped(bench: Workbench) -> N
         run_id = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=["search"])).run_id
         until(lambda: any(isinstance(event, Warned) for event in bench.store.events(run_id)))
         bench.engine.stop(run_id)
-        assert bench.engine.wait(run_id, 30)
+        assert bench.engine.wait(run_id, LONG_S)
         assert len(server.requests) == 1
     events = bench.store.events(run_id)
     assert [event.text for event in events if isinstance(event, Warned)] == [

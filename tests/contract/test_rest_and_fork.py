@@ -29,6 +29,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = ("react", "tool_rounds", "iter_research")
@@ -79,14 +80,14 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
         reply = player(body)
         if lap_of(body) == 2 and not arrived.is_set():
             arrived.set()
-            gate.wait(60)
+            gate.wait(LONG_S)
         return reply
 
     with FakeOpenAI(slow_once) as server:
         command = ["run", QUESTION, "--model", "openai:fake", "--json", "--home", str(home)]
         process = warm.start(command, cwd=home, environment=environment(server.base_url))
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(60)
+        assert arrived.wait(LONG_S)
         assert call(warm, home, "pause", run_id)[0] == 0
         heard(bench, run_id)
         gate.set()

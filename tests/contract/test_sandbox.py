@@ -15,6 +15,7 @@ from research.sandbox import process, run_isolated, run_python, self_test, state
 from research.sandbox.job import OUTPUT_CHARACTERS
 from research.sandbox.python import Backend
 from research.tools.python import PythonTool
+from tests.workers import LONG_S
 
 
 @pytest.fixture(
@@ -251,7 +252,7 @@ def test_memory_and_files_of_the_process_are_limited(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["", "import time; time.sleep(60)"])
 def test_processes_started_by_the_process_are_killed_with_it(end: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(20)
+        listener.settimeout(LONG_S)
         lines = [
             "import socket, subprocess",
             f"line = socket.create_connection({listener.getsockname()!r})",
@@ -266,7 +267,7 @@ def test_processes_started_by_the_process_are_killed_with_it(end: str) -> None:
             inside(*lines)
         connection, _ = listener.accept()
         with connection:
-            connection.settimeout(20)
+            connection.settimeout(LONG_S)
             assert connection.recv(1) == b""  # the other end is closed
 
 
@@ -300,9 +301,9 @@ def test_code_waits_for_a_place_and_can_be_stopped_meanwhile(backend: Backend, m
     waiting = threading.Thread(target=run, args=(second,))
     first.start(), waiting.start()
     second.set()
-    waiting.join(10)
+    waiting.join(LONG_S)
     stop.set()
-    first.join(10)
+    first.join(LONG_S)
     assert refused == [Stopped, Stopped]
 
 

@@ -23,6 +23,7 @@ from research.search.web import Service
 from research.types import Passage
 from tests import fake_search as fake
 from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeSearch, Reply, failure
+from tests.workers import LONG_S
 
 Open = Callable[..., Service]
 
@@ -149,7 +150,7 @@ def test_a_request_that_waits_for_its_turn_fails_if_the_service_asks_for_a_pause
     class Sleeping(FakeClock):
         def sleep(self, seconds: float) -> None:
             asleep.set()
-            wake.wait(60)
+            wake.wait(LONG_S)
             super().sleep(seconds)
 
     limit = RateLimit("tavily", 5.0, Sleeping())
@@ -165,7 +166,7 @@ def test_a_request_that_waits_for_its_turn_fails_if_the_service_asks_for_a_pause
 
     def first(seconds: float) -> None:
         other.start()
-        assert asleep.wait(60)
+        assert asleep.wait(LONG_S)
         raise AttemptError("tavily reports too many requests", retry=True, after_s=300)
 
     with pytest.raises(ToolError, match="retry in 300 s"):

@@ -40,7 +40,7 @@ def reclaimed_after_settling(bench: Workbench, monkeypatch: pytest.MonkeyPatch) 
     """Check that the run is reclaimed and completes once the time to send a heartbeat is over."""
     monkeypatch.setattr(reclaim, "SETTLE_S", 0.0)
     assert bench.engine.reclaim_lost() == [RUN]
-    assert bench.engine.wait(RUN, 60)
+    assert bench.engine.wait(RUN, LONG_S)
     assert bench.store.run(RUN).status == "completed"
 
 
@@ -71,7 +71,7 @@ def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
 
 def test_without_an_outage_a_lost_run_is_reclaimed_at_once(bench: Workbench) -> None:
     assert bench.engine.reclaim_lost() == [RUN]
-    assert bench.engine.wait(RUN, 60)
+    assert bench.engine.wait(RUN, LONG_S)
 
 
 def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(

@@ -19,6 +19,7 @@ from research.events import events as e
 from research.events.view import fold
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
+from tests.workers import LONG_S
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd_open, which only Linux has")
 
@@ -139,14 +140,14 @@ class Slow(Bench):
 def test_when_two_processes_reclaim_at_the_same_moment_the_later_one_gives_up(place: Place) -> None:
     """Both found the run lost before either of them had reclaimed it."""
     place.killed(Point("stream", 2, 5))
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=LONG_S)
     with Provider(place.player) as provider:
         benches = [Slow(place, provider.base_url, both.wait) for _ in range(2)]
         workers = [threading.Thread(target=bench.engine.drive, args=(RUN,)) for bench in benches]
         for each in workers:
             each.start()
         for each in workers:
-            each.join(60)
+            each.join(LONG_S)
         assert provider.asked_for == 3
     assert place.by_itself() == 1
     whole(place)
@@ -160,7 +161,7 @@ def test_a_run_is_reclaimed_once_even_if_building_its_context_is_slow(place: Pla
         assert bench.engine.reclaim_lost() == [RUN]
         assert bench.engine.reclaim_lost() == []
         gate.set()
-        assert bench.engine.wait(RUN, 60)
+        assert bench.engine.wait(RUN, LONG_S)
     assert place.by_itself() == 1
     whole(place)
 
@@ -180,7 +181,7 @@ def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Plac
     whole(place)
     other = Bench(copy, "http://127.0.0.1:9/v1")
     other.engine.stop(RUN)
-    assert other.engine.wait(RUN, 60)
+    assert other.engine.wait(RUN, LONG_S)
     assert other.store.run(RUN).status == "stopped"
 
 

@@ -19,6 +19,7 @@ from research.events.view import fold
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 KILLS = int(os.environ.get("GATEWAY_KILLS", "4"))
 """50 in the measurement of docs/gateway.md."""
@@ -49,11 +50,11 @@ class Killer:
             if self.killed == self.kills:
                 self._over.wait()
                 process.send_signal(15)
-                process.wait(60)
+                process.wait(LONG_S)
                 return
             self._over.wait(chance.uniform(0.05, 0.6))
             process.kill()
-            process.wait(60)
+            process.wait(LONG_S)
             self.killed += 1
 
     def end(self) -> None:

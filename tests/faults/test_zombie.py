@@ -17,6 +17,7 @@ from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player, lap_of
+from tests.workers import LONG_S
 
 
 def stop(pid: int, file: Path) -> None:
@@ -45,7 +46,7 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: 
                 if turn is not None:
                     arrived[turn].set()
             if turn is not None:
-                assert gates[turn].wait(60)
+                assert gates[turn].wait(LONG_S)
         return player(body)
 
     with FakeOpenAI(held) as server:
@@ -56,15 +57,15 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(bench: 
         )  # fmt: skip
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived[0].wait(60)
+        assert arrived[0].wait(LONG_S)
         stop(process.pid, home / "workbench.sqlite")
         bench.engine.resume(run_id)
-        assert arrived[1].wait(60)
+        assert arrived[1].wait(LONG_S)
         os.kill(process.pid, signal.SIGCONT)
         gates[0].set()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=LONG_S)
         gates[1].set()
-        assert bench.engine.wait(run_id, 60)
+        assert bench.engine.wait(run_id, LONG_S)
     events = bench.store.events(run_id)
     assert process.returncode == 2, said
     assert "running elsewhere" in said

@@ -11,6 +11,7 @@ import pytest
 
 from research._util.interruptible import interruptible
 from research.errors import ProviderError, Stopped
+from tests.workers import LONG_S
 
 NAME: ContextVar[str] = ContextVar("name", default="")
 
@@ -45,7 +46,7 @@ def test_a_wait_is_interrupted_and_the_iterator_is_closed_later() -> None:
     def items() -> Iterator[int]:
         try:
             asked.set()
-            released.wait(60)
+            released.wait(LONG_S)
             yield 1
         finally:
             closed.set()
@@ -60,4 +61,4 @@ def test_a_wait_is_interrupted_and_the_iterator_is_closed_later() -> None:
     assert time.monotonic() - started < 5
     assert not closed.is_set()
     released.set()
-    assert closed.wait(5)
+    assert closed.wait(LONG_S)
