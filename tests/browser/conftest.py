@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +17,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from research.config import saved_endpoints
+from research.config.endpoints import Entry
 from research.config.settings import load
 from research.workbench.workbench import Workbench
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.workers import LONG_S, address
 
 ROOT = Path(__file__).parents[2]
@@ -156,20 +159,41 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
+class Held(FakeOpenAI):
+    """A provider of the example in three rounds, two tool calls and the answer, that holds each reply until `let_go`."""
+
+    _rounds = (
+        FakeReply(calls=[("search", {"query": "France real GDP purchasing"})], reasoning="Look for the figures of France."),
+        FakeReply(calls=[("python", {"code": "print((3.732 / 3.689 - 1) * 100)"})], reasoning="Compute the growth."),
+        FakeReply("<answer>Real GDP was **$3.732 trillion** in 2024 [1]. "
+                  "It grew by 1.2 % from $3.689 trillion in 2023 [1].</answer>", reasoning="Write it down."),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self._go = threading.Semaphore(0)
+
+    def model(self, app: App) -> str:
+        """Add this provider to the app and return the name of its model."""
+        entry = Entry(kind="vllm", url=self.base_url, model="fake")
+        saved_endpoints.add(load(home=app.home), "held", entry, replace=True)
+        return "held:fake"
+
+    def let_go(self, replies: int = 1) -> None:
+        self._go.release(replies)
+
+    def _reply(self, body: Body) -> FakeReply:
+        if not body.get("tools"):  # not a round, such as a request to judge the citations
+            return FakeReply("{}")
+        self._go.acquire(timeout=LONG_S)
+        return self._rounds[sum(message["role"] == "assistant" for message in body["messages"])]
+
+
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """A script of the example in three rounds, slow enough to watch: two tool calls, then the answer."""
-    lines = [
-        {"text": "<think>Look for the figures of France.</think>\n"
-         '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing"}}</tool_call>'},
-        {"text": "<think>Compute the growth.</think>\n"
-         '<tool_call>{"name": "python", "arguments": {"code": "print((3.732 / 3.689 - 1) * 100)"}}</tool_call>'},
-        {"text": "<think>Write it down.</think>\n<answer>Real GDP was **$3.732 trillion** in 2024 [1]. "
-         "It grew by 1.2 % from $3.689 trillion in 2023 [1].</answer>"},
-    ]  # fmt: skip
-    path = tmp_path / "script.jsonl"
-    path.write_text("\n".join(json.dumps({**line, "delay_s": 3}) for line in lines), encoding="utf-8")
-    return path
+def held() -> Iterator[Held]:
+    with Held() as provider:
+        yield provider
+        provider.let_go(9)
 
 
 def ended(page: Page, outcome: str = "Answered") -> Locator:

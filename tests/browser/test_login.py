@@ -147,7 +147,7 @@ def ask(page: Page, question: str) -> str:
     box.fill(question)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"[?&]run="))
-    expect(page.get_by_role("button", name="Export")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Export")).to_be_visible()
     return parse_qs(urlsplit(page.url).query)["run"][0]
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.workbench.example import EXAMPLE_QUESTION
-from tests.browser.conftest import App, ended, opened, pick_row, served, settle, watched
+from tests.browser.conftest import App, Held, ended, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +39,7 @@ def ask(page: Page, app: App, question: str = EXAMPLE_QUESTION, model: str = "")
 
 
 def answered(page: Page) -> None:
-    expect(ended(page)).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible()
 
 
 @pytest.fixture(scope="module")
@@ -60,32 +60,37 @@ def read(page: Page, app: App, finished: str) -> Page:
     return page
 
 
-def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, app: App, script: Path) -> None:
-    run = ask(page, app, model=f"scripted:{script}")
+def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, app: App, held: Held) -> None:
+    run = ask(page, app, model=held.model(app))
     rounds = page.locator(".st-key-rounds")
+    held.let_go()
     expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
+    held.let_go()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(ended(page)).to_have_count(0)
     page.reload()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    held.let_go()
     answered(page)
     assert run_of(page) == run
     expect(page.locator(".st-key-report")).to_contain_text("Real GDP was $3.732 trillion in 2024 [1].")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, script: Path) -> None:
-    ask(page, app, model=f"scripted:{script}")
+def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, held: Held) -> None:
+    ask(page, app, model=held.model(app))
+    held.let_go()
     expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
     page.get_by_role("button", name="Stop").click()
     expect(ended(page, "Stopped")).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
 
 
-def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, script: Path) -> None:
-    run = ask(page, app, model=f"scripted:{script}")
+def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, held: Held) -> None:
+    run = ask(page, app, model=held.model(app))
     page.close()
+    held.let_go(3)
     again = context.new_page()
     again.goto(f"{app.url}/?run={run}")
     answered(again)
@@ -222,7 +227,7 @@ def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, fi
     """Streamlit runs a server's first page alone when there is a `pages` folder; the page then starts over."""
     with served(app.home) as fresh:
         page.goto(f"{fresh.url}/runs?run={finished}&round=2")
-        expect(page.get_by_text("Round 2 of")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text("Round 2 of")).to_be_visible()
         expect(page.get_by_role("link", name="Library")).to_be_visible()
         # Leave the page before its server stops: a failed request then is not the page's error.
         settle(page)
