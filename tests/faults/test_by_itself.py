@@ -19,7 +19,7 @@ from research.events import events as e
 from research.events.view import fold
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
-from tests.workers import LONG_S
+from tests.workers import LONG_S, until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd_open, which only Linux has")
 
@@ -76,14 +76,6 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, warm: Warm) -> Place:
     return Place(tmp_path / "home", warm)
-
-
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until another process has made `true` return true."""
-    last = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < last, f"still false after {seconds:.0f} s"
-        time.sleep(0.02)
 
 
 def whole(place: Place) -> None:

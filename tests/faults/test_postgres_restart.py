@@ -83,7 +83,7 @@ def test_restarts_during_concurrent_runs_lose_and_repeat_no_event(server: Postgr
         server.stop()
         until(lambda: refused or broken)  # stay down until a call has stopped waiting, at least once
         server.start()
-        until(lambda: broken or all(kept[run] >= before[run] + 10 for run in runs))
+        until(lambda before=before: broken or all(kept[run] >= before[run] + 10 for run in runs))  # type: ignore[misc]
     enough.set()
     for thread in threads:
         thread.join()
