@@ -183,6 +183,31 @@ class FakeOpenAI:
         return _whole(reply)
 
 
+class Silent(FakeOpenAI):
+    """A server whose model calls a tool, and writes no second reply before the block ends."""
+
+    def __init__(self, answer: str = "") -> None:
+        super().__init__(self._reply)
+        self.asked = threading.Event()
+        """Set when a second reply has been requested."""
+        self.replied = threading.Event()
+        """Set when a second reply is written after all, which took minutes: something waited for it."""
+        self._over = threading.Event()
+        self._answer = answer
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        super().__exit__(*error)
+
+    def _reply(self, body: Body) -> FakeReply:
+        if all(message["role"] != "tool" for message in body["messages"]):
+            return FakeReply("", [("search", {"query": "Japan population"})])
+        self.asked.set()
+        if not self._over.wait(LONG_S / 2):
+            self.replied.set()
+        return FakeReply(self._answer)
+
+
 def history_problem(messages: Sequence[Body]) -> str | None:
     """Return why a strict service rejects a conversation, or None."""
     unanswered: set[str] = set()

@@ -15,7 +15,7 @@ from research.errors import ConfigError
 from research.events.events import RunFinished, RunStarted
 from research.workbench import running
 from research.workbench.workbench import Workbench
-from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.fake_openai import Body, FakeOpenAI, FakeReply, Silent
 from tests.player import Player
 from tests.workers import LONG_S
 
@@ -26,33 +26,10 @@ ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 Script = Callable[..., str]
 
 
-class Silent(FakeOpenAI):
-    """A provider whose model searches, and never writes its second reply."""
-
-    def __init__(self) -> None:
-        super().__init__(self._reply)
-        self.asked = threading.Event()
-        """Set when the second reply has been requested."""
-        self.replies = threading.Event()
-        """Set at the end of the block, or after minutes; what waits for the reply ends later."""
-
-    def __exit__(self, *error: object) -> None:
-        self.replies.set()
-        super().__exit__(*error)
-
-    def _reply(self, body: Body) -> FakeReply:
-        if len(self.requests) == 1:
-            return FakeReply("", [("search", {"query": "Japan population"})])
-        self.asked.set()
-        self.replies.wait(LONG_S / 2)
-        self.replies.set()
-        return FakeReply(ANSWER)
-
-
 @pytest.fixture
 def silent(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
     monkeypatch.setattr(running, "STOP_S", LONG_S)  # a cancelled task waits until its run has stopped
-    with Silent() as server:
+    with Silent(ANSWER) as server:
         bench.settings.openai_base_url = server.base_url
         yield server
 
@@ -91,7 +68,7 @@ def test_cancelling_arun_stops_the_run_without_waiting_for_the_model(bench: Work
             await task
 
     asyncio.run(main())
-    assert not silent.replies.is_set()
+    assert not silent.replied.is_set()
     (row,) = bench.store.runs()
     assert (row.status, row.outcome) == ("stopped", "stopped")
     assert "Japan" in research.fold(bench.store.events(row.id)).report, "the report lost what was found"
@@ -144,7 +121,7 @@ def test_leaving_astream_stops_the_run_without_waiting_for_the_model(bench: Work
             assert await asyncio.to_thread(silent.asked.wait, LONG_S)
 
     asyncio.run(main())
-    assert not silent.replies.is_set()
+    assert not silent.replied.is_set()
     (row,) = bench.store.runs()
     assert (row.status, row.outcome) == ("stopped", "stopped")
 

@@ -63,7 +63,7 @@ def test_a_result_that_arrives_at_the_timeout_is_used(monkeypatch: pytest.Monkey
         def result(self, timeout: float | None = None) -> Any:
             if timeout is None:
                 return super().result()
-            super().exception(10)
+            super().exception()
             raise TimeoutError
 
     monkeypatch.setattr(toolbox, "Future", Late)
