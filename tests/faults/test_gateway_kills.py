@@ -71,7 +71,7 @@ def test_no_finished_call_is_lost_or_sent_twice(warm: Warm, tmp_path: Path) -> N
     with FakeOpenAI(reply) as provider:
         killer = Killer(warm, tmp_path, provider.base_url, KILLS)
         client = openai.OpenAI(
-            base_url=f"http://127.0.0.1:{killer.port}/runs/kept/v1", api_key="x", max_retries=1000, timeout=20
+            base_url=f"http://127.0.0.1:{killer.port}/runs/kept/v1", api_key="x", max_retries=1000, timeout=LONG_S
         )
         messages: list[dict[str, str]] = []
         finished: list[str] = []
