@@ -25,6 +25,7 @@ from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -125,6 +126,7 @@ def prepared_home(built_once: BuiltOnce) -> Iterator[Path]:
         bench = Workbench(load(home=folder))
         bench.prepare((), lambda done, total, what: None)
         bench.library.close()
+        _whole(folder / LIBRARY)
 
     home = built_once("prepared", build)
     writing = LibraryFile.writing
@@ -148,7 +150,7 @@ def linked_home(prepared_home: Path, target: Path) -> Path:
 def embedded_countries(prepared_home: Path, folder: Path, countries: Sequence[str]) -> None:
     """Write a small library into the folder: the Factbook's sections on some countries, with their vectors."""
     path = Path(shutil.copy(prepared_home / LIBRARY, folder))
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(path, timeout=LONG_S)) as connection:
         with connection:
             connection.execute("PRAGMA foreign_keys = ON")
             kept = " AND ".join(f"url NOT LIKE 'library://factbook/{each}/%'" for each in countries)
@@ -157,8 +159,14 @@ def embedded_countries(prepared_home: Path, folder: Path, countries: Sequence[st
         bench = Workbench(load(home=folder))
         bench.library.embed_missing()
         bench.library.close()
-        # Tests copy the file alone, and its connections may close much later.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _whole(path)
+
+
+def _whole(path: Path) -> None:
+    """Write everything into the file itself: tests copy it alone, and its connections may close much later."""
+    with closing(sqlite3.connect(path, timeout=LONG_S)) as connection:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not busy
 
 
 @pytest.fixture
