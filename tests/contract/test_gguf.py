@@ -175,7 +175,7 @@ class TestLimits:
             "next(stream); print('begun')"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code, str(model_file())], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", code, str(model_file())], capture_output=True, text=True, timeout=LONG_S, check=False
         )
         assert (done.returncode, done.stdout) == (0, "begun\n"), done.stderr
 

@@ -21,10 +21,9 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import Bench, Provider
-from tests.faults.test_by_itself import until
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player
-from tests.workers import LONG_S
+from tests.workers import LONG_S, until
 
 LAPS = 3
 
