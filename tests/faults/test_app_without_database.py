@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,9 @@ from research.errors import StoreUnavailable
 from research.store.database import close_pool
 from research.workbench.workbench import Workbench
 from tests.player import QUESTION
+from tests.workers import LONG_S
 
 RUN = "a-run"
-LONG_S = 600.0
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -
     """A workbench that looks for lost runs, with one run whose heartbeat is older than the limit."""
     monkeypatch.setenv("DATABASE_URL", server.get_uri())
     monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
-    monkeypatch.setattr(reclaim, "SETTLE_S", LONG_S)
+    monkeypatch.setattr(reclaim, "SETTLE_S", math.inf)
     bench = Workbench(load(home=home))
     bench.store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
     yield bench
@@ -78,6 +79,7 @@ def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reclaim, "LOST_AFTER_S", 0.0)
+    monkeypatch.setattr(reclaim, "SETTLE_S", math.inf)
     bench = Workbench(load(home=home))
     store = bench.store
     store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)

@@ -60,7 +60,7 @@ class Killer:
     def end(self) -> None:
         """Stop the last gateway."""
         self._over.set()
-        self._thread.join(90)
+        self._thread.join(LONG_S)
 
 
 def test_no_finished_call_is_lost_or_sent_twice(warm: Warm, tmp_path: Path) -> None:
