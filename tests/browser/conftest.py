@@ -10,7 +10,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -201,7 +201,11 @@ def ended(page: Page, outcome: str = "Answered") -> Locator:
     return page.locator(".st-key-run-head").get_by_text(re.compile(rf"(^|\W){outcome}$"))
 
 
-QUIET_MS = 15_000
+DRAWN = """() => document.fonts.status === 'loaded'
+    && [...document.images].every(each => each.complete || each.loading === 'lazy')
+    && [...document.querySelectorAll('[data-testid=stVegaLiteChart], [data-testid=stDataFrame]')].every(
+        each => !each.checkVisibility() || each.querySelector('canvas, svg.marks'))"""
+"""Whether typefaces and pictures are there, and each visible chart and table is drawn."""
 
 
 def settle(page: Page) -> None:
@@ -211,9 +215,7 @@ def settle(page: Page) -> None:
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]").locator("visible=true")).to_have_count(0)
-    # Scripts of charts come last.  A request that the browser keeps open after a reload says nothing about the page.
-    with suppress(PlaywrightTimeout):
-        page.wait_for_load_state("networkidle", timeout=QUIET_MS)
+    page.wait_for_function(DRAWN)
 
 
 def pick_row(page: Page, address: str, x: int = 200) -> None:
