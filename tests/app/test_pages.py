@@ -19,6 +19,7 @@ from research.events.events import Resumed
 from research.store.sqlite import SqliteStore
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -211,7 +212,10 @@ def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(
     assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["◐ Interrupted"]
 
 
-def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, answered: Path) -> None:
+def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(
+    visit: Visit, answered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("research.engine.reclaim.RECLAIM_EVERY_S", LONG_S)  # the run stays as it is
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
         connection.execute("DELETE FROM events WHERE json_extract(body, '$.type') = 'RunFinished'")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from research.events.events import Asked
-from research.store.sqlite import SqliteStore
 from tests.browser.conftest import App, ended, settle, watched
 from tests.long_run import LongRun
 
@@ -17,27 +15,12 @@ pytestmark = pytest.mark.browser
 ROUNDS = 200
 
 
-def far_ahead(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a heartbeat count for an hour: the app takes the run for lost when none comes for seconds."""
-    beat = store.heartbeat
-
-    def early(run_ids: Sequence[str]) -> None:
-        beat(run_ids)
-        for run_id in run_ids:
-            store._db.execute("UPDATE runs SET beat = beat + 3600 WHERE id = ?", (run_id,))
-
-    monkeypatch.setattr(store, "heartbeat", early)
-
-
 def visible(page: Page, text: str) -> None:
     page.locator(".st-key-rounds").get_by_text(text).first.wait_for()
 
 
-def test_two_visitors_watch_a_long_run_and_open_its_rounds(
-    page: Page, app: App, chromium: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App, chromium: Browser) -> None:
     bench = app.bench
-    far_ahead(bench.store, monkeypatch)  # type: ignore[arg-type]
     run = LongRun(bench.store, "261121-120000-long")
     run.rounds(ROUNDS - 5)
     with watched(chromium) as other:
