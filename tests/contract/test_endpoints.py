@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +341,7 @@ def test_keys_of_endpoints_are_redacted_in_the_log_and_in_checks(
 def test_the_limits_of_an_endpoint_and_of_the_administrator_both_apply(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
     monkeypatch.setenv("WORKBENCH_RATE_LIMITS", "work=60,openai=6")
     added = endpoints.add(
         load(home=settings.home), "work", Entry(url="https://x.example", requests_per_minute=600, tokens_per_minute=6e4)
