@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import random
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 from tests.pairwise import spread
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 # Processes that a shell starts in the background ignore Ctrl-C, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -101,6 +103,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("WORKBENCH_JUDGE", "off")
 
 
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat a failed request at once; tests of these waits have a fixture of this name that changes nothing."""
+    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
+
+
 LIBRARY = "library.sqlite"
 
 
@@ -134,6 +142,7 @@ def prepared_home(built_once: BuiltOnce) -> Iterator[Path]:
         bench = Workbench(load(home=folder))
         bench.prepare((), lambda done, total, what: None)
         bench.library.close()
+        _whole(folder / LIBRARY)
 
     home = built_once("prepared", build)
     writing = LibraryFile.writing
@@ -157,7 +166,7 @@ def linked_home(prepared_home: Path, target: Path) -> Path:
 def embedded_countries(prepared_home: Path, folder: Path, countries: Sequence[str]) -> None:
     """Write a small library into the folder: the Factbook's sections on some countries, with their vectors."""
     path = Path(shutil.copy(prepared_home / LIBRARY, folder))
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(path, timeout=LONG_S)) as connection:
         with connection:
             connection.execute("PRAGMA foreign_keys = ON")
             kept = " AND ".join(f"url NOT LIKE 'library://factbook/{each}/%'" for each in countries)
@@ -166,8 +175,14 @@ def embedded_countries(prepared_home: Path, folder: Path, countries: Sequence[st
         bench = Workbench(load(home=folder))
         bench.library.embed_missing()
         bench.library.close()
-        # Tests copy the file alone, and its connections may close much later.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _whole(path)
+
+
+def _whole(path: Path) -> None:
+    """Write everything into the file itself: tests copy it alone, and its connections may close much later."""
+    with closing(sqlite3.connect(path, timeout=LONG_S)) as connection:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not busy
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.workers import LONG_S
+
 Body = dict[str, Any]
 
 
@@ -181,6 +183,31 @@ class FakeOpenAI:
         return _whole(reply)
 
 
+class Silent(FakeOpenAI):
+    """A server whose model calls a tool, and writes no second reply before the block ends."""
+
+    def __init__(self, answer: str = "") -> None:
+        super().__init__(self._reply)
+        self.asked = threading.Event()
+        """Set when a second reply has been requested."""
+        self.replied = threading.Event()
+        """Set when a second reply is written after all, which took minutes: something waited for it."""
+        self._over = threading.Event()
+        self._answer = answer
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        super().__exit__(*error)
+
+    def _reply(self, body: Body) -> FakeReply:
+        if all(message["role"] != "tool" for message in body["messages"]):
+            return FakeReply("", [("search", {"query": "Japan population"})])
+        self.asked.set()
+        if not self._over.wait(LONG_S / 2):
+            self.replied.set()
+        return FakeReply(self._answer)
+
+
 def history_problem(messages: Sequence[Body]) -> str | None:
     """Return why a strict service rejects a conversation, or None."""
     unanswered: set[str] = set()
@@ -272,7 +299,7 @@ class _Handler(BaseHTTPRequestHandler):
             if n == reply.end_after:
                 break
             if n == reply.gate_after and reply.gate is not None:
-                reply.gate.wait(30)
+                reply.gate.wait(LONG_S)
             written += data
             size = reply.split or len(data)
             for start in range(0, len(data), size):
@@ -280,7 +307,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         self.server.fake.streams.append(bytes(written))
         if reply.held is not None:
-            reply.held.wait(30)
+            reply.held.wait(LONG_S)
         if reply.reset_after == -2:
             return self._reset()
         self.wfile.write(b"0\r\n\r\n")

@@ -14,6 +14,7 @@ from research.config.settings import load
 from research.events.events import Event
 from research.servers.gateway import Gateway, Options, listening
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 TOOL = {"name": "search", "description": "Search.", "parameters": {"type": "object", "properties": {}}}
 
@@ -47,7 +48,7 @@ def serving(home: Any, **options: Any) -> Iterator[Serving]:
             yield Serving(bench, listener.getsockname()[1])
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(LONG_S)
 
 
 class Sent:

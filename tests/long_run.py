@@ -88,6 +88,9 @@ class LongRun:
             stamped.append(stamp(event, self.run_id, self._seq, now))
         self.store.append(stamped)
         self.store.heartbeat([self.run_id])
+        # A page takes the run for lost when no heartbeat comes for seconds; this one counts for an hour.
+        beat = "UPDATE runs SET beat = beat + 3600 WHERE id = ?"
+        self.store._db.execute(beat, (self.run_id,))  # type: ignore[attr-defined]
         return now
 
     def rounds(self, count: int) -> float:

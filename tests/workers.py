@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from research.config.settings import Settings, variable
 
@@ -24,6 +26,18 @@ def until(true: Callable[[], object], within_s: float = LONG_S) -> None:
     while not true():
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.05)
+
+
+def address(log: Path, server: subprocess.Popen[Any]) -> str:
+    """Wait until a server of the pages has written its address to its log, and return it."""
+
+    def told() -> re.Match[str] | None:
+        return re.search(r"URL: (http://localhost:\d+)\s", log.read_text("utf-8", "replace"))
+
+    until(lambda: told() or server.poll() is not None)
+    found = told()
+    assert found, f"exit status {server.poll()}: {log.read_text('utf-8', 'replace')[-3000:]}"
+    return found[1]
 
 
 def environment(settings: Settings, **more: str) -> dict[str, str]:

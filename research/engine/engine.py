@@ -92,7 +92,7 @@ class ThreadEngine:
         self._caps = caps or Caps({}, lambda: store, Path())
         self._timings = timings or Timings()
         self._driver = Driver(store, Presence(home / "driving"), self._timings, user=user, observers=observers)
-        self._reclaimer = Reclaimer(store, self._driver, self._timings, queue, self.drive)
+        self.reclaimer = Reclaimer(store, self._driver, self._timings, queue, self.drive)
 
     # -- new runs ---------------------------------------------------------------------------------------------------
 
@@ -296,27 +296,11 @@ class ThreadEngine:
         self._driver.log(new)
         return _chain(new, self._driver.drive(run, row.id))
 
-    def reclaim_in_background(self) -> None:
-        """Reclaim lost runs from now on; with a queue, the workers do so instead."""
-        self._reclaimer.watch()
-
-    def reclaim_lost(self) -> list[str]:
-        """Continue each lost run and return their ids."""
-        return self._reclaimer.reclaim_lost()
-
-    def interrupted(self, row: RunRow) -> bool:
-        """Return whether no process drives a run marked as running, and none will reclaim it."""
-        return self._reclaimer.interrupted(row)
-
     def silence(self, row: RunRow) -> float:
         """Return for how many seconds the run's process has not responded although it lives; 0 while it does."""
         silent_s = time.time() - row.heartbeat
         stalled = row.status == "running" and silent_s > self._timings.silent_after and self._driver.here(row)
         return silent_s if stalled else 0.0
-
-    def close(self) -> None:
-        """Stop looking for lost runs; active runs continue."""
-        self._reclaimer.close()
 
     def drive(self, run_id: str) -> None:
         """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running."""

@@ -20,6 +20,7 @@ from research.errors import ConfigError
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
+from tests.workers import LONG_S
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -79,7 +80,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
         # Pages show lost runs here: nobody continues them, not even after the test.
         monkeypatch.setenv("WORKBENCH_TIMINGS", '{"reclaim_every": 1e9}')
         st.cache_resource.clear()
-        app = AppTest.from_file(APP, default_timeout=60)
+        app = AppTest.from_file(APP, default_timeout=LONG_S)
         if page:
             app.run().switch_page(f"pages/{page}.py")
         for name, value in parameters.items():
@@ -92,7 +93,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
         for run in bench.store.runs():
             if run.status == "running":
                 bench.engine.stop(run.id)
-                bench.engine.wait(run.id, 30.0)
-        bench.engine.close()
+                bench.engine.wait(run.id, LONG_S)
+        bench.engine.reclaimer.close()
         bench.library.close()
     st.cache_resource.clear()

@@ -17,6 +17,7 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import BUILT_IN
 from research.workbench.workbench import Workbench
 from tests.app.conftest import key
+from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -347,7 +348,7 @@ def test_the_library_is_searched_and_a_chip_takes_a_collection_away(visit: Visit
     app.text_area(key="question").set_value("How many employees does our office in France have?")
     press(app, "Start")
     run = app.query_params["run"]
-    assert open_home._open()[0].engine.wait(run, 60.0)
+    assert open_home._open()[0].engine.wait(run, LONG_S)
     assert "212" in texts(app.run())
     app = visit(home, q=EXAMPLE_QUESTION)
     app.button_group(key="sources").set_value([str(folder), "web"]).run()

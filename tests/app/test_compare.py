@@ -17,6 +17,7 @@ from research.events.recipe import Budget, Recipe
 from research.store.saved import Opinion
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 OTHER = "261121-120001-abcd"
@@ -84,7 +85,7 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_the_comparison(
     from pages.parts.shared import home as open_home
 
     for run in comparison.runs:
-        assert open_home.bench().engine.wait(run, 60)
+        assert open_home.bench().engine.wait(run, LONG_S)
 
 
 def test_an_unusable_recipe_shows_an_error_and_starts_nothing(visit: Visit, home: Path) -> None:
@@ -251,7 +252,7 @@ def test_a_saved_run_can_be_compared_with_a_new_recipe(visit: Visit, answered: P
     assert (row.question, row.recipe.framework) == (EXAMPLE_QUESTION, "iter_research")
     from pages.parts.shared import home as open_home
 
-    assert open_home.bench().engine.wait(row.id, 60)
+    assert open_home.bench().engine.wait(row.id, LONG_S)
 
 
 def test_runs_in_the_url_are_selected_and_compared_with_one_click(visit: Visit, answered: Path) -> None:
@@ -314,5 +315,5 @@ def test_hostile_text_is_escaped(visit: Visit, answered: Path, tmp_path: Path) -
 def test_a_comparison_started_through_the_api_opens_on_the_page(visit: Visit, home: Path) -> None:
     bench = Workbench(load(home=home))
     comparison = compare(bench, EXAMPLE_QUESTION, [bench.recipe(), bench.recipe(context="window")])
-    assert all(bench.engine.wait(run, 60) for run in comparison.runs)
+    assert all(bench.engine.wait(run, LONG_S) for run in comparison.runs)
     assert r"\$3.732 trillion" in texts(visit(home, "compare", id=comparison.id))

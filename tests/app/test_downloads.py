@@ -15,6 +15,7 @@ from pages.parts.run import downloads
 from pages.parts.shared import home as open_home
 from research.events.view import fold
 from research.exports import FORMATS
+from tests.workers import LONG_S
 
 
 def page() -> None:
@@ -31,7 +32,7 @@ def test_every_format_is_offered_and_built_only_on_request(answered: Path, monke
     st.cache_resource.clear()
     made: list[str] = []
     monkeypatch.setattr(downloads, "_made", lambda bench, view, name: made.append(name))
-    app = AppTest.from_function(page, default_timeout=60).run()
+    app = AppTest.from_function(page, default_timeout=LONG_S).run()
     assert not app.exception
     buttons = list(app.get("download_button"))
     assert len(buttons) == len(FORMATS)

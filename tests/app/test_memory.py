@@ -22,6 +22,7 @@ from research.memory.memory import Memory
 from research.workbench.workbench import Workbench
 from tests.app.conftest import APP
 from tests.word_encoder import WordEncoder
+from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 Visit = Callable[..., AppTest]
@@ -224,7 +225,7 @@ def test_entries_of_another_encoder_are_listed_while_they_are_reembedded(visit: 
     assert len([label for label in links(app) if "injera" in label]) == 1, "entries are listed meanwhile"
     assert "Add a note" not in [popover.proto.popover.label for popover in app.get("popover")]
     renewal = open_home.bench().reembedding
-    renewal.start().join(60)
+    renewal.start().join(LONG_S)
     assert renewal.error == ""
     app.run()
     assert not app.exception and not app.info
@@ -243,13 +244,13 @@ def test_a_failed_reembedding_shows_the_reason_and_can_be_retried(visit: Visit, 
     with closing(sqlite3.connect(noted / "memory.sqlite")) as connection, connection:
         connection.execute("UPDATE encoders SET name = 'gone:1'")
     bench.memory.reembed = fail  # type: ignore[method-assign]
-    bench.reembedding.start().join(60)
-    app = AppTest.from_file(APP, default_timeout=60)
+    bench.reembedding.start().join(LONG_S)
+    app = AppTest.from_file(APP, default_timeout=LONG_S)
     app.run().switch_page("pages/memory.py").run()
     assert "the weights are not there" in app.error[0].value
     del bench.memory.reembed
     press(app, "Try again")
-    bench.reembedding.start().join(60)
+    bench.reembedding.start().join(LONG_S)
     app.run()
     assert not app.error and not app.info and memory.other_encoder == ""
     memory.close()

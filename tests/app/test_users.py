@@ -15,6 +15,7 @@ from pages.parts.shared import account
 from pages.parts.shared import home as open_home
 from research.errors import ConfigError
 from research.store.sqlite import SqliteStore
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["ask", "compare", "runs", "memory", "library", "settings"]
@@ -45,7 +46,7 @@ def told(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     def start(secrets: str, script: str = "app.py") -> AppTest:
         path.write_text(secrets)
         st.secrets._reset()  # type: ignore[attr-defined]
-        return AppTest.from_file(ROOT / script, default_timeout=60).run()
+        return AppTest.from_file(ROOT / script, default_timeout=LONG_S).run()
 
     yield start
     config._set_option("secrets.files", before, "a test")

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
+import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from research.config import saved_endpoints
+from research.config.endpoints import Entry
 from research.config.settings import load
 from research.workbench.workbench import Workbench
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.workers import LONG_S, address
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
@@ -95,35 +96,21 @@ def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 @contextmanager
 def served(home: Path) -> Iterator[App]:
-    """Serve the app with this home on a free port; a traceback in its log is an error."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = (home / "server.log").open("w+b")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"],
-        cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    """Serve the app with this home on a port that the server chooses; a traceback in its log is an error."""
+    log = home / "server.log"
+    with log.open("wb") as said:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port=0", "--server.headless=true"],
+            cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     try:
-        _wait(server, f"http://localhost:{port}/_stcore/health")
-        yield App(home, f"http://localhost:{port}")
+        url = address(log, server)
+        urllib.request.urlopen(f"{url}/_stcore/health", timeout=LONG_S).close()  # it listens, and answers once it is up
+        yield App(home, url)
     finally:
         server.terminate()
         server.wait()
-        log.close()
-    said = (home / "server.log").read_text()
-    assert "Traceback" not in said, said[-3000:]
-
-
-def _wait(server: subprocess.Popen[bytes], url: str) -> None:
-    deadline = time.monotonic() + WAIT_MS / 1000
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-            return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.05)
-    raise AssertionError(f"the app does not answer at {url}; exit status {server.poll()}")
+    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
 
 
 @pytest.fixture(scope="session")
@@ -172,20 +159,41 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
+class Held(FakeOpenAI):
+    """A provider of the example in three rounds, two tool calls and the answer, that holds each reply until `let_go`."""
+
+    _rounds = (
+        FakeReply(calls=[("search", {"query": "France real GDP purchasing"})], reasoning="Look for the figures of France."),
+        FakeReply(calls=[("python", {"code": "print((3.732 / 3.689 - 1) * 100)"})], reasoning="Compute the growth."),
+        FakeReply("<answer>Real GDP was **$3.732 trillion** in 2024 [1]. "
+                  "It grew by 1.2 % from $3.689 trillion in 2023 [1].</answer>", reasoning="Write it down."),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self._go = threading.Semaphore(0)
+
+    def model(self, app: App) -> str:
+        """Add this provider to the app and return the name of its model."""
+        entry = Entry(kind="vllm", url=self.base_url, model="fake")
+        saved_endpoints.add(load(home=app.home), "held", entry, replace=True)
+        return "held:fake"
+
+    def let_go(self, replies: int = 1) -> None:
+        self._go.release(replies)
+
+    def _reply(self, body: Body) -> FakeReply:
+        if not body.get("tools"):  # not a round, such as a request to judge the citations
+            return FakeReply("{}")
+        self._go.acquire(timeout=LONG_S)
+        return self._rounds[sum(message["role"] == "assistant" for message in body["messages"])]
+
+
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """A script of the example in three rounds, slow enough to watch: two tool calls, then the answer."""
-    lines = [
-        {"text": "<think>Look for the figures of France.</think>\n"
-         '<tool_call>{"name": "search", "arguments": {"query": "France real GDP purchasing"}}</tool_call>'},
-        {"text": "<think>Compute the growth.</think>\n"
-         '<tool_call>{"name": "python", "arguments": {"code": "print((3.732 / 3.689 - 1) * 100)"}}</tool_call>'},
-        {"text": "<think>Write it down.</think>\n<answer>Real GDP was **$3.732 trillion** in 2024 [1]. "
-         "It grew by 1.2 % from $3.689 trillion in 2023 [1].</answer>"},
-    ]  # fmt: skip
-    path = tmp_path / "script.jsonl"
-    path.write_text("\n".join(json.dumps({**line, "delay_s": 3}) for line in lines), encoding="utf-8")
-    return path
+def held() -> Iterator[Held]:
+    with Held() as provider:
+        yield provider
+        provider.let_go(9)
 
 
 def ended(page: Page, outcome: str = "Answered") -> Locator:
@@ -193,7 +201,11 @@ def ended(page: Page, outcome: str = "Answered") -> Locator:
     return page.locator(".st-key-run-head").get_by_text(re.compile(rf"(^|\W){outcome}$"))
 
 
-QUIET_MS = 15_000
+DRAWN = """() => document.fonts.status === 'loaded'
+    && [...document.images].every(each => each.complete || each.loading === 'lazy')
+    && [...document.querySelectorAll('[data-testid=stVegaLiteChart], [data-testid=stDataFrame]')].every(
+        each => !each.checkVisibility() || each.querySelector('canvas, svg.marks'))"""
+"""Whether typefaces and pictures are there, and each visible chart and table is drawn."""
 
 
 def settle(page: Page) -> None:
@@ -203,9 +215,7 @@ def settle(page: Page) -> None:
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]").locator("visible=true")).to_have_count(0)
-    # Scripts of charts come last.  A request that the browser keeps open after a reload says nothing about the page.
-    with suppress(PlaywrightTimeout):
-        page.wait_for_load_state("networkidle", timeout=QUIET_MS)
+    page.wait_for_function(DRAWN)
 
 
 def pick_row(page: Page, address: str, x: int = 200) -> None:
@@ -213,8 +223,10 @@ def pick_row(page: Page, address: str, x: int = 200) -> None:
 
     The table is a canvas.  While charts above it grow, it loses clicks; a user would click again, and so does this.
     """
-    for _ in range(4):
+    for clicks in range(4):
         settle(page)
+        if clicks and re.search(address, page.url):
+            return  # the click was late rather than lost
         table = page.get_by_test_id("stDataFrame")
         expect(table).to_have_count(1)  # a new search draws a new table, and the old one disappears a moment later
         table.click(position={"x": x, "y": 52})
@@ -228,8 +240,10 @@ def pick_row(page: Page, address: str, x: int = 200) -> None:
 
 def opened(part: Locator, label: str, inside: str) -> None:
     """Open the section with this label, and click again if the click was lost while the page was being drawn."""
-    for _ in range(4):
+    for clicks in range(4):
         settle(part.page)
+        if clicks and part.get_by_text(inside).first.is_visible():
+            return  # the click was late rather than lost
         part.get_by_text(label).first.click()
         try:
             expect(part.get_by_text(inside).first).to_be_visible(timeout=LOST_MS)

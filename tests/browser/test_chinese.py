@@ -38,7 +38,7 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     expect(page.get_by_role("textbox", name=zh("Question"))).to_have_value(zh(EXAMPLE_QUESTION))
     page.get_by_role("button", name=zh("Start")).click()
     page.wait_for_url(re.compile(r"[?&]run="))
-    expect(page.get_by_text(zh("Answered")).first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(zh("Answered")).first).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("3.732")
     settle(page)  # each run of the script offers the files anew, and a click on an earlier offer is lost
     page.screenshot(path=OUTPUT / "chinese-run.png", full_page=True)
@@ -48,10 +48,10 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     assert "## 参考" in Path(download.value.path()).read_text("utf-8")
     page.get_by_role("button", name=zh("Save")).click()
     kept = zh("{findings} of this run in memory").partition("{findings}")[2]
-    expect(page.get_by_text(kept)).to_be_visible(timeout=60_000)  # the first entry loads the encoder
+    expect(page.get_by_text(kept)).to_be_visible()  # the first entry loads the encoder
 
     page.get_by_role("link", name=zh("Memory"), exact=True).click()
-    expect(page.locator(".st-key-memory-list").get_by_role("link").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-memory-list").get_by_role("link").first).to_be_visible()
     page.get_by_role("link", name=zh("Runs"), exact=True).click()
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
 
@@ -70,6 +70,6 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     settle(page)
     box.fill("France real GDP")
     box.press("Enter")
-    expect(page.get_by_text("France · Economy").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("France · Economy").first).to_be_visible()
     page.get_by_role("link", name=zh("Settings"), exact=True).click()
     expect(page.get_by_text(zh("Key missing")).first).to_be_visible()

@@ -36,7 +36,7 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
 
     page = context.new_page()
     page.goto(f"{app.url}/evaluate?evaluation=story")
-    expect(page.get_by_text("All 4 runs done")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("All 4 runs done")).to_be_visible()
     quality = page.locator(".st-key-evaluate-table-right")
     expect(quality.get_by_role("row", name="2 · IterResearch / Evolving report")).to_be_visible()
     expect(page.locator(".st-key-evaluate-verdict").get_by_role("heading")).to_be_visible()

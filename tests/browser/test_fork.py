@@ -41,7 +41,7 @@ def test_a_fork_continues_from_an_edited_observation(fresh: App, page: Page, fra
     page.screenshot(path=OUTPUT / f"fork-form-{framework}-1440-light.png")
     dialog.get_by_role("button", name="Fork and continue").click()
     expect(page.locator(".st-key-fork-of")).to_contain_text("first round differs from the original")
-    expect(page.locator(".st-key-report").get_by_text("9.111").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-report").get_by_text("9.111").first).to_be_visible()
     forked = parse_qs(urlsplit(page.url).query)["run"][0]
     assert forked != RUN
     expect(page.get_by_text("edited by you").first).to_be_visible()

@@ -18,13 +18,14 @@ from research.events.recipe import Recipe
 from research.workbench import health
 from research.workbench.workbench import Workbench
 from tests.browser.conftest import App, served
+from tests.workers import LONG_S
 
 pytestmark = pytest.mark.browser
 
 
 def ask(app: App) -> tuple[int, dict[str, Any], str]:
     try:
-        with urllib.request.urlopen(f"{app.url}/api/health", timeout=30) as answer:
+        with urllib.request.urlopen(f"{app.url}/api/health", timeout=LONG_S) as answer:
             body = answer.read().decode()
             return answer.status, json.loads(body), body
     except urllib.error.HTTPError as error:
@@ -47,7 +48,7 @@ def test_a_new_app_is_healthy_and_still_serves_its_pages(empty: App) -> None:
         "status": "ok", "queued": 0, "running": 0, "lost": 0, "seen_s": None, "text": "",
     }  # fmt: skip
     assert str(empty.home) not in text
-    with urllib.request.urlopen(f"{empty.url}/runs", timeout=30) as page:
+    with urllib.request.urlopen(f"{empty.url}/runs", timeout=LONG_S) as page:
         assert b"<html" in page.read()
 
 

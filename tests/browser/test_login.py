@@ -22,6 +22,7 @@ from research.workbench.presets import Choices, keep
 from research.workbench.workbench import Workbench
 from tests.browser.conftest import LOCAL, OUTPUT, WAIT_MS, App, served, settle
 from tests.browser.test_all_pages import dress_up, faults, settled_in
+from tests.workers import LONG_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -146,7 +147,7 @@ def ask(page: Page, question: str) -> str:
     box.fill(question)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"[?&]run="))
-    expect(page.get_by_role("button", name="Export")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Export")).to_be_visible()
     return parse_qs(urlsplit(page.url).query)["run"][0]
 
 
@@ -223,7 +224,7 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         run = ask(page, "What is the population of Japan? It is the ceruleanheron who asks.")
         other = two.bench("alice")
         follow = other.engine.follow_up(run, "And that of the ochrebadger?").run_id  # follow-ups are not shared
-        assert other.engine.wait(follow, 60)
+        assert other.engine.wait(follow, LONG_S)
         other.store.tag(run, ["umbratoad"])
         page.reload()
         expect(page.get_by_text("ochrebadger").first).to_be_visible()

@@ -11,9 +11,18 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from research.workbench.example import EXAMPLE_QUESTION
-from tests.browser.conftest import App, ended, opened, pick_row, served, settle, watched
+from tests.browser.conftest import App, Held, ended, opened, pick_row, served, settle, watched
 
 pytestmark = pytest.mark.browser
+PLAY = re.compile(r"\bPlay\b")
+NOTE_ROUNDS = """() => {
+    window.noted = [];
+    new MutationObserver(() => {
+        const shown = document.body.textContent.match(/Round (\\d) of 3/)?.[1];
+        if (shown && shown !== noted.at(-1)) noted.push(shown);
+    }).observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+"""Notes each round that the page shows, as a replay shows one for a second only."""
 
 
 def run_of(page: Page) -> str:
@@ -39,7 +48,7 @@ def ask(page: Page, app: App, question: str = EXAMPLE_QUESTION, model: str = "")
 
 
 def answered(page: Page) -> None:
-    expect(ended(page)).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible()
 
 
 @pytest.fixture(scope="module")
@@ -60,32 +69,37 @@ def read(page: Page, app: App, finished: str) -> Page:
     return page
 
 
-def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, app: App, script: Path) -> None:
-    run = ask(page, app, model=f"scripted:{script}")
+def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, app: App, held: Held) -> None:
+    run = ask(page, app, model=held.model(app))
     rounds = page.locator(".st-key-rounds")
+    held.let_go()
     expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
+    held.let_go()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(ended(page)).to_have_count(0)
     page.reload()
     expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    held.let_go()
     answered(page)
     assert run_of(page) == run
     expect(page.locator(".st-key-report")).to_contain_text("Real GDP was $3.732 trillion in 2024 [1].")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, script: Path) -> None:
-    ask(page, app, model=f"scripted:{script}")
+def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, held: Held) -> None:
+    ask(page, app, model=held.model(app))
+    held.let_go()
     expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
     page.get_by_role("button", name="Stop").click()
     expect(ended(page, "Stopped")).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
 
 
-def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, script: Path) -> None:
-    run = ask(page, app, model=f"scripted:{script}")
+def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, held: Held) -> None:
+    run = ask(page, app, model=held.model(app))
     page.close()
+    held.let_go(3)
     again = context.new_page()
     again.goto(f"{app.url}/?run={run}")
     answered(again)
@@ -165,19 +179,19 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
     expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
 
     expect(page.get_by_role("slider")).to_have_count(0)
+    page.evaluate(NOTE_ROUNDS)
     page.keyboard.press("k")
-    expect(page.get_by_text("Round 1 of 3")).to_be_visible()
-    page.get_by_role("button", name="Pause replay").click()
-    slider = page.get_by_role("slider")
-    slider.press("Home")
+    page.wait_for_function("noted.join() === '1,2'")
+    answered(page)
+    page.get_by_role("slider").press("Home")
     expect(page.get_by_text("Round 1 of 3")).to_be_visible()
     expect(rounds.get_by_text("Calculate the change.")).to_have_count(0)
     page.wait_for_url(re.compile("round=1"))
 
-    page.get_by_role("button", name="Play").click()
-    expect(page.get_by_text("Round 2 of 3")).to_be_visible()
+    page.get_by_role("button", name=PLAY).click()
+    page.wait_for_function("noted.join() === '1,2,1,2'")
     answered(page)
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.get_by_role("button", name=PLAY)).to_be_visible()
 
     page.goto(f"{app.url}/?run={finished}&round=2")
     expect(page.get_by_text("Round 2 of 3")).to_be_visible()
@@ -222,7 +236,7 @@ def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, fi
     """Streamlit runs a server's first page alone when there is a `pages` folder; the page then starts over."""
     with served(app.home) as fresh:
         page.goto(f"{fresh.url}/runs?run={finished}&round=2")
-        expect(page.get_by_text("Round 2 of")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text("Round 2 of")).to_be_visible()
         expect(page.get_by_role("link", name="Library")).to_be_visible()
         # Leave the page before its server stops: a failed request then is not the page's error.
         settle(page)

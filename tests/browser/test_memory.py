@@ -31,7 +31,7 @@ def test_a_note_is_found_by_meaning_edited_removed_and_restored(fresh: App, page
     page.get_by_label("Note", exact=True).fill(NOTE)
     page.get_by_role("button", name="Save note").click()
     opened = page.locator(".st-key-memory-opened")
-    expect(opened.get_by_text(NOTE)).to_be_visible(timeout=60_000)  # the first entry loads the encoder
+    expect(opened.get_by_text(NOTE)).to_be_visible()  # the first entry loads the encoder
     memory = fresh.bench.memory
     memory.add(Entry(text) for text in OTHERS)
 
@@ -92,7 +92,7 @@ def asked(page: Page, app: App, question: str, label: str, value: str, said: str
     settle(page)
     page.get_by_role("textbox", name="Question", exact=True).fill(question)
     page.get_by_role("button", name="Start").click()
-    expect(ended(page)).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible()
 
 
 def test_a_run_saves_its_findings_and_a_related_run_recalls_them(fresh: App, page: Page) -> None:

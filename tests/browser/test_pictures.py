@@ -55,7 +55,7 @@ def test_take_the_picture_of_an_evaluation(page: Page, app: App) -> None:
     recipes = [candidate(bench, text, search=corpus.search, folders=corpus.folders) for text in RECIPES]
     evaluate(bench, Plan("almanac", dataset.questions[:8], tuple(recipes), corpus))
     page.goto(f"{app.url}/evaluate?evaluation=almanac")
-    expect(page.get_by_text(f"All {8 * len(RECIPES)} runs done")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(f"All {8 * len(RECIPES)} runs done")).to_be_visible()
     box = page.get_by_role("combobox", name="Metric")
     box.fill("Evidence cited")
     box.press("Enter")

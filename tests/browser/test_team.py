@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OUTPUT, ROOT, App, ended, pick_row, served, settle
+from tests.browser.conftest import OUTPUT, ROOT, App, Held, ended, pick_row, served, settle
 from tests.browser.test_all_pages import faults
 from tests.browser.test_main_job import ask
 
@@ -53,10 +53,11 @@ def look(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
-def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Page, script: Path) -> None:
-    stopped = ask(page, team, FIRST, model=f"scripted:{script}")
+def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Page, held: Held) -> None:
+    stopped = ask(page, team, FIRST, model=held.model(team))
+    held.let_go()
     rounds = page.locator(".st-key-rounds")
-    expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible(timeout=60_000)
+    expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
     expect(ended(page)).to_have_count(0)  # the worker still runs it
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "team-live-1440.png")
@@ -66,7 +67,7 @@ def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Pa
     assert team.bench.store.run(stopped).status == "stopped"
 
     answered = ask(page, team, SECOND)
-    expect(ended(page)).to_be_visible(timeout=60_000)
+    expect(ended(page)).to_be_visible()
     page.reload()
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text(re.compile("2 runs"))).to_be_visible()

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from research.events.events import Asked
-from research.store import Store
-from tests.browser.conftest import App, ended, watched
+from tests.browser.conftest import App, ended, settle, watched
 from tests.long_run import LongRun
 
 pytestmark = pytest.mark.browser
 ROUNDS = 200
-
-
-@contextmanager
-def at_work(store: Store, run_id: str) -> Iterator[None]:
-    """Write the run's heartbeat, as an engine would."""
-    ended = threading.Event()
-
-    def beat() -> None:
-        while not ended.wait(1):
-            store.heartbeat([run_id])
-
-    thread = threading.Thread(target=beat)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def visible(page: Page, text: str) -> None:
@@ -44,7 +23,7 @@ def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App,
     bench = app.bench
     run = LongRun(bench.store, "261121-120000-long")
     run.rounds(ROUNDS - 5)
-    with at_work(bench.store, run.run_id), watched(chromium) as other:
+    with watched(chromium) as other:
         second = other.new_page()
         for each in (page, second):
             each.goto(f"{app.url}/?run={run.run_id}")
@@ -68,3 +47,18 @@ def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App,
     expect(page.locator(".st-key-report").get_by_role("button", name="changed", exact=True)).to_be_visible()
     page.get_by_role("button", name="Earlier").click()
     visible(page, "Read chapter 101 of")
+
+
+def test_a_replay_is_paused(page: Page, app: App) -> None:
+    """From its first round, it would play for minutes."""
+    run = LongRun(app.bench.store, "261121-130000-long")
+    run.rounds(ROUNDS)
+    run.finish()
+    page.goto(f"{app.url}/?run={run.run_id}")
+    expect(ended(page)).to_be_visible()
+    settle(page)
+    page.keyboard.press("k")
+    page.get_by_role("button", name="Pause replay").click()
+    play = page.get_by_role("button", name=re.compile(r"\bPlay\b"))
+    expect(play).to_be_visible()
+    expect(page.get_by_role("button", name="Pause replay")).to_have_count(0)

@@ -24,7 +24,7 @@ def open_service(tmp_path: Path) -> Callable[..., Service]:
         clock = clock or FakeClock()
         if name == "duckduckgo":
             kept = ResultCache(tmp_path / "search-cache.sqlite", keep)
-            return DuckDuckGo(url, kept, timeout_s=2, clock=clock)
+            return DuckDuckGo(url, kept, clock=clock)
         keys = {f"{name}_api_key": key} if name in KEYED else {}
         settings = load(home=tmp_path, search_cache_s=keep, **{f"{name}_url": url}, **keys)
         service: Service = plugins.searcher.get(name).function(settings)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -14,32 +14,23 @@ import research
 from research.errors import ConfigError
 from research.events.events import RunFinished, RunStarted
 from research.workbench.workbench import Workbench
-from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.fake_openai import Body, FakeOpenAI, FakeReply, Silent
 from tests.player import Player
+from tests.workers import LONG_S
 
 QUESTION = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
 ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
-LATE_S = 60
-"""When the model's second reply comes; what does not wait for it ends in less than half of that, however busy the machine."""
 
 Script = Callable[..., str]
 
 
-def slow(script: Script) -> str:
-    """Return a model that searches, then takes long for its second reply."""
-    return script(SEARCH, {"text": ANSWER, "delay_s": LATE_S})
-
-
-async def started(bench: Workbench, rounds: int) -> str:
-    """Wait until the model's reply number `rounds` has been requested; return the run's id."""
-    deadline = time.monotonic() + 30
-    while True:
-        for row in bench.store.runs():
-            if sum(type(event).__name__ == "Asked" for event in bench.store.events(row.id)) >= rounds:
-                return row.id
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
+@pytest.fixture
+def silent(bench: Workbench) -> Iterator[Silent]:
+    bench.settings.timings.stop = LONG_S  # a cancelled task waits until its run has stopped
+    with Silent(ANSWER) as server:
+        bench.settings.openai_base_url = server.base_url
+        yield server
 
 
 def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbench) -> None:
@@ -49,7 +40,7 @@ def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbenc
 
     def reply(body: Body) -> FakeReply:
         turning.clear()
-        turned.append(turning.wait(20))
+        turned.append(turning.wait(LONG_S))
         return replying(body)
 
     async def main(server: FakeOpenAI) -> research.RunView:
@@ -67,33 +58,48 @@ def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbenc
     assert research.fold(bench.store.events(view.run)) == view
 
 
-def test_cancelling_arun_stops_the_run_without_waiting_for_the_model(bench: Workbench, script: Script) -> None:
-    async def main() -> tuple[str, float]:
-        task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model=slow(script)))
-        run_id = await started(bench, 2)
-        asked = time.monotonic()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return run_id, time.monotonic() - asked
-
-    run_id, took = asyncio.run(main())
-    assert took < LATE_S / 2
-    row = bench.store.run(run_id)
-    assert (row.status, row.outcome) == ("stopped", "stopped")
-    assert "Japan" in research.fold(bench.store.events(run_id)).report, "the report lost what was found"
-
-
-def test_an_arun_call_cancelled_at_once_leaves_no_running_run(bench: Workbench, script: Script) -> None:
+def test_cancelling_arun_stops_the_run_without_waiting_for_the_model(bench: Workbench, silent: Silent) -> None:
     async def main() -> None:
-        task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model=slow(script)))
-        await asyncio.sleep(0)
+        task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model="openai:fake"))
+        assert await asyncio.to_thread(silent.asked.wait, LONG_S)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
-    assert [row.status for row in bench.store.runs()] in ([], ["stopped"])
+    assert not silent.replied.is_set()
+    (row,) = bench.store.runs()
+    assert (row.status, row.outcome) == ("stopped", "stopped")
+    assert "Japan" in research.fold(bench.store.events(row.id)).report, "the report lost what was found"
+
+
+@pytest.mark.parametrize(("during", "left"), [("recipe", []), ("create", ["stopped"])])
+def test_an_arun_call_cancelled_before_its_run_exists_leaves_no_running_run(
+    bench: Workbench, silent: Silent, monkeypatch: pytest.MonkeyPatch, during: str, left: list[str]
+) -> None:
+    """Its thread makes the recipe, or creates the run in the store, while the call is cancelled."""
+    begun, cancelled = threading.Event(), threading.Event()
+    owner = bench if during == "recipe" else bench.store
+    call = getattr(owner, during)
+
+    def late(*given: Any, **named: Any) -> Any:
+        begun.set()
+        assert cancelled.wait(LONG_S)
+        return call(*given, **named)
+
+    monkeypatch.setattr(owner, during, late)
+
+    async def main() -> None:
+        task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model="openai:fake"))
+        assert await asyncio.to_thread(begun.wait, LONG_S)
+        task.cancel()
+        await asyncio.sleep(0)  # the task hears of it
+        cancelled.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert [row.status for row in bench.store.runs()] == left
 
 
 def test_astream_yields_the_saved_events(bench: Workbench, script: Script) -> None:
@@ -105,17 +111,16 @@ def test_astream_yields_the_saved_events(bench: Workbench, script: Script) -> No
     assert events == list(bench.store.events(events[0].run))
 
 
-def test_leaving_astream_stops_the_run_without_waiting_for_the_model(bench: Workbench, script: Script) -> None:
-    async def main() -> float:
-        async with aclosing(research.astream(QUESTION, workbench=bench, model=slow(script))) as events:
+def test_leaving_astream_stops_the_run_without_waiting_for_the_model(bench: Workbench, silent: Silent) -> None:
+    async def main() -> None:
+        async with aclosing(research.astream(QUESTION, workbench=bench, model="openai:fake")) as events:
             async for event in events:
                 if type(event).__name__ == "ToolFinished":
                     break
-            await started(bench, 2)
-            left = time.monotonic()
-        return time.monotonic() - left
+            assert await asyncio.to_thread(silent.asked.wait, LONG_S)
 
-    assert asyncio.run(main()) < LATE_S / 2
+    asyncio.run(main())
+    assert not silent.replied.is_set()
     (row,) = bench.store.runs()
     assert (row.status, row.outcome) == ("stopped", "stopped")
 

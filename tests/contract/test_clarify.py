@@ -18,6 +18,7 @@ from research.events.view import RunView, fold, messages_sent
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.workers import LONG_S
 
 Script = Callable[..., str]
 
@@ -276,5 +277,5 @@ def test_comparisons_and_evaluations_ask_nobody(bench: Workbench) -> None:
     assert candidate(bench, "react/full").recipe.ask is False
     recipes = [bench.recipe(model="extractive", context=context) for context in ("full", "window")]
     runs = compare(bench, VAGUE, recipes).runs
-    assert all(bench.engine.wait(run, 30) for run in runs)
+    assert all(bench.engine.wait(run, LONG_S) for run in runs)
     assert {bench.store.run(run).status for run in runs} == {"completed"}

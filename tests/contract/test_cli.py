@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ from typing import Any
 import pytest
 
 from research.config.settings import load
-from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.command import Cli
-from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.fake_openai import FakeOpenAI, FakeReply, Silent
+from tests.workers import LONG_S, until
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -34,9 +33,9 @@ Script = Callable[..., str]
 def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `python WORDS` in a new process and kills it after the test."""
     started: list[subprocess.Popen[str]] = []
-    environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
     def run(*words: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
             [sys.executable, *words], cwd=tmp_path, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -48,30 +47,6 @@ def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen
     for process in started:
         process.kill()
         process.communicate()
-
-
-def eventually(home: Path, run_id: str, wanted: Callable[[RunRow], bool]) -> RunRow:
-    """Wait for the run's row to be as wanted and return it; fail after 60 s."""
-    store = SqliteStore(home / "workbench.sqlite")
-    deadline = time.monotonic() + 60
-    try:
-        while not wanted(row := store.run(run_id)):
-            assert time.monotonic() < deadline, f"still {row.status} after 60 s"
-            time.sleep(0.02)
-        return row
-    finally:
-        store.close()
-
-
-def rounds_begun(home: Path, run_id: str, count: int) -> Callable[[RunRow], bool]:
-    store = SqliteStore(home / "workbench.sqlite")
-    return lambda row: sum(type(event).__name__ == "Asked" for event in store.events(row.id)) >= count
-
-
-def long_script(script: Script) -> str:
-    """Write a script of ninety slow rounds without repetitions."""
-    lines = [{"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90)]
-    return script(*lines)
 
 
 # What a run prints
@@ -204,27 +179,36 @@ def test_a_question_to_the_user_exits_with_3_and_the_reply_resumes_the_run(cli: 
     assert (done.status, done.json["outcome"]) == (0, "answered")
 
 
-def test_ctrl_c_exits_with_4_and_a_report(start: Any, script: Script, home: Path) -> None:
-    process = start("-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100")
-    run_id = process.stderr.readline().removeprefix("run ").strip()
-    eventually(home, run_id, rounds_begun(home, run_id, 2))
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
+    with Silent() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
+
+
+def test_ctrl_c_exits_with_4_and_a_report(start: Any, silent: Silent) -> None:
+    process = start("-m", "research", "run", JAPAN, "--model", "openai:fake")
+    assert silent.asked.wait(LONG_S)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=LONG_S)
+    assert not silent.replied.is_set()
     assert process.returncode == 4
     assert "Japan" in out
     assert "Stopped" in out
 
 
-def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli, script: Script, home: Path) -> None:
-    process = start(
-        "-m", "research", "run", JAPAN, "--model", long_script(script), "--set", "framework.rounds=100", "--detach"
-    )
-    out, err = process.communicate(timeout=60)
+def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli, silent: Silent, home: Path) -> None:
+    process = start("-m", "research", "run", JAPAN, "--model", "openai:fake", "--detach")
+    out, err = process.communicate(timeout=LONG_S)
     assert process.returncode == 0, err
     run_id = out.strip()
-    eventually(home, run_id, rounds_begun(home, run_id, 2))
+    assert silent.asked.wait(LONG_S)
     assert cli("stop", run_id).status == 0
-    row = eventually(home, run_id, lambda row: row.status != "running")
+    store = SqliteStore(home / "workbench.sqlite")
+    until(lambda: store.run(run_id).status != "running")
+    row = store.run(run_id)
+    store.close()
+    assert not silent.replied.is_set()
     assert (row.status, row.outcome) == ("stopped", "stopped")
     shown = cli("show", run_id, "--json").json
     assert "Japan" in shown["report"], "the stopped run has no report of its findings"
@@ -435,7 +419,7 @@ def test_the_example_is_answered_without_the_network(start: Any) -> None:
         "from research.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    out, err = start("-c", code, "run", EXAMPLE_QUESTION, "--json").communicate(timeout=60)
+    out, err = start("-c", code, "run", EXAMPLE_QUESTION, "--json").communicate(timeout=LONG_S)
     found = json.loads(out or "null")
     assert found, err
     assert found["outcome"] == "answered"

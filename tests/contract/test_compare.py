@@ -14,6 +14,8 @@ from research.errors import ConfigError
 from research.events.recipe import Budget
 from research.workbench.workbench import Workbench
 from tests.command import Cli
+from tests.fake_openai import Silent
+from tests.workers import LONG_S, until
 
 JAPAN = "How many people live in Japan?"
 SEARCH = '<think>Look.</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
@@ -56,16 +58,16 @@ def test_json_output_contains_the_runs_the_table_the_sources_and_the_steps(cli: 
     assert kept.runs == tuple(run["run_id"] for run in found["runs"])
 
 
-def test_the_compared_runs_run_at_the_same_time(bench: Workbench, tmp_path: Path) -> None:
-    slow = play(
-        tmp_path / "slow.jsonl", *({"text": SEARCH.replace("Japan", f"Japan {n}"), "delay_s": 0.2} for n in range(90))
-    )
-    comparison = compare(bench, JAPAN, [bench.recipe(model=slow), bench.recipe(context="window", model=slow)])
-    assert all(bench.store.run(run).status == "running" for run in comparison.runs)
-    for run in comparison.runs:
-        bench.engine.stop(run)
-    for run in comparison.runs:
-        assert bench.engine.wait(run, 60)
+def test_the_compared_runs_run_at_the_same_time(bench: Workbench) -> None:
+    with Silent() as server:
+        bench.settings.openai_base_url = server.base_url
+        recipes = [bench.recipe(model="openai:fake"), bench.recipe(context="window", model="openai:fake")]
+        comparison = compare(bench, JAPAN, recipes)
+        until(lambda: len(server.requests) == 4)  # each waits for its second reply
+        for run in comparison.runs:
+            bench.engine.stop(run)
+        for run in comparison.runs:
+            assert bench.engine.wait(run, LONG_S)
     assert [bench.store.run(run).status for run in comparison.runs] == ["stopped", "stopped"]
 
 
@@ -146,7 +148,7 @@ def test_a_saved_run_can_be_compared_with_new_runs(bench: Workbench) -> None:
     assert comparison.runs[0] == "old"
     origin = bench.store.run(comparison.runs[1]).origin
     assert origin and (origin.run, origin.how) == ("old", "rerun")
-    assert bench.engine.wait(comparison.runs[1], 60)
+    assert bench.engine.wait(comparison.runs[1], LONG_S)
     with pytest.raises(ConfigError, match="twice"):
         compare_saved(bench, ["old", "ol"])
     bench.store.delete(["old"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from itertools import cycle
 from pathlib import Path
 
@@ -39,11 +38,6 @@ CASES = [
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return linked_home(prepared_home, tmp_path_factory.mktemp("conformance") / "home")
-
-
-@pytest.fixture(autouse=True)
-def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
 @pytest.mark.parametrize(("behaviour", "mode", "framework"), CASES)

@@ -16,6 +16,7 @@ from research.types import Completion, Message, Model, Request
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.served import anthropic_model, openai_model
+from tests.workers import LONG_S
 
 ASK = Request((Message("user", "What is the capital of France?"),), max_tokens=100)
 SERVERS = [FakeOpenAI, FakeAnthropic]
@@ -88,7 +89,7 @@ class Reading:
 
     def rest(self) -> Iterator[Any]:
         self.begun.set()
-        assert self.go.wait(30)
+        assert self.go.wait(LONG_S)
         yield from ()
 
 
@@ -112,7 +113,7 @@ def test_the_next_reader_of_a_connection_may_start_before_the_previous_one_retur
         both = []
         for each in (first, second):
             both.append(pool.submit(ended, each))
-            assert each.begun.wait(30)
+            assert each.begun.wait(LONG_S)
         for each, done in zip((first, second), both, strict=True):
             each.go.set()
             assert done.result(30)
@@ -127,7 +128,7 @@ def test_a_reader_that_is_late_to_return_does_not_close_the_next_readers_connect
     slow, stuck = Reading(pair[0], is_closed=True), Reading(other)
     with other, far, ThreadPoolExecutor(2) as pool:
         first = pool.submit(ended, slow)
-        assert slow.begun.wait(30)
+        assert slow.begun.wait(LONG_S)
         second = pool.submit(ended, stuck)
         assert far.recv(1) == b""  # closed, so both readers were checked
         pair[0].sendall(b"more")

@@ -16,6 +16,7 @@ from research.config import users
 from research.config.settings import load
 from research.errors import ConfigError, StoreUnavailable
 from research.store.database import apply_migrations, availability, close_pool, connected, create_sqlite, pool
+from tests.workers import LONG_S
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_concurrent_migrations_apply_each_step_once(url: str) -> None:
     gate, failed = threading.Barrier(6), list[Exception]()
 
     def make() -> None:
-        gate.wait(30)
+        gate.wait(LONG_S)
         try:
             apply_migrations(pool(url), "mine", "things", steps)
         except psycopg.Error as error:

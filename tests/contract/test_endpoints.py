@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
+from tests.workers import LONG_S
 
 ONE, TWO, CANARY = "sk-one-0123456789", "sk-two-0123456789", "sk-canary-0123456789"
 ALICE = users.key_of("https://login.example.org", "alice")
@@ -73,7 +75,7 @@ def test_three_recipes_on_three_endpoints_have_their_own_keys_prices_and_limits(
         models = ("work-one:fake", "two:fake", scripted)
         recipes = [bench.recipe(model=model, tools=["search"]) for model in models]
         comparison = compare(bench, QUESTION, recipes)
-        assert all(bench.engine.wait(run, 60) for run in comparison.runs)
+        assert all(bench.engine.wait(run, LONG_S) for run in comparison.runs)
         views = [fold(bench.store.events(run)) for run in comparison.runs]
         assert [view.status for view in views] == ["completed"] * 3
         assert set(one.authorizations) == {f"Bearer {ONE}"} and set(two.authorizations) == {f"Bearer {TWO}"}
@@ -339,6 +341,7 @@ def test_keys_of_endpoints_are_redacted_in_the_log_and_in_checks(
 def test_the_limits_of_an_endpoint_and_of_the_administrator_both_apply(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
     monkeypatch.setenv("WORKBENCH_RATE_LIMITS", "work=60,openai=6")
     added = endpoints.add(
         load(home=settings.home), "work", Entry(url="https://x.example", requests_per_minute=600, tokens_per_minute=6e4)

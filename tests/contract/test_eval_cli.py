@@ -28,6 +28,7 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 pytestmark = pytest.mark.usefixtures("own_library")  # a corpus is added to the library as a collection
 
@@ -435,7 +436,7 @@ def test_an_interrupted_evaluation_resumes_and_repeats_no_request(
     words = (*asked, "--recipe", "react/full/openai:fake", "--concurrency", "1")
     library.hold = "born"
     process = warm.start(["eval", *words, "--json"], cwd=ROOT, environment={**os.environ, "WORKBENCH_HOME": str(home)})
-    assert library.held.wait(60)
+    assert library.held.wait(LONG_S)
     process.send_signal(end)
     if end == signal.SIGINT:
         assert any("pausing" in line for line in process.stderr), "it does not say that the runs are paused"

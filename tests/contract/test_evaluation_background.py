@@ -18,6 +18,7 @@ from research.events.recipe import Budget
 from research.store import Kind
 from research.types import Model
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 QUESTIONS = tuple(Question(f"q{n}", f"Who built tower {n}?", ("Odo Fenn",)) for n in range(3))
 
@@ -44,7 +45,7 @@ def plan(
 def ended(jobs: Evaluations, name: str = "towers") -> None:
     job = jobs.job(name)
     assert job is not None
-    job.join(60)
+    job.join(LONG_S)
     assert not job.is_alive() and not job.error
 
 
@@ -128,7 +129,7 @@ def test_a_stopped_evaluation_resumes_without_asking_a_question_twice(bench: Wor
     jobs.stop("towers")
     job = jobs.job("towers")
     assert job is not None
-    job.join(60)
+    job.join(LONG_S)
     before = {row.key: row for rows in jobs.progress("towers").found.rows.values() for row in rows}
     jobs.resume("towers")
     ended(jobs)
@@ -146,7 +147,7 @@ def test_a_plan_with_a_missing_folder_reports_it_and_stays_unfinished(
     jobs.start(replace(plan(bench, model, "react/full"), corpus=Corpus(str(gone))))
     job = jobs.job("towers")
     assert job is not None
-    job.join(60)
+    job.join(LONG_S)
     assert str(gone) in job.error
     assert jobs.progress("towers").found.left == 3
 
@@ -155,7 +156,7 @@ def test_a_running_evaluation_cannot_be_started_resumed_or_deleted(
     bench: Workbench, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, jobs = threading.Event(), Evaluations(bench)
-    monkeypatch.setattr(bench, "prepare", lambda *_: gate.wait(60))  # the documents take a while
+    monkeypatch.setattr(bench, "prepare", lambda *_: gate.wait(LONG_S))  # the documents take a while
     long = replace(plan(bench, model, "react/full"), corpus=Corpus(str(tmp_path)))
     jobs.start(long)
     assert jobs.working("towers")

@@ -24,6 +24,7 @@ from pypdf import PdfWriter
 from research.errors import ConfigError, ToolError
 from research.web.fetch import FetchPolicy, fetch, vet
 from tests.contract.test_readers import pdf
+from tests.workers import LONG_S
 
 ARTICLE = """<html><head><title>Public  debt</title><script>alert(1)</script></head><body><nav>Home</nav><article>
 <h1>Debt of France</h1><p>The public debt of France was 113 percent of GDP in 2024, says the statistics office.</p>
@@ -247,7 +248,7 @@ def test_an_unresolvable_host_is_reported(host: str) -> None:
 
 def test_a_hanging_resolver_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60) and [])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(LONG_S) and [])
     with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
         fetch("http://wiki.test/", policy=FetchPolicy(total_s=0.2))
     over.set()
@@ -480,7 +481,7 @@ def test_a_trickling_server_does_not_extend_the_time_limit(speaking: Callable[[S
 
 
 def test_a_silent_server_times_out(speaking: Callable[[Speaker], str]) -> None:
-    host = speaking(lambda _connection, over: over.wait(60) and None)
+    host = speaking(lambda _connection, over: over.wait(LONG_S) and None)
     for scheme in ("http", "https"):
         with pytest.raises(ToolError, match=r"took more than 0\.2 s"):
             fetch(f"{scheme}://{host}/", policy=FetchPolicy(total_s=0.2, allow_hosts=(host,)))

@@ -218,7 +218,7 @@ FORKS = """
 import os, threading
 from research._util import threads
 
-SOON_S, done = 30.0, threading.Event()
+SOON_S, done = 300.0, threading.Event()
 threads.start(done.set)
 assert done.wait(SOON_S)
 while not threads._idle:  # wait until the thread is idle

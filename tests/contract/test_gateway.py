@@ -19,7 +19,7 @@ from tests.conformance.servers import Behaviour, Responses
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.gateway import TOOL, Sent, digest, serving
-from tests.workers import until
+from tests.workers import LONG_S, until
 
 KEY, CALLERS = "sk-endpoint-1234567890abcdef", "sk-caller-fedcba0987654321"
 QUESTION = "How many people live in Japan?"
@@ -212,7 +212,7 @@ def body(**fields: Any) -> bytes:
 
 def post(url: str, content: bytes, path: str = "/v1/chat/completions", **headers: str) -> httpx2.Response:
     given = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    return httpx2.post(f"{url}{path}", content=content, headers=given, timeout=20)
+    return httpx2.post(f"{url}{path}", content=content, headers=given, timeout=LONG_S)
 
 
 @pytest.mark.parametrize("fields", [{}, {"stream": True}], ids=["plain", "streamed"])
@@ -418,8 +418,8 @@ def test_a_restarted_gateway_goes_on_with_its_runs(provider: FakeOpenAI, tmp_pat
 def test_a_run_can_be_ended_by_a_request_and_its_name_begins_another(provider: FakeOpenAI, tmp_path: Path) -> None:
     with serving(tmp_path) as gateway:
         Chat(f"{gateway.url}/runs/trip", Sent(), stream=False).research()
-        ended = httpx2.post(f"{gateway.url}/runs/trip/end", timeout=20).json()
-        again = httpx2.post(f"{gateway.url}/runs/trip/end", timeout=20)
+        ended = httpx2.post(f"{gateway.url}/runs/trip/end", timeout=LONG_S).json()
+        again = httpx2.post(f"{gateway.url}/runs/trip/end", timeout=LONG_S)
         post(gateway.url, body(), "/runs/trip/v1/chat/completions")
     assert ended == {"run_id": "trip", "status": "completed", "outcome": "answered", "answer": REPORT}
     assert again.status_code == 409

@@ -22,6 +22,7 @@ from research.models.llama.loaded import load
 from research.types import Completion, Delta, Message, Model, Priced, Request, ToolCall, ToolSpec
 from research.workbench.workbench import Workbench
 from tests.smollm import model_file
+from tests.workers import LONG_S
 
 SEARCH = ToolSpec(
     "search", "Search for documents.",
@@ -154,7 +155,7 @@ class TestLimits:
         (writing,) = [thread for thread in threading.enumerate() if thread.name == "gguf"]
         received = writing.pieces.qsize()  # type: ignore[attr-defined]
         stream.close()  # type: ignore[attr-defined]
-        writing.join(30)
+        writing.join(LONG_S)
         assert not writing.is_alive()
         assert writing.pieces.qsize() <= received + 20  # type: ignore[attr-defined]
 
@@ -174,7 +175,7 @@ class TestLimits:
             "next(stream); print('begun')"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code, str(model_file())], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", code, str(model_file())], capture_output=True, text=True, timeout=LONG_S, check=False
         )
         assert (done.returncode, done.stdout) == (0, "begun\n"), done.stderr
 

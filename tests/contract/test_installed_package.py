@@ -9,9 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import time
 import tomllib
-import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Sequence
@@ -24,6 +22,7 @@ from packaging.requirements import Requirement
 from research.cli import app
 from research.errors import ConfigError
 from tests.command import Cli, Done
+from tests.workers import LONG_S, address
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -98,36 +97,30 @@ def test_the_console_script_answers_a_question(installed: Path, home: Path, tmp_
 
 
 def test_the_command_app_serves_the_pages(installed: Path, home: Path, tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    words = [installed / "research-workbench", "app", "--port", str(port)]
-    with subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        env={**environment(home), "STREAMLIT_SERVER_HEADLESS": "true"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as server:
+    log = tmp_path / "server.log"
+    with (
+        log.open("wb") as said,
+        subprocess.Popen(
+            [installed / "research-workbench", "app", "--port", "0"],
+            cwd=tmp_path,
+            env={**environment(home), "STREAMLIT_SERVER_HEADLESS": "true"},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        ) as server,
+    ):
         try:
-            assert answer(f"http://localhost:{port}/_stcore/health", server) == "ok"
-            checks = json.loads(answer(f"http://localhost:{port}/api/health", server))["checks"]  # a route of app.py
+            url = address(log, server)
+            assert answer(f"{url}/_stcore/health") == "ok"
+            checks = json.loads(answer(f"{url}/api/health"))["checks"]  # a route of app.py
             assert checks["store"]["status"] == "ok"
         finally:
             server.terminate()
 
 
-def answer(url: str, server: subprocess.Popen[str]) -> str:
-    """Wait until the server is up; return the text at that address."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=10) as reply:
-                return str(reply.read().decode())
-        except urllib.error.URLError:
-            assert server.poll() is None and time.monotonic() < deadline, server.stdout and server.stdout.read()
-            time.sleep(0.1)
+def answer(url: str) -> str:
+    """Return the text at that address; a server that listens answers once it has started."""
+    with urllib.request.urlopen(url, timeout=LONG_S) as reply:
+        return str(reply.read().decode())
 
 
 @pytest.mark.slow
@@ -223,7 +216,7 @@ import research
 script = Path(research.__file__).parent / "_app" / "app.py"
 sys.path.insert(0, str(script.parent))
 for page, wanted in {wanted!r}.items():
-    app = AppTest.from_file(str(script), default_timeout=60).run()
+    app = AppTest.from_file(str(script), default_timeout=LONG_S).run()
     app.switch_page(page)
     app.query_params["section"] = "system"
     app.run()

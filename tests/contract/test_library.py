@@ -25,6 +25,7 @@ from research.search.library.quota import Quota
 from research.text import segment
 from research.web import readers
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 
 class Letters:
@@ -444,7 +445,7 @@ def test_vectors_are_made_in_the_background(tmp_path: Path, notes: Path) -> None
     library.start_embedding()  # there is nothing to embed yet
     library.add_folder(notes)
     library.start_embedding()
-    library.start_embedding().join(timeout=60)
+    library.start_embedding().join(LONG_S)
     assert library.collections()[0].vectors == 3
     library.close()
 
@@ -460,7 +461,7 @@ def test_concurrent_embedding_encodes_each_passage_once(tmp_path: Path, notes: P
 def test_a_failing_encoder_is_reported_and_search_by_words_still_works(tmp_path: Path, notes: Path) -> None:
     library = Library(tmp_path / "home", Broken())
     library.add_folder(notes)
-    library.start_embedding().join(timeout=60)
+    library.start_embedding().join(LONG_S)
     assert "weights are missing" in library.embedding_error
     assert library.search("whale")[0].title == "The blue whale"
     with pytest.raises(ConfigError, match="vectors need an encoder"):

@@ -11,11 +11,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import research
@@ -34,6 +34,7 @@ from research.web.url_guard import PrivateError
 from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.mcp_example import PNG
+from tests.workers import LONG_S, until
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "tests" / "mcp_example.py")
@@ -426,6 +427,8 @@ def test_a_call_that_times_out_is_cancelled_on_the_server(start: Start, tmp_path
     with pytest.raises(ToolError, match=r"slow of MCP server ex did not answer within 0\.5 s"):
         tools["slow"]()
     wait_for(log, "slow is cancelled")
+    connection = tools["echo"]._connection
+    connection.server = msgspec.structs.replace(connection.server, timeout_s=300)
     assert quote(tools["echo"](text="still here")) == "still here"
 
 
@@ -470,7 +473,10 @@ def test_the_last_words_of_a_server_are_read_although_its_reader_is_late() -> No
         assert tail.text() == "fatal"
 
 
-def test_a_server_that_keeps_dying_is_no_longer_restarted(start: Start, tmp_path: Path) -> None:
+def test_a_server_that_keeps_dying_is_no_longer_restarted(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("research.mcp.connection.STARTS_WITHIN_S", 10 * LONG_S)
     log = tmp_path / "log"
     tools = tools_of(start(ex=bare("--log", str(log))))
     for _ in range(STARTS):
@@ -750,10 +756,7 @@ def depth(value: Any) -> int:
 
 def wait_for(log: Path, words: str) -> None:
     """Wait until the server's log contains the words."""
-    deadline = time.monotonic() + 120
-    while not (log.exists() and words in log.read_text("utf-8")):
-        assert time.monotonic() < deadline, f"{words!r} never happened"
-        time.sleep(0.01)
+    until(lambda: log.exists() and words in log.read_text("utf-8"))
 
 
 def alive(pid: int) -> bool:

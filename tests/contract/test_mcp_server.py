@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from research.store.sqlite import SqliteStore
 from research.types import Tool
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
+from tests.fake_openai import Silent
+from tests.workers import LONG_S, until
 
 ROOT = Path(__file__).parents[2]
 JAPAN = "How many people live in Japan?"
@@ -157,15 +159,13 @@ def parameters(home: Path, **env: str) -> StdioServerParameters:
     return StdioServerParameters(command=first, args=rest, env={"PYTHONPATH": str(ROOT), **env})
 
 
-def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str]) -> None:
+def test_cancelling_a_call_stops_its_run(home: Path) -> None:
     """The run is saved as stopped, and the server keeps working."""
-    model = script(
-        {"text": '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>', "delay_s": 1}, *["again"] * 9
-    )
     store = SqliteStore(home / "workbench.sqlite")
 
-    async def within() -> CallToolResult:
-        async with Client(parameters(home, WORKBENCH_MODEL=model)) as client:
+    async def within(silent: Silent) -> CallToolResult:
+        model = {"WORKBENCH_MODEL": "openai:fake", "OPENAI_BASE_URL": silent.base_url}
+        async with Client(parameters(home, **model)) as client:
             with anyio.CancelScope() as scope:
                 async with anyio.create_task_group() as group:
 
@@ -173,15 +173,14 @@ def test_cancelling_a_call_stops_its_run(home: Path, script: Callable[..., str])
                         await client.call_tool("research", {"question": JAPAN})
 
                     group.start_soon(ask)
-                    while not store.runs():
-                        await anyio.sleep(0.02)
+                    assert await anyio.to_thread.run_sync(silent.asked.wait, LONG_S)
                     scope.cancel()
-            with anyio.fail_after(30):
-                while store.runs()[0].status == "running":
-                    await anyio.sleep(0.02)
+            await anyio.to_thread.run_sync(until, lambda: store.runs()[0].status != "running")
+            assert not silent.replied.is_set()
             return await client.call_tool("show_run", {"run_id": store.runs()[0].id})
 
-    result = anyio.run(within)
+    with Silent() as server:
+        result = anyio.run(within, server)
     assert result.structured_content["status"] == "stopped"
     store.close()
 

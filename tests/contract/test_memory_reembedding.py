@@ -17,6 +17,7 @@ from research.memory.reembedding import Reembedding
 from research.types import Embedder
 from research.workbench.workbench import Workbench
 from tests.word_encoder import WordEncoder
+from tests.workers import LONG_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,7 @@ class Held(WordEncoder):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.asked.set()
-        assert self.go.wait(30)
+        assert self.go.wait(LONG_S)
         return super().encode(texts)
 
 
@@ -63,7 +64,7 @@ def test_a_reembedded_memory_can_be_searched_and_extended(memory: Callable[[Embe
     kept = memory(WordEncoder(32))
     assert kept.other_encoder == "words:64"
     renewal = Reembedding(kept)
-    renewal.start().join(60)
+    renewal.start().join(LONG_S)
     assert (renewal.done, renewal.total, renewal.error, renewal.running) == (MANY, MANY, "", False)
     assert kept.other_encoder == ""
     assert kept.search("town 1007")[0].entry.id == "e7"
@@ -75,12 +76,12 @@ def test_a_search_during_reembedding_fails_and_names_both_encoders(memory: Calla
     kept = memory(encoder)
     renewal = Reembedding(kept)
     thread = renewal.start()
-    assert encoder.asked.wait(30) and renewal.running
+    assert encoder.asked.wait(LONG_S) and renewal.running
     assert renewal.start() is thread, "a second thread was started"
     with pytest.raises(ConfigError, match="'words:64'.*'words:32'"):
         kept.search("town")
     encoder.go.set()
-    thread.join(60)
+    thread.join(LONG_S)
     assert encoder.encoded == MANY
 
 
@@ -89,36 +90,36 @@ def test_an_interrupted_reembedding_continues_where_it_stopped(memory: Callable[
     kept = memory(encoder)
     renewal = Reembedding(kept)
     renewal.start()
-    assert encoder.asked.wait(30)
+    assert encoder.asked.wait(LONG_S)
     closing = threading.Thread(target=renewal.close)
     closing.start()
-    assert renewal._background.closing.wait(30)  # `close` sets it before it waits
+    assert renewal._background.closing.wait(LONG_S)  # `close` sets it before it waits
     encoder.go.set()
-    closing.join(60)
+    closing.join(LONG_S)
     first = encoder.encoded
     assert 0 < first < MANY and not renewal.running and renewal.error == ""
     assert kept.other_encoder == "words:64", "the old vectors were dropped before all new ones existed"
-    renewal.start().join(60)
+    renewal.start().join(LONG_S)
     assert encoder.encoded == first, "it was started again after it was closed"
-    Reembedding(kept).start().join(60)
+    Reembedding(kept).start().join(LONG_S)
     assert encoder.encoded == MANY and kept.other_encoder == ""
 
 
 def test_a_failing_encoder_is_reported_and_loses_no_vectors(memory: Callable[[Embedder], Memory]) -> None:
     renewal = Reembedding(memory(Broken(32)))
-    renewal.start().join(60)
+    renewal.start().join(LONG_S)
     assert renewal.error == "its weights are not to be found" and not renewal.running
     before = memory(WordEncoder())
     assert before.other_encoder == "" and before.search("town 1007")[0].entry.id == "e7"
     again = Reembedding(memory(WordEncoder(32)))
-    again.start().join(60)
+    again.start().join(LONG_S)
     assert (again.error, again.done) == ("", MANY)
 
 
 def test_two_concurrent_reembeddings_leave_a_consistent_memory(memory: Callable[[Embedder], Memory]) -> None:
     both = [memory(WordEncoder(32)), memory(WordEncoder(32))]
     for thread in [Reembedding(each).start() for each in both]:
-        thread.join(60)
+        thread.join(LONG_S)
     for each in both:
         assert (each.count(), each.other_encoder) == (MANY, "")
         assert [found.entry.id for found in each.search("town 1007")][0] == "e7"

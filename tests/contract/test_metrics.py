@@ -28,6 +28,7 @@ from research.ops.metrics import (
     times,
 )
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 LOOK = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
 MORE = '<think>x</think><tool_call>{"name": "search", "arguments": {"query": "Japan coastline"}}</tool_call>'
@@ -189,9 +190,9 @@ def test_an_unfinished_run_is_not_measured(bench: Workbench, script: Callable[..
 def test_the_rounds_a_fork_inherits_are_not_counted_twice(bench: Workbench, script: Callable[..., str]) -> None:
     origin = research.run("Q", workbench=bench, model=script(LOOK, MORE, ANSWER)).run
     deeper = bench.engine.fork(origin, 1).run_id
-    assert bench.engine.wait(deeper, 60)
+    assert bench.engine.wait(deeper, LONG_S)
     deepest = bench.engine.fork(deeper, 2).run_id
-    assert bench.engine.wait(deepest, 60)
+    assert bench.engine.wait(deepest, LONG_S)
     rows, ledger = bench.store.runs(), Ledger()
     ledger.catch_up(bench.store, rows, 60)
     found = {each.run: each for each in ledger.of(rows)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -47,11 +46,6 @@ def matrix(*situations: str) -> pytest.MarkDecorator:
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return linked_home(prepared_home, tmp_path_factory.mktemp("odd") / "home")
-
-
-@pytest.fixture(autouse=True)
-def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
 def play(

@@ -17,7 +17,6 @@ import random
 import re
 import socket
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -76,6 +75,7 @@ from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.loops import loop_over
+from tests.workers import LONG_S, until
 
 CANARY = "qX7canary9Zw"
 """A secret in a file of the user; no byte of it may reach a third party."""
@@ -260,16 +260,6 @@ def processes() -> dict[str, tuple[str, bytes]]:
     return found
 
 
-def wait_for(true: Callable[[], object], seconds: float = 10) -> None:
-    """Wait until `true` returns true; the limit is shorter than a parser's."""
-    pause, end = threading.Event(), time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        pause.wait(0.02)
-    pytest.fail("did not happen")
-
-
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
 
@@ -295,10 +285,10 @@ def test_a_stop_ends_a_running_parser_and_its_process(library: Library, sink: Si
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_for(readers)
+    until(readers)
     stop.set()
-    wait_for(lambda: not readers())
-    thread.join(10)
+    until(lambda: not readers())
+    thread.join()
     assert len(raised) == 1, "the call ended by the parser's time limit instead of the stop"
 
 
@@ -318,10 +308,10 @@ def test_a_stop_ends_running_code_and_its_process() -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_for(lambda: children(b"research.sandbox"))
+    until(lambda: children(b"research.sandbox"))
     stop.set()
-    wait_for(lambda: not children(b"research.sandbox"))
-    thread.join(10)
+    until(lambda: not children(b"research.sandbox"))
+    thread.join()
     assert len(raised) == 1
 
 
@@ -343,7 +333,7 @@ def test_a_stop_ends_a_wait_for_a_silent_server(library: Library) -> None:
                 Toolbox([VisitTool(library, (host,))], stop),
                 ToolCall("1", "visit", {"url": f"http://{host}/", "goal": "x"}),
             )
-        assert hung_up.wait(60), "the connection is still open"
+        assert hung_up.wait(LONG_S), "the connection is still open"
 
 
 # Prompt injection

@@ -30,6 +30,7 @@ from research.__main__ import main
 from research.agent import prompts
 from tests.app.test_pages import texts
 from tests.command import Cli, Done
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "data" / "old_homes"
@@ -514,7 +515,7 @@ def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def start(page: str, **parameters: str) -> Any:
         st.cache_resource.clear()
         st.secrets._reset()  # type: ignore[attr-defined]
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=LONG_S)
         if page:
             app.run().switch_page(f"pages/{page}.py")
         for name, value in parameters.items():

@@ -22,7 +22,7 @@ from research.types import Answer
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
-from tests.workers import until
+from tests.workers import LONG_S, until
 
 
 class Interrupted(SqliteStore):
@@ -60,7 +60,7 @@ def test_only_one_of_two_engines_resumes_a_run(bench: Workbench, turn: int, how:
     player, gate = Player("native", laps=3), threading.Event()
 
     def held(body: Body) -> FakeReply:
-        assert gate.wait(60)
+        assert gate.wait(LONG_S)
         return player(body)
 
     gate.set()
@@ -82,8 +82,8 @@ def test_only_one_of_two_engines_resumes_a_run(bench: Workbench, turn: int, how:
             late.engine.stop(run_id)
             until(lambda: stops(bench, run_id))  # before the next reply of the model can end the run
         gate.set()
-        assert bench.engine.wait(run_id, 60)
-        assert late.engine.wait(run_id, 60)
+        assert bench.engine.wait(run_id, LONG_S)
+        assert late.engine.wait(run_id, LONG_S)
     events = bench.store.events(run_id)
     assert sum(isinstance(event, e.Resumed) for event in events) == 1
     assert isinstance(events[-1], e.RunFinished)
@@ -146,7 +146,7 @@ def test_no_heartbeat_is_sent_for_a_finished_run(bench: Workbench) -> None:
         store.begun.clear()
         followed = bench.engine.start(QUESTION, bench.recipe(), here=True)
         for event in followed.events():
-            assert isinstance(event, e.RunStarted) or store.begun.wait(30)
+            assert isinstance(event, e.RunStarted) or store.begun.wait(LONG_S)
         store.over |= {followed.run_id}
     threading.Event().wait(0.1)
     assert store.late == []

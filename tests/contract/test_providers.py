@@ -41,6 +41,7 @@ from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic, error_body
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.smollm import model_file
+from tests.workers import LONG_S
 
 KEY = "sk-canary-0123456789"
 QUESTION = "How many people live in Japan?"
@@ -113,7 +114,7 @@ class Gguf(Case):
     def wait_for_end(self) -> None:
         for thread in threading.enumerate():
             if thread.name == "gguf":
-                thread.join(30)
+                thread.join(LONG_S)
                 assert not thread.is_alive()
 
 
@@ -201,7 +202,7 @@ class Served(Case):
 
     def wait_for_end(self) -> None:
         self.gate.set()
-        assert self.server.hung_up.wait(60)
+        assert self.server.hung_up.wait(LONG_S)
 
 
 class OpenAI(Served):

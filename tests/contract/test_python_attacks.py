@@ -25,6 +25,7 @@ from research.sandbox.linux import NOBODY
 from research.sandbox.png import sanitized
 from research.sandbox.python import probe
 from research.types import ToolOutput
+from tests.workers import LONG_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the CPython sandbox needs Linux")
 
@@ -243,7 +244,7 @@ def test_the_sandbox_process_has_no_privileges_and_a_system_call_filter(monkeypa
 
     def work() -> None:
         try:
-            run_python("while True:\n    pass", timeout_s=60, stop=stop, choice="cpython")
+            run_python("while True:\n    pass", timeout_s=LONG_S, stop=stop, choice="cpython")
         except Stopped as error:
             ended.append(error)
 
@@ -339,9 +340,9 @@ def test_32_bit_system_calls_kill_the_process(sealed: bool) -> None:
     script = "\n".join([*lines, "", ""]).encode()
     if sealed:
         with pytest.raises(ChildProcessError, match="SIGSYS"):
-            run_isolated("code", script, "-q", timeout_s=20)
+            run_isolated("code", script, "-q", timeout_s=LONG_S)
     else:
-        assert b"came back" in run_isolated("code", script, "-q", timeout_s=20)
+        assert b"came back" in run_isolated("code", script, "-q", timeout_s=LONG_S)
 
 
 # What the process inherits

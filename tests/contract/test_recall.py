@@ -33,6 +33,7 @@ from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_each_value
 from tests.player import ANSWER, QUESTION, Player
+from tests.workers import LONG_S
 
 CELLS = plugins.pairs()
 Make = Callable[..., Workbench]
@@ -368,7 +369,7 @@ def test_a_follow_up_recalls_again_and_sources_keep_their_numbers(bench: Workben
         n: passages[0].url for n, passages in view.sources.items()
     }.items()
     again = bench.engine.rerun(first.run_id, bench.recipe(recall=2)).run_id
-    assert bench.engine.wait(again, 60)
+    assert bench.engine.wait(again, LONG_S)
     assert one(bench.store.events(again), e.Recalled).query == QUESTION
 
 

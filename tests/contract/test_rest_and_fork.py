@@ -29,6 +29,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
 from tests.warm import Warm
+from tests.workers import LONG_S, until
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = ("react", "tool_rounds", "iter_research")
@@ -52,18 +53,19 @@ def completed(events: list[Event]) -> list[object]:
 
 
 def ended(bench: Workbench, run_id: str) -> RunView:
-    assert bench.engine.wait(run_id, 120)
+    assert bench.engine.wait(run_id, LONG_S)
     return fold(bench.store.events(run_id))
 
 
 def heard(bench: Workbench, run_id: str) -> None:
     """Wait until the process that drives the run has looked for requests: it sends a heartbeat before each look."""
-    seen = {bench.store.run(run_id).heartbeat}
-    deadline = time.monotonic() + 60
-    while len(seen) < 4:
-        assert time.monotonic() < deadline, "no process sends heartbeats for the run"
-        threading.Event().wait(0.05)
+    seen: set[float] = set()
+
+    def often() -> bool:
         seen.add(bench.store.run(run_id).heartbeat)
+        return len(seen) == 4
+
+    until(often)
 
 
 # -- pause ------------------------------------------------------------------------------------------------------------
@@ -79,14 +81,14 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
         reply = player(body)
         if lap_of(body) == 2 and not arrived.is_set():
             arrived.set()
-            gate.wait(60)
+            gate.wait(LONG_S)
         return reply
 
     with FakeOpenAI(slow_once) as server:
         command = ["run", QUESTION, "--model", "openai:fake", "--json", "--home", str(home)]
         process = warm.start(command, cwd=home, environment=environment(server.base_url))
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(60)
+        assert arrived.wait(LONG_S)
         assert call(warm, home, "pause", run_id)[0] == 0
         heard(bench, run_id)
         gate.set()
@@ -212,20 +214,22 @@ def test_only_a_running_run_can_be_paused(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gap", "paused", "outcome"), [(100.0, False, "time"), (1.0, True, "answered")], ids=["worked long", "paused long"]
+    ("gap", "paused", "outcome"),
+    [(1_000.0, False, "time"), (1.0, True, "answered")],
+    ids=["worked long", "paused long"],
 )
 def test_a_time_budget_counts_work_before_a_pause_but_not_the_pause(
     bench: Workbench, gap: float, paused: bool, outcome: str
 ) -> None:
-    """The budget is 60 s.  Time between events, `gap` seconds each, counts; a pause of 1,000 s does not."""
+    """The budget is 600 s.  Time between events, `gap` seconds each, counts; a pause of 10,000 s does not."""
     followed = bench.engine.start(EXAMPLE_QUESTION, bench.recipe(), here=True)
     for event in followed.events():
         if isinstance(event, e.ToolFinished):
             bench.engine.pause(event.run)
-    recipe = msgspec.structs.replace(bench.recipe(), budget=Budget(seconds=60))
+    recipe = msgspec.structs.replace(bench.recipe(), budget=Budget(seconds=600))
     recorded = [event for event in bench.store.events(followed.run_id) if not isinstance(event, e.Streamed)]
     assert isinstance(recorded[-1], e.Paused)
-    started = time.time() - 5_000
+    started = time.time() - 50_000
     events = [
         msgspec.structs.replace(event, run="later", seq=seq, time=started + seq * gap)
         for seq, event in enumerate(recorded)
@@ -237,10 +241,10 @@ def test_a_time_budget_counts_work_before_a_pause_but_not_the_pause(
     view = fold(bench.store.events("later"))
     assert view.outcome == outcome
     worked = gap * (len(events) - 1)
-    assert worked <= view.seconds < worked + 50
+    assert worked <= view.seconds < worked + 500
     assert view.elapsed(time.time() + 1_000) == view.seconds
     if paused:
-        assert view.idle[0][1] - view.idle[0][0] > 1_000
+        assert view.idle[0][1] - view.idle[0][0] > 10_000
 
 
 def test_the_handle_of_a_background_run_yields_its_events_as_they_are_saved(bench: Workbench) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,6 @@ from tests.player import QUESTION, Player, lap_of, query
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return linked_home(prepared_home, tmp_path_factory.mktemp("same") / "home")
-
-
-@pytest.fixture(autouse=True)
-def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
 def eventful(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:

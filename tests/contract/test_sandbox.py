@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from research.sandbox import process, run_isolated, run_python, self_test, state
 from research.sandbox.job import OUTPUT_CHARACTERS
 from research.sandbox.python import Backend
 from research.tools.python import PythonTool
+from tests.workers import LONG_S
 
 
 @pytest.fixture(
@@ -99,12 +103,18 @@ def test_endless_code_is_stopped_at_the_time_limit(code: str, backend: Backend) 
         run_python(code, timeout_s=0.2, choice=backend)
 
 
-def test_the_user_can_stop_code(backend: Backend) -> None:
+def test_the_user_can_stop_code(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     state(backend)
-    stop = threading.Event()
-    threading.Timer(0.2, stop.set).start()
+    stop, start = threading.Event(), subprocess.Popen
+
+    def started(*given: Any, **named: Any) -> Any:
+        made = start(*given, **named)
+        stop.set()
+        return made
+
+    monkeypatch.setattr(subprocess, "Popen", started)
     with pytest.raises(Stopped):
-        run_python("while True:\n    pass", timeout_s=60, stop=stop, choice=backend)
+        run_python("while True:\n    pass", timeout_s=LONG_S, stop=stop, choice=backend)
 
 
 def test_lone_surrogates_are_accepted(backend: Backend) -> None:
@@ -216,8 +226,8 @@ def test_the_tool_description_lists_the_available_packages(backend: Backend) -> 
 # The isolated process, seen from a Python console in it
 
 
-def inside(*lines: str, timeout_s: float = 20.0) -> str:
-    return run_isolated("code", "\n".join([*lines, "", ""]).encode(), "-q", timeout_s=timeout_s).decode()
+def inside(*lines: str, stop: threading.Event | None = None) -> str:
+    return run_isolated("code", "\n".join([*lines, "", ""]).encode(), "-q", timeout_s=LONG_S, stop=stop).decode()
 
 
 def test_the_process_does_not_inherit_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,62 +258,51 @@ def test_memory_and_files_of_the_process_are_limited(tmp_path: Path) -> None:
     assert file.read_text() == ""
 
 
-@pytest.mark.parametrize("end", ["", "import time; time.sleep(60)"])
-def test_processes_started_by_the_process_are_killed_with_it(end: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(20)
+@pytest.mark.parametrize("stopped", [False, True])
+def test_processes_started_by_the_process_are_killed_with_it(stopped: bool) -> None:
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        listener.settimeout(LONG_S)
         lines = [
             "import socket, subprocess",
             f"line = socket.create_connection({listener.getsockname()!r})",
             "quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[line.fileno()])",
-            "started = subprocess.Popen(['/bin/sleep', '60'], **quiet)",
-            end,
+            "started = subprocess.Popen(['/bin/sleep', '600'], **quiet)",
+            "sent = line.send(b'x')",
+            "import time; time.sleep(600)" if stopped else "",
         ]
-        if end:
-            with pytest.raises(TimeoutError):
-                inside(*lines, timeout_s=2)
-        else:
-            inside(*lines)
+        running = pool.submit(inside, *lines, stop=stop)
         connection, _ = listener.accept()
         with connection:
-            connection.settimeout(20)
+            connection.settimeout(LONG_S)
+            assert connection.recv(1) == b"x"
+            if stopped:
+                stop.set()
             assert connection.recv(1) == b""  # the other end is closed
+        assert isinstance(running.exception(), Stopped) == stopped
 
 
 def test_a_failed_process_is_reported() -> None:
     with pytest.raises(ChildProcessError, match="status 1"):
-        run_isolated("no_such_module", b"", timeout_s=20)
+        run_isolated("no_such_module", b"", timeout_s=LONG_S)
 
 
 def test_a_process_with_too_much_output_is_killed() -> None:
     with pytest.raises(ChildProcessError, match="wrote more than 1 MB"):
-        run_isolated("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=20, output_bytes=10**6)
+        run_isolated("code", b"while True: print('x' * 10**5)\n\n", "-q", timeout_s=LONG_S, output_bytes=10**6)
 
 
 def test_a_process_that_ignores_its_input_returns_its_output() -> None:
-    assert run_isolated("this", b"x" * 10**7, timeout_s=20).startswith(b"The Zen")
+    assert run_isolated("this", b"x" * 10**7, timeout_s=LONG_S).startswith(b"The Zen")
 
 
 def test_code_waits_for_a_place_and_can_be_stopped_meanwhile(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     state(backend)
     monkeypatch.setattr(process, "_places", threading.BoundedSemaphore(1))
-    stop, second = threading.Event(), threading.Event()
-    refused: list[type[BaseException]] = []
-
-    def run(stopped: threading.Event) -> None:
-        try:
-            run_python("while True:\n    pass", stop=stopped, choice=backend)
-        except Stopped as error:
-            refused.append(type(error))
-
-    first = threading.Thread(target=run, args=(stop,))
-    waiting = threading.Thread(target=run, args=(second,))
-    first.start(), waiting.start()
-    second.set()
-    waiting.join(10)
+    stop = threading.Event()
     stop.set()
-    first.join(10)
-    assert refused == [Stopped, Stopped]
+    with process._place(None), pytest.raises(Stopped, match="not started: stopped while waiting for a place"):
+        run_python("1", stop=stop, choice=backend)
 
 
 def test_random_numbers_without_numpy_are_the_same_in_every_call(backend: Backend) -> None:

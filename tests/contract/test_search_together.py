@@ -20,6 +20,7 @@ from research.tools.search import SearchTool
 from research.types import Passage
 from tests import fake_search as fake
 from tests.fake_search import HITS, FakeSearch, Hit, Reply
+from tests.workers import LONG_S
 
 Open = Callable[..., Service]
 
@@ -68,7 +69,7 @@ def test_if_all_services_fail_each_reason_is_given(open_service: Open) -> None:
 
 
 def test_services_are_asked_at_the_same_time(open_service: Open) -> None:
-    both = threading.Barrier(2, timeout=60)  # raises unless two threads wait at once
+    both = threading.Barrier(2, timeout=LONG_S)  # raises unless two threads wait at once
 
     def reply(hits: Reply) -> Callable[[Any], Reply]:
         def wait(asked: Any) -> Reply:

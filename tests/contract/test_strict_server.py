@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -24,11 +23,6 @@ MATRIX = [(*pair, protocol) for pair in plugins.pairs() for protocol in ("native
 @pytest.fixture(scope="module")
 def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return linked_home(prepared_home, tmp_path_factory.mktemp("strict") / "home")
-
-
-@pytest.fixture(autouse=True)
-def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
 
 
 def play(

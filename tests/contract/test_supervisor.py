@@ -20,6 +20,7 @@ from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import purpose_of
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Describe the people and the economy of Japan."
@@ -98,7 +99,7 @@ def test_the_supervisor_has_search_and_its_own_tools(play: Play) -> None:
 
 
 def test_researchers_work_at_the_same_time(play: Play) -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=LONG_S)
 
     def meet(purpose: str, body: Body) -> FakeReply | None:
         if purpose == "research" and not any(message["role"] == "tool" for message in body["messages"]):

@@ -23,6 +23,7 @@ from research.types import Message
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -81,7 +82,7 @@ class Desk:
             return self._warm.run(words, cwd=self.folder, environment=environment, code=INSIDE)
         command = [sys.executable, *self.start, *words]
         return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=90
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=LONG_S
         )
 
     def ask(self, *words: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from research.store.sqlite import SqliteStore
 from research.types import Reply, Usage
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.workers import LONG_S
 
 ALICE = users.key_of("https://login.example.org", "alice")
 NOW = 1_795_000_000.0
@@ -117,11 +118,11 @@ def test_calculations_at_once_wait_and_are_refused(store: SqliteStore, monkeypat
     def calculate() -> None:
         with caps.sandbox():
             inside.set()
-            leave.wait(30)
+            leave.wait(LONG_S)
 
     thread = threading.Thread(target=calculate)
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(LONG_S)
     with (
         pytest.raises(ConfigError, match=r"calculations at once is reached: 1 of 1 used; one is free again when"),
         caps.sandbox(),

@@ -19,8 +19,14 @@ from research.search.services.duckduckgo import DuckDuckGo
 from research.search.web import Service
 from tests import fake_search as fake
 from tests.fake_search import ALL, HITS, KEY, KEYED, OVER_JSON, SPEAK, FakeClock, FakeSearch, Hit, Reply, failure
+from tests.workers import LONG_S
 
 Open = Callable[..., Service]
+
+
+@pytest.fixture(autouse=True)
+def no_back_off() -> None:
+    """The waits are real, on a clock that no test waits for."""
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -192,7 +198,7 @@ def test_duckduckgo_times_out_on_a_page_that_does_not_end(open_service: Open) ->
 
     def stuck() -> Iterator[bytes]:
         yield b"<html>"
-        gate.wait(30)
+        gate.wait(LONG_S)
 
     with FakeSearch(lambda asked: Reply(stuck(), kind="text/html")) as server:
         service = DuckDuckGo(server.url, timeout_s=0.2, clock=FakeClock())

@@ -23,8 +23,14 @@ from research.search.web import Service
 from research.types import Passage
 from tests import fake_search as fake
 from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeSearch, Reply, failure
+from tests.workers import LONG_S
 
 Open = Callable[..., Service]
+
+
+@pytest.fixture(autouse=True)
+def no_back_off() -> None:
+    """The waits are real, on a clock that no test waits for."""
 
 
 # Rate limits
@@ -144,7 +150,7 @@ def test_a_request_that_waits_for_its_turn_fails_if_the_service_asks_for_a_pause
     class Sleeping(FakeClock):
         def sleep(self, seconds: float) -> None:
             asleep.set()
-            wake.wait(60)
+            wake.wait(LONG_S)
             super().sleep(seconds)
 
     limit = RateLimit("tavily", 5.0, Sleeping())
@@ -160,7 +166,7 @@ def test_a_request_that_waits_for_its_turn_fails_if_the_service_asks_for_a_pause
 
     def first(seconds: float) -> None:
         other.start()
-        assert asleep.wait(60)
+        assert asleep.wait(LONG_S)
         raise AttemptError("tavily reports too many requests", retry=True, after_s=300)
 
     with pytest.raises(ToolError, match="retry in 300 s"):

@@ -35,6 +35,7 @@ from research.types import Passage, ToolOutput, ToolSpec
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = {
@@ -74,7 +75,7 @@ class Order(msgspec.Struct, frozen=True):
 class Look:
     """A search tool that asks the provider's server, which counts its calls."""
 
-    timeout_s = 60.0
+    timeout_s = LONG_S
     spec = ToolSpec(
         "search", "Look something up.",
         {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
@@ -84,7 +85,7 @@ class Look:
         self._url = base_url.removesuffix("/v1") + Provider.look
 
     def __call__(self, *args: Any, query: str = "", **arguments: Any) -> ToolOutput:
-        with urllib.request.urlopen(f"{self._url}?{urllib.parse.quote(query)}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{self._url}?{urllib.parse.quote(query)}", timeout=LONG_S) as answer:
             found = json.load(answer)
         url = f"https://example.org/{urllib.parse.quote(query)}"
         return ToolOutput(passages=(Passage(url, query, found["quote"]),))
@@ -262,9 +263,9 @@ def _live(order: Order) -> None:
     if order.point.where == "commit":
         bench.store._db.conn.set_trace_callback(_Watch(order.point).traced)
     if order.how == "tend":
-        bench.engine.reclaim_in_background()
+        bench.engine.reclaimer.watch()
         os.write(said, b"tends\n")
-        threading.Event().wait(120)
+        threading.Event().wait(LONG_S)
         return
     if order.how == "run":
         options = {"framework.n": 3} if order.framework == "parallel" else {}

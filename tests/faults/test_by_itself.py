@@ -19,6 +19,7 @@ from research.events import events as e
 from research.events.view import fold
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
+from tests.workers import LONG_S, until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd_open, which only Linux has")
 
@@ -77,14 +78,6 @@ def place(tmp_path: Path, warm: Warm) -> Place:
     return Place(tmp_path / "home", warm)
 
 
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until another process has made `true` return true."""
-    last = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < last, f"still false after {seconds:.0f} s"
-        time.sleep(0.02)
-
-
 def whole(place: Place) -> None:
     """Check that the run ended exactly once and repeated no answered request."""
     events = place.events
@@ -139,14 +132,14 @@ class Slow(Bench):
 def test_when_two_processes_reclaim_at_the_same_moment_the_later_one_gives_up(place: Place) -> None:
     """Both found the run lost before either of them had reclaimed it."""
     place.killed(Point("stream", 2, 5))
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=LONG_S)
     with Provider(place.player) as provider:
         benches = [Slow(place, provider.base_url, both.wait) for _ in range(2)]
         workers = [threading.Thread(target=bench.engine.drive, args=(RUN,)) for bench in benches]
         for each in workers:
             each.start()
         for each in workers:
-            each.join(60)
+            each.join(LONG_S)
         assert provider.asked_for == 3
     assert place.by_itself() == 1
     whole(place)
@@ -157,10 +150,10 @@ def test_a_run_is_reclaimed_once_even_if_building_its_context_is_slow(place: Pla
     gate = threading.Event()
     with Provider(place.player) as provider:
         bench = Slow(place, provider.base_url, gate.wait)
-        assert bench.engine.reclaim_lost() == [RUN]
-        assert bench.engine.reclaim_lost() == []
+        assert bench.engine.reclaimer.reclaim_lost() == [RUN]
+        assert bench.engine.reclaimer.reclaim_lost() == []
         gate.set()
-        assert bench.engine.wait(RUN, 60)
+        assert bench.engine.wait(RUN, LONG_S)
     assert place.by_itself() == 1
     whole(place)
 
@@ -172,7 +165,7 @@ def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Plac
     for _ in range(MAX_RECLAIMS):
         assert place.killed(at_once, "tend") == 1
     assert place.by_itself() == MAX_RECLAIMS
-    assert place.bench.engine.reclaim_lost() == []
+    assert place.bench.engine.reclaimer.reclaim_lost() == []
     copy = shutil.copytree(place.home, place.home.with_name("copy"))
     with Provider(place.player) as provider:
         place.begin(provider, "resume").over()
@@ -180,7 +173,7 @@ def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Plac
     whole(place)
     other = Bench(copy, "http://127.0.0.1:9/v1")
     other.engine.stop(RUN)
-    assert other.engine.wait(RUN, 60)
+    assert other.engine.wait(RUN, LONG_S)
     assert other.store.run(RUN).status == "stopped"
 
 
@@ -209,7 +202,7 @@ def test_a_paused_waiting_or_queued_run_is_never_reclaimed(place: Place, state: 
     bench.store.append(idle[state])
     assert bench.store.run(RUN).status == state
     place.age()
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     if state != "queued":
         bench.engine.drive(RUN)
     assert len(place.events) == 1 + len(idle[state])

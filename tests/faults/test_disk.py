@@ -21,9 +21,9 @@ from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import Bench, Provider
-from tests.faults.test_by_itself import until
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player
+from tests.workers import LONG_S, until
 
 LAPS = 3
 
@@ -44,7 +44,7 @@ def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
     def full_at_the_second(body: Body) -> FakeReply:
         reply = player(body)
         if len(player.purposes) == 2:
-            assert begun.wait(30) and process is not None
+            assert begun.wait(LONG_S) and process is not None
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         return reply
 
@@ -61,7 +61,7 @@ def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
             said.append(line)
             if "waits until its events can be saved" in line:
                 resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        process.communicate(timeout=60)
+        process.communicate(timeout=LONG_S)
     store = Workbench(load(home=home)).store
     assert (process.returncode, len(server.requests)) == (0, LAPS + 1), said
     assert any(
@@ -111,7 +111,7 @@ def test_a_run_waits_for_disk_space_while_the_app_keeps_working(
                 bench.store.put("opinion", "x", b"x" * 4096)
         asked = provider.asked_for
         ballast.unlink()
-        assert bench.engine.wait(run_id, 60)
+        assert bench.engine.wait(run_id, LONG_S)
         assert bench.engine.blocked(run_id) == ""
         events = bench.store.events(run_id)
         bench.store.close()

@@ -19,6 +19,7 @@ from research.events.view import fold
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 KILLS = int(os.environ.get("GATEWAY_KILLS", "4"))
 """50 in the measurement of docs/gateway.md."""
@@ -49,17 +50,17 @@ class Killer:
             if self.killed == self.kills:
                 self._over.wait()
                 process.send_signal(15)
-                process.wait(60)
+                process.wait(LONG_S)
                 return
             self._over.wait(chance.uniform(0.05, 0.6))
             process.kill()
-            process.wait(60)
+            process.wait(LONG_S)
             self.killed += 1
 
     def end(self) -> None:
         """Stop the last gateway."""
         self._over.set()
-        self._thread.join(90)
+        self._thread.join(LONG_S)
 
 
 def test_no_finished_call_is_lost_or_sent_twice(warm: Warm, tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_no_finished_call_is_lost_or_sent_twice(warm: Warm, tmp_path: Path) -> N
     with FakeOpenAI(reply) as provider:
         killer = Killer(warm, tmp_path, provider.base_url, KILLS)
         client = openai.OpenAI(
-            base_url=f"http://127.0.0.1:{killer.port}/runs/kept/v1", api_key="x", max_retries=1000, timeout=20
+            base_url=f"http://127.0.0.1:{killer.port}/runs/kept/v1", api_key="x", max_retries=1000, timeout=LONG_S
         )
         messages: list[dict[str, str]] = []
         finished: list[str] = []

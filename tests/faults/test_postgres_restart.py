@@ -16,6 +16,7 @@ from research.events.events import Event, ReportUpdated, Streamed
 from research.events.recipe import Recipe
 from research.store.database import close_pool
 from research.store.postgres import PostgresStore
+from tests.workers import until
 
 
 @pytest.fixture
@@ -74,17 +75,15 @@ def test_restarts_during_concurrent_runs_lose_and_repeat_no_event(server: Postgr
                     break
             kept[run] += 2
 
-    threads = [threading.Thread(target=work, args=[run]) for run in runs]
+    threads = [threading.Thread(target=work, args=[run], daemon=True) for run in runs]
     for thread in threads:
         thread.start()
     for _ in range(3):
         before = dict(kept)
         server.stop()
-        while not refused and not broken:  # stay down until a call has stopped waiting, at least once
-            threads[0].join(0.01)
+        until(lambda: refused or broken)  # stay down until a call has stopped waiting, at least once
         server.start()
-        while not broken and any(kept[run] < before[run] + 10 for run in runs):
-            threads[0].join(0.01)
+        until(lambda before=before: broken or all(kept[run] >= before[run] + 10 for run in runs))  # type: ignore[misc]
     enough.set()
     for thread in threads:
         thread.join()

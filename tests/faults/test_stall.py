@@ -21,6 +21,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.faults.test_zombie import suspend
 from tests.player import QUESTION, Player, lap_of
+from tests.workers import LONG_S
 
 
 class Stalled(NamedTuple):
@@ -39,7 +40,7 @@ def stalled(home: Path) -> Iterator[Stalled]:
     def held(body: Body) -> FakeReply:
         if lap_of(body) == 2 and not arrived.is_set():
             arrived.set()
-            assert reply.wait(300)
+            assert reply.wait(LONG_S)
         return player(body)
 
     with FakeOpenAI(held) as server:
@@ -52,7 +53,7 @@ def stalled(home: Path) -> Iterator[Stalled]:
         )  # fmt: skip
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(300)
+        assert arrived.wait(LONG_S)
         suspend(process.pid, home / "workbench.sqlite")
         yield Stalled(process, run_id, bench, reply)
         process.kill()
@@ -64,21 +65,21 @@ def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(st
     engine.pause(stalled.run_id)
     with pytest.raises(ConfigError, match=r"already running in a process that has not responded for \d+ s; end that"):
         engine.resume(stalled.run_id)
-    assert engine.reclaim_lost() == []
-    assert not engine.interrupted(store.run(stalled.run_id))
+    assert engine.reclaimer.reclaim_lost() == []
+    assert not engine.reclaimer.interrupted(store.run(stalled.run_id))
     stalled.process.send_signal(signal.SIGCONT)
     stalled.reply.set()
-    stalled.process.communicate(timeout=300)
+    stalled.process.communicate(timeout=LONG_S)
     assert store.run(stalled.run_id).status == "paused"
     assert not any(isinstance(event, e.Resumed) for event in store.events(stalled.run_id))
 
 
 def test_a_run_whose_process_stood_still_is_reclaimed_when_that_process_ends(stalled: Stalled) -> None:
     engine = stalled.bench.engine
-    assert engine.reclaim_lost() == []
+    assert engine.reclaimer.reclaim_lost() == []
     stalled.process.kill()
     stalled.process.communicate()
-    assert engine.reclaim_lost() == [stalled.run_id]
+    assert engine.reclaimer.reclaim_lost() == [stalled.run_id]
     stalled.reply.set()
-    assert engine.wait(stalled.run_id, 300)
+    assert engine.wait(stalled.run_id, LONG_S)
     assert sum(isinstance(event, e.Resumed) for event in stalled.bench.store.events(stalled.run_id)) == 1

@@ -23,6 +23,7 @@ from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import ANSWER, QUESTION, Player, lap_of
 from tests.warm import Warm
+from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,14 +79,14 @@ def test_a_killed_run_resumes_without_repeating_answered_requests(home: Path, wa
         reply = player(body)
         if lap_of(body) == 3 and not arrived.is_set():
             arrived.set()
-            gate.wait(60)
+            gate.wait(LONG_S)
         return reply
 
     with FakeOpenAI(slow_once) as server:
         words = ("run", QUESTION, "--model", "openai:fake", "--home", str(home))
         process = warm.start(words, cwd=home, environment=environment(server.base_url))
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(60)
+        assert arrived.wait(LONG_S)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         gate.set()
@@ -130,7 +131,7 @@ def test_resuming_a_running_run_is_refused(bench: Workbench) -> None:
         with pytest.raises(ConfigError, match="running"):
             other.engine.resume(run_id, here=True)
         gate.set()
-        assert bench.engine.wait(run_id, 30)
+        assert bench.engine.wait(run_id, LONG_S)
     assert bench.store.run(run_id).status == "completed"
 
 

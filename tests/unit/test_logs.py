@@ -16,6 +16,7 @@ from research.config.settings import load
 from research.events.events import Paused, RunFailed, RunFinished
 from research.ops import logs
 from tests.unit.test_importing import RUN, life
+from tests.workers import LONG_S
 
 KEY = "sk-Ab/9+x=Zq7 secret"
 
@@ -157,11 +158,11 @@ def test_context_fields_are_separate_in_each_thread(capsys: pytest.CaptureFixtur
     def hold() -> None:
         with logs.fields(run="other"):
             inside.set()
-            over.wait(60)
+            over.wait(LONG_S)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    inside.wait(60)
+    inside.wait(LONG_S)
     logging.getLogger("research.x").info("mine")
     over.set()
     thread.join()

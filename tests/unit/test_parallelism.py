@@ -22,24 +22,23 @@ from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.models.scripted import ScriptedModel, ScriptLine
 from research.types import Completion, Delta, Model, Passage, Request, Tool, ToolOutput, ToolSpec, Usage
+from tests.workers import LONG_S
 
 FOUR = 4
-WAIT_S = 20
-"""Time after which a barrier counts as broken."""
 ANSWER = "<think>x</think><answer>It is so [1].</answer>"
 
 
 class Meet:
     """A tool whose calls return once four of them are running."""
 
-    timeout_s = 2.0 * WAIT_S
+    timeout_s = 2.0 * LONG_S
     spec = ToolSpec("meet", "Waits for three others.", {"type": "object", "properties": {"n": {"type": "integer"}}})
 
     def __init__(self, parties: int = FOUR) -> None:
         self.barrier = threading.Barrier(parties)
 
     def __call__(self, *args: Any, **arguments: Any) -> ToolOutput:
-        self.barrier.wait(WAIT_S)
+        self.barrier.wait(LONG_S)
         return ToolOutput(passages=(Passage(f"test://{arguments['n']}", "T", "It is so."),))
 
 
@@ -80,7 +79,7 @@ class Counting:
             first = request.agent != "main" and request.agent not in self._met
             self._met.add(request.agent)
         if first:
-            self._barrier.wait(WAIT_S)
+            self._barrier.wait(LONG_S)
         text = self._replies.get(request.purpose) or f"<report>r [1]</report>{write_call('look', n=n)}"
         with self._lock:
             self._in_flight -= 1
@@ -144,7 +143,7 @@ def test_sections_keep_the_planned_order_whichever_finishes_first() -> None:
         def stream(self, request: Request) -> Iterator[Delta | Completion]:
             if request.purpose == "research":
                 if request.agent.endswith("-1"):
-                    assert second_done.wait(WAIT_S)
+                    assert second_done.wait(LONG_S)
                 text = write_call("Section", name=f"By {request.agent[-1]}", content="It is so.")
                 yield Completion(text, usage=Usage(1, 1))
             else:
@@ -215,7 +214,7 @@ def test_a_run_fails_without_hanging_when_no_thread_can_be_started(monkeypatch: 
     recipe = Recipe(framework="parallel", framework_options={"rounds": 2})
     run = threading.Thread(target=lambda: ended.extend(work(Counting(), [Look()], recipe)), daemon=True)
     run.start()
-    run.join(WAIT_S)
+    run.join(LONG_S)
     failed = next(event for event in ended if isinstance(event, e.RunFailed))
     assert "can't start new thread" in failed.error
     assert isinstance(ended[-1], e.RunFinished)

@@ -8,21 +8,20 @@ from queue import SimpleQueue
 import pytest
 
 from research._util import threads
-
-SOON_S = 30.0
+from tests.workers import LONG_S
 
 
 def thread_of_one() -> int:
     told: SimpleQueue[int] = SimpleQueue()
     threads.start(lambda: told.put(threading.get_ident()))
-    return told.get(timeout=SOON_S)
+    return told.get(timeout=LONG_S)
 
 
 def test_all_started_work_runs_concurrently() -> None:
     together = threading.Barrier(21)
     for _ in range(20):
-        threads.start(lambda: together.wait(SOON_S) and None)
-    together.wait(SOON_S)  # the barrier breaks if one waits for another to end
+        threads.start(lambda: together.wait(LONG_S) and None)
+    together.wait(LONG_S)  # the barrier breaks if one waits for another to end
 
 
 def test_threads_are_reused() -> None:

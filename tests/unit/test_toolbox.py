@@ -13,6 +13,7 @@ from research.agent.toolbox import Toolbox
 from research.errors import Stopped, ToolError
 from research.types import Passage, ToolCall, ToolOutput, ToolSpec
 from tests.calls import used
+from tests.workers import LONG_S
 
 CALL = ToolCall("1", "look", {})
 
@@ -50,7 +51,7 @@ def test_a_rejected_call_is_not_made() -> None:
 
 def test_a_slow_tool_times_out() -> None:
     over = threading.Event()
-    result = used(Toolbox([Look(lambda: over.wait(60), timeout_s=0.1)]), CALL)
+    result = used(Toolbox([Look(lambda: over.wait(LONG_S), timeout_s=0.1)]), CALL)
     over.set()
     assert (result.ok, result.text) == (False, "look did not answer within 0.1 s. Try something else.")
 
@@ -62,7 +63,7 @@ def test_a_result_that_arrives_at_the_timeout_is_used(monkeypatch: pytest.Monkey
         def result(self, timeout: float | None = None) -> Any:
             if timeout is None:
                 return super().result()
-            super().exception(10)
+            super().exception()
             raise TimeoutError
 
     monkeypatch.setattr(toolbox, "Future", Late)
@@ -75,7 +76,7 @@ def test_a_stop_abandons_a_running_call() -> None:
 
     def work() -> ToolOutput:
         stop.set()
-        over.wait(60)
+        over.wait(LONG_S)
         return ToolOutput()
 
     with pytest.raises(Stopped):
