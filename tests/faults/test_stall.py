@@ -47,17 +47,16 @@ def stalled(home: Path) -> Iterator[Stalled]:
         # By its heartbeats, the process counts as dead at once.
         timings = Timings(dead_after=0, lost_after=0, silent_after=0)
         bench = Workbench(load(home=home, openai_base_url=server.base_url, timings=timings))
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
             env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert process.stderr is not None
-        run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(LONG_S)
-        suspend(process.pid, home / "workbench.sqlite")
-        yield Stalled(process, run_id, bench, reply)
-        process.kill()
-        process.communicate()
+        ) as process:  # fmt: skip
+            assert process.stderr is not None
+            run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
+            assert arrived.wait(LONG_S)
+            suspend(process.pid, home / "workbench.sqlite")
+            yield Stalled(process, run_id, bench, reply)
+            process.kill()
 
 
 def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(stalled: Stalled) -> None:
@@ -69,7 +68,7 @@ def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(st
     assert not engine.reclaimer.interrupted(store.run(stalled.run_id))
     stalled.process.send_signal(signal.SIGCONT)
     stalled.reply.set()
-    stalled.process.communicate(timeout=LONG_S)
+    stalled.process.wait(LONG_S)
     assert store.run(stalled.run_id).status == "paused"
     assert not any(isinstance(event, e.Resumed) for event in store.events(stalled.run_id))
 
@@ -78,7 +77,7 @@ def test_a_run_whose_process_stood_still_is_reclaimed_when_that_process_ends(sta
     engine = stalled.bench.engine
     assert engine.reclaimer.reclaim_lost() == []
     stalled.process.kill()
-    stalled.process.communicate()
+    stalled.process.wait(LONG_S)
     assert engine.reclaimer.reclaim_lost() == [stalled.run_id]
     stalled.reply.set()
     assert engine.wait(stalled.run_id, LONG_S)
