@@ -17,10 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from re import (
-    _compiler,  # type: ignore[attr-defined]
-    _parser,  # type: ignore[attr-defined]
-)
+from re import _compiler, _parser  # type: ignore[attr-defined]
 from re import _constants as sre  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
@@ -355,7 +352,11 @@ def quadratic(text: str) -> int:
 
 
 remembering = lru_cache(quadratic)
-CACHED = {"none": quadratic, "all": remembering, "words": lambda text: remembering(" ".join(text.split()))}
+CACHED: dict[str, Callable[[str], object]] = {
+    "none": quadratic,
+    "all": remembering,
+    "words": lambda text: remembering(" ".join(text.split())),
+}
 
 
 @pytest.mark.parametrize("cached", CACHED)
