@@ -188,7 +188,7 @@ class Silent(FakeOpenAI):
 
     def __init__(self, answer: str = "") -> None:
         super().__init__(self._reply)
-        self.asked = threading.Event()
+        self.waits = threading.Event()
         """Set when a second reply has been requested."""
         self.replied = threading.Event()
         """Set when a second reply is written after all, which took minutes: something waited for it."""
@@ -202,7 +202,7 @@ class Silent(FakeOpenAI):
     def _reply(self, body: Body) -> FakeReply:
         if all(message["role"] != "tool" for message in body["messages"]):
             return FakeReply("", [("search", {"query": "Japan population"})])
-        self.asked.set()
+        self.waits.set()
         if not self._over.wait(LONG_S / 2):
             self.replied.set()
         return FakeReply(self._answer)

@@ -61,7 +61,7 @@ def test_arun_returns_the_finished_run_without_blocking_the_loop(bench: Workbenc
 def test_cancelling_arun_stops_the_run_without_waiting_for_the_model(bench: Workbench, silent: Silent) -> None:
     async def main() -> None:
         task = asyncio.create_task(research.arun(QUESTION, workbench=bench, model="openai:fake"))
-        assert await asyncio.to_thread(silent.asked.wait, LONG_S)
+        assert await asyncio.to_thread(silent.waits.wait, LONG_S)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -117,7 +117,7 @@ def test_leaving_astream_stops_the_run_without_waiting_for_the_model(bench: Work
             async for event in events:
                 if type(event).__name__ == "ToolFinished":
                     break
-            assert await asyncio.to_thread(silent.asked.wait, LONG_S)
+            assert await asyncio.to_thread(silent.waits.wait, LONG_S)
 
     asyncio.run(main())
     assert not silent.replied.is_set()

@@ -188,7 +188,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
 
 def test_ctrl_c_exits_with_4_and_a_report(start: Any, silent: Silent) -> None:
     process = start("-m", "research", "run", JAPAN, "--model", "openai:fake")
-    assert silent.asked.wait(LONG_S)
+    assert silent.waits.wait(LONG_S)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=LONG_S)
     assert not silent.replied.is_set()
@@ -202,7 +202,7 @@ def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli
     out, err = process.communicate(timeout=LONG_S)
     assert process.returncode == 0, err
     run_id = out.strip()
-    assert silent.asked.wait(LONG_S)
+    assert silent.waits.wait(LONG_S)
     assert cli("stop", run_id).status == 0
     store = SqliteStore(home / "workbench.sqlite")
     until(lambda: store.run(run_id).status != "running")

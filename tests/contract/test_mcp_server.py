@@ -173,7 +173,7 @@ def test_cancelling_a_call_stops_its_run(home: Path) -> None:
                         await client.call_tool("research", {"question": JAPAN})
 
                     group.start_soon(ask)
-                    assert await anyio.to_thread.run_sync(silent.asked.wait, LONG_S)
+                    assert await anyio.to_thread.run_sync(silent.waits.wait, LONG_S)
                     scope.cancel()
             await anyio.to_thread.run_sync(until, lambda: store.runs()[0].status != "running")
             assert not silent.replied.is_set()
