@@ -62,7 +62,9 @@ def stalled(home: Path) -> Iterator[Stalled]:
 def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(stalled: Stalled) -> None:
     engine, store = stalled.bench.engine, stalled.bench.store
     engine.pause(stalled.run_id)
-    with pytest.raises(ConfigError, match=r"already running in a process that has not responded for \d+ s; end that"):
+    with pytest.raises(
+        ConfigError, match=r"already running in a process that has not responded for \d+ s; end that process"
+    ):
         engine.resume(stalled.run_id)
     assert engine.reclaimer.reclaim_lost() == []
     assert not engine.reclaimer.interrupted(store.run(stalled.run_id))
