@@ -10,7 +10,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -175,7 +175,7 @@ class Held(FakeOpenAI):
 
     def model(self, app: App) -> str:
         """Add this provider to the app and return the name of its model."""
-        entry = Entry(kind="vllm", url=self.base_url, model="fake")
+        entry = Entry(kind="vllm", url=self.base_url)
         saved_endpoints.add(load(home=app.home), "held", entry, replace=True)
         return "held:fake"
 
@@ -201,11 +201,7 @@ def ended(page: Page, outcome: str = "Answered") -> Locator:
     return page.locator(".st-key-run-head").get_by_text(re.compile(rf"(^|\W){outcome}$"))
 
 
-DRAWN = """() => document.fonts.status === 'loaded'
-    && [...document.images].every(each => each.complete || each.loading === 'lazy')
-    && [...document.querySelectorAll('[data-testid=stVegaLiteChart], [data-testid=stDataFrame]')].every(
-        each => !each.checkVisibility() || each.querySelector('canvas, svg.marks'))"""
-"""Whether typefaces and pictures are there, and each visible chart and table is drawn."""
+QUIET_MS = 15_000
 
 
 def settle(page: Page) -> None:
@@ -215,7 +211,10 @@ def settle(page: Page) -> None:
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", re.compile("notRunning"))
     expect(page.locator("[data-stale=true], [data-testid=stSkeleton]").locator("visible=true")).to_have_count(0)
-    page.wait_for_function(DRAWN)
+    # Scripts of charts and components, and the theme, come last, and nothing on the page says that they are there.  A
+    # request that the browser keeps open after a reload says nothing about the page.
+    with suppress(PlaywrightTimeout):
+        page.wait_for_load_state("networkidle", timeout=QUIET_MS)
 
 
 def pick_row(page: Page, address: str, x: int = 200) -> None:
