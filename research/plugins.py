@@ -203,8 +203,12 @@ class ToolEntry(Entry, frozen=True, kw_only=True):
 class Provider(Entry, frozen=True, kw_only=True):
     """A model provider: `(name, host) -> Model`; its id comes before the colon of a model's name."""
 
-    judges: bool = True
-    """Its models judge citations by default; those that play a script or follow fixed rules cannot."""
+    local: bool = False
+    """Its models run in this process: nobody is paid for their tokens, and a name may tell a path of this machine."""
+    file: bool = False
+    """A model's name has the path of a file behind the colon."""
+    written_by: Literal["model", "rules", "script"] = "model"
+    """What writes its replies: a language model, fixed rules, or a script, whose lines are played in order."""
 
 
 class SearchService(Entry, frozen=True, kw_only=True):
@@ -382,6 +386,9 @@ KINDS: Mapping[str, Registry[Any]] = {
 }
 
 
+_SERVED = Provider(id="", title="", summary="", function=lambda name, host: None, options=())
+"""The traits of endpoints, and of providers that saved runs name but nobody has installed: those of most services."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -395,6 +402,18 @@ def derived(function: Callable[P, R]) -> Callable[P, R]:
         return cached(sum(registry.version for registry in KINDS.values()), *args, **kwargs)
 
     return current
+
+
+@derived
+def provider_of(model: str) -> Provider:
+    """Return the provider of a model, by the model's name `PROVIDER:NAME`; its traits say how to treat the model.
+
+    For an endpoint, or a provider that cannot be loaded here, each trait has its default.
+    """
+    try:
+        return provider.get(model.partition(":")[0])
+    except ConfigError:
+        return _SERVED
 
 
 def register(kind: str, function: Function, title: str, **traits: Any) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import ipaddress
 import os
 import shutil
 import signal
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from research import plugins
 from research._util.connections import client, pool
 from research.cli.main import main
 from research.config.endpoints import presets
@@ -74,6 +77,20 @@ def no_connections_left() -> Iterator[None]:
     # The SDKs' clients refer to themselves, so that only a collection closes their connections.
     if len(list(Path("/proc/self/fd").iterdir())) > MANY_FILES:
         gc.collect()
+
+
+@pytest.fixture(scope="module")
+def parrot() -> Iterator[None]:
+    """The model of the plug-in package as if that were installed, unless it is."""
+    if "parrot" in plugins.provider.names():
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent / "plugin_package")
+        importlib.import_module("plugin_package.model")
+        yield
+        plugins.provider.remove("parrot")
+        del sys.modules["plugin_package.model"]
 
 
 def _loopback(host: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from research import defaults
+from research import plugins
 from research.agent.context import Steps
 from research.agent.run import Run
 from research.answers import reader
@@ -45,4 +45,4 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
 
 def reads(recipe: Recipe) -> bool:
     """Return whether a run of this recipe may ask a reader."""
-    return recipe.model == defaults.OFFLINE and bool({"reader", "read"} & recipe.roles.keys())
+    return plugins.provider_of(recipe.model).written_by == "rules" and bool({"reader", "read"} & recipe.roles.keys())

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from research import defaults
 from research.cli.common import open_settings
 from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError, StoreUnavailable
@@ -85,7 +86,7 @@ class _Worker:
         from research.agent.journal import Journal
 
         bench = self.open("")
-        bench.context_for(bench.recipe(model="extractive"), Journal(), threading.Event())
+        bench.context_for(bench.recipe(model=defaults.OFFLINE), Journal(), threading.Event())
 
     def take(self, user: str, run_id: str) -> None:
         """Work on a run until it ends or pauses."""

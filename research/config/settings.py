@@ -23,6 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from research import defaults
 from research._util.http import host_of
 from research._util.paths import resolved
 from research.config import endpoints
@@ -130,7 +131,7 @@ class Settings(BaseSettings):
     """How long processes wait for each other, as a JSON object, e.g. `{"lost_after": 10}`."""
     lock_settings: bool = Field(False, validation_alias="WORKBENCH_LOCK_SETTINGS")
     """Whether the settings page is read-only, for a server with several users."""
-    model: str = Field("extractive", validation_alias="WORKBENCH_MODEL")
+    model: str = Field(defaults.OFFLINE, validation_alias="WORKBENCH_MODEL")
     """The default model of new runs."""
     embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
     """`universal`, or `sentence-transformers:MODEL`."""

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from research import plugins
 from research._util import decoding
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
@@ -30,8 +31,6 @@ _MB: Final = 1_000_000
 KIND: Final = "spent"
 SANDBOX_WAIT_S: Final = 10.0
 """How long a calculation waits for another one to end before it is refused."""
-FREE: Final = ("extractive", "scripted", "recorded")
-"""Kinds of models whose tokens do not count: they run in the workbench itself."""
 
 DAILY: Final[Mapping[str, str]] = {
     "runs_per_day": "runs",
@@ -105,8 +104,16 @@ def parse_caps(text: str) -> dict[str, float]:
 class Caps:
     """The caps of one user; safe for threads.  Without caps, nothing is checked or saved."""
 
-    def __init__(self, limits: Mapping[str, float], store: Callable[[], Store], home: Path) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, float],
+        store: Callable[[], Store],
+        home: Path,
+        free: Callable[[str], bool] = lambda model: plugins.provider_of(model).local,
+    ) -> None:
+        """`free` tells whether the tokens of a model do not count."""
         self._limits = limits
+        self._free = free
         self._open = store
         self._home = home
         self._starting = threading.Lock()
@@ -140,7 +147,7 @@ class Caps:
 
     def request(self, model: str) -> None:
         """Check the caps before a request to a model.  Raises `RunPaused` when one is reached: nothing is lost by that."""
-        if self._limits and model.partition(":")[0] not in FREE:
+        if self._limits and not self._free(model):
             try:
                 self._refuse(["tokens_per_day", "usd_per_day"])
             except ConfigError as error:
@@ -224,7 +231,7 @@ class Caps:
                 models[event.agent, event.ask] = event.model
             elif isinstance(event, Replied | Rejected):
                 model = models.get((event.agent, event.ask), "")
-                if model.partition(":")[0] not in FREE:
+                if not self._free(model):
                     usage = event.usage
                     self.spend(tokens=usage.prompt_tokens + usage.completion_tokens, usd=usage.cost_usd or 0.0)
 

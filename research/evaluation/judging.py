@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from research import plugins
 from research._util import decoding
 from research.errors import ConfigError, ProviderError
 from research.text import clip, unfenced
@@ -81,7 +82,7 @@ class Judged(Struct, frozen=True):
 
 def checked_judge(name: str, model: Model) -> Model:
     """Return the model.  Raises `ConfigError` if it cannot judge reports."""
-    if name.partition(":")[0] == "extractive":
+    if plugins.provider_of(name).written_by == "rules":
         raise ConfigError(
             f"judge {name!r}: the offline model cannot judge reports; name a language model, e.g. openai:NAME"
         )

@@ -73,7 +73,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     framework_options: dict[str, Any] = {}
     context: str = defaults.CONTEXT
     context_options: dict[str, Any] = {}
-    model: str = "extractive"
+    model: str = defaults.OFFLINE
     roles: dict[str, str] = {}
     """Another model for a role or a single purpose, e.g. `{"summariser": "openai:gpt-5-nano"}` (see `ROLES`)."""
     protocol: str = "auto"
@@ -147,7 +147,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     @property
     def reads_pages(self) -> bool:
         """Whether a reader chooses the passages of visited pages; with the offline model it reads the answer instead."""
-        return self.model != defaults.OFFLINE and bool({"reader", "extract"} & self.roles.keys())
+        return plugins.provider_of(self.model).written_by != "rules" and bool({"reader", "extract"} & self.roles.keys())
 
     @property
     def judged_by(self) -> str:

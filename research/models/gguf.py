@@ -88,7 +88,7 @@ class GgufModel:
         return body
 
 
-@provider("Model file (GGUF)")
+@provider("Model file (GGUF)", local=True, file=True)
 def gguf(name: str, host: Host) -> Model:
     """A model file on this machine, e.g. gguf:~/models/qwen3-4b.gguf; llama.cpp runs it here."""
     if not name:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@provider("Recorded run", judges=False)
+@provider("Recorded run", local=True, written_by="script")
 def recorded(run_id: str, host: Host) -> Model:
     """The replies of a saved run in their order, for each agent and purpose."""
     row = host.store.run(run_id)

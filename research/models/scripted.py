@@ -138,7 +138,7 @@ def _accepted() -> str:
     return "any of " + ", ".join(ScriptLine.__struct_fields__) + '; error is "429", "500", "reset" or "truncated"'
 
 
-@provider("Script", judges=False)
+@provider("Script", local=True, file=True, written_by="script")
 def scripted(path: str, host: Host) -> Model:
     """Replies written in a file of JSON lines."""
     return ScriptedModel.from_file(path)

@@ -4,8 +4,8 @@
 contains the two tables in use.  Other providers publish no tables: their models are counted with `o200k_base`, which is
 an estimate.  If a table is missing, tokens are estimated from characters, and `method` says so.
 
-Loading a table takes about half a second and 60 MB per process, so it is postponed until a model needs it.  The
-package's own models (`extractive`, `scripted`, `recorded`) estimate from characters, here as in their usage.
+Loading a table takes about half a second and 60 MB per process, so it is postponed until a model needs it.  What no
+language model writes (`extractive`, scripts) is estimated from characters, here as in its usage.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from research import plugins
 from research.text import estimate_tokens
 from research.types import Message
 
@@ -52,8 +53,6 @@ _SHORT = 64
 """Texts up to this many characters are not cached: counting them is as fast as a lookup."""
 _CACHED = 20_000
 """Cached counts, about 3 MB; a run of 200 rounds has about 600 messages."""
-_LOCAL = ("extractive", "scripted", "recorded")
-"""Providers whose models are not language models."""
 
 _loading_lock = threading.Lock()
 _counts_lock = threading.Lock()
@@ -156,7 +155,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _encoding(model: str) -> Encoding | None:
-    if model.partition(":")[0] in _LOCAL:
+    if plugins.provider_of(model).written_by != "model":
         return None
     with _loading_lock:
         return _loaded(_table_of(model) or "o200k_base")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
+from research import plugins
 from research.errors import ConfigError
 from research.events import events as e
 from research.types import Message, Reply, ToolCall, Usage
@@ -31,8 +32,6 @@ ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 SERVICE = "research-workbench"
-HERE = frozenset({"extractive", "gguf", "scripted", "recorded"})
-"""Kinds of model that run in this process, without a server."""
 NAMES = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 """Entry point names of OpenTelemetry's exporters, by protocol."""
 
@@ -166,7 +165,7 @@ class Spans:
         if self._content:
             sent = self._sent[event.agent] = [*self._sent.get(event.agent, [])[: event.keep], *event.messages]
             attributes["gen_ai.input.messages"] = _json([_message(each) for each in sent])
-        kind: Kind = "internal" if event.model.partition(":")[0] in HERE else "client"
+        kind: Kind = "internal" if plugins.provider_of(event.model).local else "client"
         return self._open(event, f"chat {attributes['gen_ai.request.model']}", attributes, event.agent, kind)
 
     def _call(self, event: e.ToolStarted, call: ToolCall) -> _OpenSpan:
@@ -257,7 +256,7 @@ def _id(size: int, *of: object) -> int:
 def _model(name: str) -> dict[str, Value]:
     provider, _, model = name.partition(":")
     # For models that run here, the rest of the name may be a path on this machine.
-    known = model if model and provider not in HERE else provider
+    known = model if model and not plugins.provider_of(name).local else provider
     return {"gen_ai.provider.name": provider, "gen_ai.request.model": known}
 
 

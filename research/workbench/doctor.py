@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from research import plugins
+from research import defaults, plugins
 from research._util import extras
 from research._util.redaction import mask_keys
 from research.citations.verifiers import MODEL, RULES, Pair
@@ -258,7 +258,7 @@ def mcp_server(bench: Workbench, name: str) -> Check:
 
 def examine_models(bench: Workbench) -> Iterator[Check]:
     """Yield checks of the models: those of every endpoint, and the default one."""
-    yield Check("model", "ok", "extractive: works offline, without a key")
+    yield Check("model", "ok", f"{defaults.OFFLINE}: works offline, without a key")
     settings = bench.settings
     try:
         known = {each.name: each for each in endpoints.known(settings)}
@@ -266,10 +266,9 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
     except ConfigError as error:
         yield Check("endpoints", "broken", str(error))
         return
-    if "openai" not in known:
-        yield Check("openai", "off", "set OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM or llama.cpp")
-    if "anthropic" not in known:
-        yield Check("anthropic", "off", "set ANTHROPIC_API_KEY")
+    for name in BY_SETTINGS:
+        if name not in known:
+            yield Check(name, "off", f"set {name.upper()}_API_KEY, or {name.upper()}_BASE_URL for a server of your own")
     for name, each in known.items():
         if each.problem:
             yield Check(name, "broken", each.problem)
@@ -279,7 +278,8 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
             yield Check(f"{name} test", "ok" if found.ok else "broken", f"{_day(found.at)}: {found.line()}")
         elif name not in BY_SETTINGS:
             yield Check(f"{name} test", "off", f"never done; python -m research endpoints test {name}")
-    if settings.model.partition(":")[0] not in ("extractive", "openai", "anthropic", *known):
+    kind = settings.model.partition(":")[0]
+    if kind not in (*BY_SETTINGS, *known) and plugins.provider_of(kind).written_by != "rules":
         yield connect(bench, settings.model)
 
 

@@ -110,10 +110,22 @@ def judges(settings: Settings, model: str) -> bool:
     """Return whether the model judges citations by default.  Raises `ConfigError` for an unknown provider."""
     kind = model.partition(":")[0]
     if not is_endpoint(settings, kind):
-        return plugins.provider.get(kind).judges
+        return plugins.provider.get(kind).written_by == "model"
     if _configured(settings, kind) is None and kind not in BY_SETTINGS:
         raise ConfigError(unknown(settings, kind))
     return True
+
+
+def free(settings: Settings, model: str) -> bool:
+    """Return whether nobody is paid for the model's tokens: it runs in this process, or on a local server.
+
+    An endpoint that a user saved is not free: only its own entry, which the user wrote, says what is behind its address.
+    """
+    kind = model.partition(":")[0]
+    if not is_endpoint(settings, kind):
+        return plugins.provider_of(model).local
+    configured = _configured(settings, kind)
+    return configured is not None and configured.origin != "saved" and _on_this_machine(configured)
 
 
 def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
@@ -181,7 +193,6 @@ def _listed(settings: Settings, name: str) -> Listed:
 
 def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
     entry, preset, name = configured.entry, configured.service, configured.name
-    free = preset.local and is_loopback(configured.url)
     found = Endpoint(
         name=name,
         kind=_convert(preset.kind, endpoint.Kind, f"endpoint {name!r}: kind"),
@@ -190,7 +201,7 @@ def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
         api=_convert(entry.api or preset.api, Literal["auto", "chat", "responses"], f"endpoint {name!r}: api"),
         quirks=_quirks(name, entry, preset),
         headers=dict(entry.headers),
-        prices=Prices(input=0, output=0) if free else None,
+        prices=Prices(input=0, output=0) if _on_this_machine(configured) else None,
         api_version=entry.api_version,
         region=entry.region,
         project=entry.project,
@@ -199,6 +210,10 @@ def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
         key_setting=configured.key_from if configured.key_from.isupper() else "",
     )
     return _with_limits(found, configured)
+
+
+def _on_this_machine(configured: Configured) -> bool:
+    return configured.service.local and is_loopback(configured.url)
 
 
 def _base_url(configured: Configured) -> str:

@@ -253,7 +253,7 @@ def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:
             found = replace(found, search=(*found.search, "web"))
         else:
             gaps.append(Gap(UNSET_WEB))
-        if bench.settings.model == "extractive":
+        if plugins.provider_of(bench.settings.model).written_by == "rules":
             gaps.append(Gap(UNSET_MODEL))
     if "scholar" in found.tools:
         gaps.append(Gap(NETWORK))

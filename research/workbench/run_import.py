@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from research import plugins
+from research import defaults, plugins
 from research.engine.engine import checked_question, new_id
 from research.errors import ConfigError
 from research.events.events import (
@@ -234,18 +234,15 @@ def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:
     return tuple(store.events(run_id)) if found.id == run_id else None
 
 
-_HERE = ("gguf", "scripted", "recorded")
-"""Providers whose models are files or saved runs on this computer."""
-
-
 def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """Return the recipe without access to this computer, should the run be resumed; and what was removed.
 
     A file may contain calls that no model made, and resuming the run makes those that have no result.  They can only do
-    what a web page could also make a model do: search, visit, calculate in the sandbox.  A model that is a local file or
-    saved run keeps its name under the unknown provider `elsewhere`.
+    what a web page could also make a model do: search, visit, calculate in the sandbox.  A model that runs in this
+    process may be a file or saved run of this computer: it keeps its name under the unknown provider `elsewhere`.
     """
-    models = dict.fromkeys(name for name in (recipe.model, *recipe.roles.values()) if name.partition(":")[0] in _HERE)
+    named = (recipe.model, *recipe.roles.values())
+    models = dict.fromkeys(name for name in named if name != defaults.OFFLINE and plugins.provider_of(name).local)
     withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp), *(f"model {name}" for name in models))
     if recipe.recall or recipe.remember != "off" or "recall" in recipe.tools:
         withheld = (*withheld, "the memory")
@@ -255,9 +252,7 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
         withheld = (*withheld, f"command {recipe.framework_options[command]}")
         options = {name: value for name, value in recipe.framework_options.items() if name != command}
         recipe = msgspec.structs.replace(recipe, framework_options=options)
-    model, *others = (
-        f"elsewhere:{name}" if name in models else name for name in (recipe.model, *recipe.roles.values())
-    )
+    model, *others = (f"elsewhere:{name}" if name in models else name for name in named)
     roles = dict(zip(recipe.roles, others, strict=True))
     judge = recipe.judge if recipe.judge in ("model", "off") else ""
     if judge != recipe.judge:

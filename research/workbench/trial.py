@@ -15,6 +15,7 @@ from msgspec import Struct
 from research._util import decoding
 from research._util.redaction import mask_keys
 from research.agent.protocols.tagged import read_calls
+from research.config.endpoints import BY_SETTINGS
 from research.config.settings import Settings
 from research.errors import ConfigError, WorkbenchError
 from research.models import tokens
@@ -83,7 +84,7 @@ def run(bench: Host, name: str, model: str = "") -> Trial:
     `model` empty: the endpoint's own, or the only one that its server lists.  Raises `ConfigError` for an endpoint that is
     not set up or a model that nobody named; what goes wrong on the server is the result.
     """
-    if not endpoints.is_endpoint(bench.settings, name) and name not in ("openai", "anthropic"):
+    if not endpoints.is_endpoint(bench.settings, name) and name not in BY_SETTINGS:
         raise ConfigError(endpoints.unknown(bench.settings, name))
     endpoints.find(bench.settings, name)
     model = model or chosen_model(bench, name)

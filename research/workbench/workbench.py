@@ -62,7 +62,9 @@ class Workbench:
         traced = _tracing()
         observers: list[Observer] = [traced.observe] if traced else []
         limits = parse_caps(self.settings.user_caps) if self.settings.user else {}
-        self.caps = Caps(limits, lambda: self.store, self.settings.home)
+        self.caps = Caps(
+            limits, lambda: self.store, self.settings.home, lambda model: endpoints.free(self.settings, model)
+        )
         """What the administrator lets this user take; without a login, there are no caps."""
         if limits:
             observers.append(self.caps.observe)
@@ -215,9 +217,10 @@ class Workbench:
         if endpoints.is_endpoint(self.settings, kind):
             return endpoints.model(self.settings, kind, rest)
         given = name == self.settings.model and self.settings.origin("model") != "saved"
-        if kind in ("scripted", "gguf") and not given:
+        provider = plugins.provider.get(kind)
+        if provider.file and not given:
             users.readable(self.settings, Path(rest))
-        model: Model = plugins.provider.get(kind).function(rest, self)
+        model: Model = provider.function(rest, self)
         return model
 
     def context_for(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> RunContext:

@@ -67,7 +67,7 @@ def test_ask_opens_with_one_button(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert not app.exception
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
-    assert "is not a language model" in texts(app)
+    assert "without a language model" in texts(app)
 
 
 def test_option_widgets_come_from_the_signatures(visit: Visit, home: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -222,20 +221,7 @@ CASES = [OpenAI(), Anthropic(), Gguf(), Case(), Scripted(), Recorded(), Parrot()
 every = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> Iterator[None]:
-    """The plug-in package as if it were installed, unless it is."""
-    if "parrot" in plugins.provider.names():
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(Path(__file__).parents[1] / "plugin_package")
-        from plugin_package.model import parrot
-
-        plugins.provider("Parrot")(parrot)
-        yield
-        plugins.provider.remove("parrot")
-        sys.modules.pop("plugin_package.model")
+pytestmark = pytest.mark.usefixtures("parrot")
 
 
 def play(model: Model, request: Request = ASK) -> Completion:

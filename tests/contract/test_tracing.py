@@ -114,9 +114,11 @@ def test_spans_are_the_same_wherever_another_process_continues_the_run(saved: li
         assert before + after == whole
 
 
+@pytest.mark.usefixtures("parrot")
 def test_a_local_models_span_is_internal_and_does_not_contain_its_path() -> None:
     for model, kind, names in (
         ("openai:gpt-5-mini", "client", ("openai", "gpt-5-mini")), ("gguf:/home/me/x.gguf", "internal", ("gguf", "gguf")),
+        ("parrot:/home/me/x", "internal", ("parrot", "parrot")), ("removed:x", "client", ("removed", "x")),
     ):  # fmt: skip
         chat = next(each for each in spans(stamped(started(model=model), asked(model=model), replied(), finished())))
         assert chat.kind == kind

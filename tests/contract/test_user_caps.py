@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from research.config import users
+from research.config.endpoints import Entry
 from research.config.settings import load
 from research.engine import caps as module
 from research.engine.caps import Caps, parse_caps
-from research.errors import ConfigError
+from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Paused, Rejected, Replied
 from research.store.sqlite import SqliteStore
 from research.types import Reply, Usage
+from research.workbench import endpoints
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
 
@@ -133,15 +137,52 @@ def test_calculations_at_once_wait_and_are_refused(store: SqliteStore, monkeypat
         assert caps.all()[0].used == 1
 
 
-def test_tokens_of_models_elsewhere_count_and_those_of_the_offline_model_do_not(store: SqliteStore) -> None:
+def test_tokens_and_dollars_of_every_reply_count(store: SqliteStore) -> None:
     caps = capped(store, "tokens_per_day=100,usd_per_day=1")
     receive = caps.observe([Asked(ask=1, round=1, purpose="act", model="openai:x")])
     receive(Replied(ask=1, purpose="act", reply=Reply("x"), usage=Usage(50, 10, cost_usd=0.5), seconds=1))
-    receive(Asked(ask=2, round=2, purpose="act", model="extractive"))
-    receive(Replied(ask=2, purpose="act", reply=Reply("x"), usage=Usage(5_000, 10), seconds=1))
     receive(Asked(ask=3, round=3, purpose="act", model="openai:x"))
     receive(Rejected(ask=3, text="x", problem="y", usage=Usage(40, 0)))
     assert [use.used for use in caps.all()] == [100, 0.5]
+
+
+ENDPOINTS = {
+    "near": {"kind": "ollama", "url": "http://127.0.0.1:11434"},
+    "far": {"kind": "ollama", "url": "http://10.0.0.5:11434"},
+}
+
+
+@pytest.mark.usefixtures("parrot")
+@pytest.mark.parametrize(
+    ("model", "counts"),
+    [
+        ("extractive", False),
+        ("gguf:/models/x.gguf", False),
+        ("scripted:/x.jsonl", False),
+        ("recorded:261122-000000-abcd", False),
+        ("parrot:x", False),
+        ("near:qwen3", False),
+        ("far:qwen3", True),
+        ("mine:qwen3", True),
+        ("anthropic:x", True),
+        ("removed:x", True),
+    ],
+)
+def test_tokens_count_unless_the_model_runs_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, counts: bool
+) -> None:
+    monkeypatch.setenv("WORKBENCH_ENDPOINTS", json.dumps(ENDPOINTS))
+    hers = bench(tmp_path, "tokens_per_day=100", monkeypatch)
+    # What a user says of an address exempts nobody.
+    endpoints.add(hers.settings, "mine", Entry(kind="ollama", url="http://127.0.0.1:11434"))
+    hers.reload()
+    receive = hers.caps.observe([Asked(ask=1, round=1, purpose="act", model=model)])
+    receive(Replied(ask=1, purpose="act", reply=Reply("x"), usage=Usage(90, 20), seconds=1))
+    assert hers.caps.all()[0].used == (110 if counts else 0)
+    hers.caps.spend(tokens=100)
+    with pytest.raises(RunPaused, match="tokens in a day is reached") if counts else nullcontext():
+        hers.caps.request(model)
+    hers.store.close()
 
 
 def test_a_run_pauses_when_its_users_tokens_are_used_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

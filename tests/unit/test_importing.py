@@ -384,7 +384,10 @@ def test_an_imported_run_neither_reads_nor_fills_the_memory(store: Store, given:
     assert (taken.recall, taken.remember, "recall" in taken.tools) == (0, "off", False)
 
 
-@pytest.mark.parametrize("model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd"])
+@pytest.mark.usefixtures("parrot")
+@pytest.mark.parametrize(
+    "model", ["gguf:/etc/passwd", "scripted:/dev/zero", "recorded:261122-000000-abcd", "parrot:/etc/passwd"]
+)
 def test_a_model_file_of_an_imported_run_is_kept_by_name_and_cannot_be_used(
     store: Store, tmp_path: Path, model: str
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,6 +32,10 @@ LAYERS = [
 
 PLACES_OF_NAMES = {"defaults.py", "workbench/presets.py", "agent/parsing/__init__.py"}
 """Data that names frameworks: defaults, presets, and the formats of the command `parse`."""
+MODELS = ("extractive", "gguf", "scripted")
+"""Providers whose names mean nothing else; `openai` and `anthropic` are also protocols, and worlds are `recorded`, too."""
+PLACES_OF_MODELS = {"defaults.py", "_util/extras.py"}
+"""Data that names models: the default, and the packages of an extra that has the same name."""
 
 
 def name_of(path: Path) -> str:
@@ -122,11 +126,21 @@ def test_every_room_has_a_short_docstring() -> None:
 
 
 def test_only_a_frameworks_own_file_contains_its_name() -> None:
-    names = re.compile(rf"\b({'|'.join(defaults.FRAMEWORKS)})\b")
+    assert naming(defaults.FRAMEWORKS, "frameworks/", PLACES_OF_NAMES) == []
+
+
+def test_only_a_models_own_file_contains_its_name() -> None:
+    """All others ask for a trait of its provider."""
+    assert naming(MODELS, "models/", PLACES_OF_MODELS) == []
+
+
+def naming(ids: Sequence[str], room: str, places: set[str]) -> list[str]:
+    """Return the strings with one of these ids, except in the room and the places that may have them."""
+    names = re.compile(rf"\b({'|'.join(ids)})\b")
     offenders = []
     for path in [*MODULES, *(ROOT / "pages").rglob("*.py"), ROOT / "app.py"]:
         place = str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else str(path.relative_to(ROOT))
-        if place in PLACES_OF_NAMES or place.startswith("frameworks/"):
+        if place in places or place.startswith(room):
             continue
         strings = (
             node.value
@@ -137,7 +151,7 @@ def test_only_a_frameworks_own_file_contains_its_name() -> None:
         offenders += [
             f"{place}: {text!r}" for text in strings if re.fullmatch(r"[\w/:=]+", text) and names.search(text)
         ]
-    assert offenders == []
+    return offenders
 
 
 def imported(path: Path) -> set[str]:

@@ -45,8 +45,10 @@ def test_counts_match_those_that_openai_publishes(text: str, model: str, expecte
         ("extractive", "characters", False),
         ("scripted:play.jsonl", "characters", False),
         ("recorded:r1", "characters", False),
+        ("parrot:x", "characters", False),
     ],
 )
+@pytest.mark.usefixtures("parrot")
 def test_each_model_has_its_counting_method(model: str, method: str, exact: bool) -> None:
     assert (tokens.method(model), tokens.exact(model)) == (method, exact)
 

@@ -14,6 +14,7 @@ from pages.parts.shared import home, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, count, money
+from research import plugins
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Candidate, Plan, Question
 from research.evaluation.plans import MOST_TRIALS, StoredEvaluation
@@ -107,7 +108,7 @@ def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
             known = list(dict.fromkeys([bench.settings.model, *st.session_state.get(models.KNOWN, [])]))
             judge = st.selectbox(
                 t("Judge"),
-                [each for each in known if each != "extractive"],
+                [each for each in known if plugins.provider_of(each).written_by != "rules"],
                 index=None,
                 key="evaluate-judge",
                 accept_new_options=True,

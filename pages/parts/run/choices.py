@@ -71,7 +71,7 @@ def line(recipe: Recipe) -> str:
     framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
     said = [
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
-        t("{model} (offline)", model="extractive") if recipe.model == "extractive" else plain(recipe.model),
+        t("{model} (offline)", model=plain(recipe.model)) if _offline(recipe) else plain(recipe.model),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
         t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
     ]
@@ -80,6 +80,10 @@ def line(recipe: Recipe) -> str:
     if recipe.plan:
         said.append(t("plan approved first"))
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
+
+
+def _offline(recipe: Recipe) -> bool:
+    return plugins.provider_of(recipe.model).written_by == "rules"
 
 
 def caps(budget: Budget) -> str:
@@ -114,7 +118,7 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
         low, high = money(found.usd.low), money(found.usd.high)
         cost = plain(low if low == high else f"{low}–{high}")
     said = [
-        t("Offline") if recipe.model == "extractive" else plain(recipe.model),
+        t("Offline") if _offline(recipe) else plain(recipe.model),
         _tokens(typical.tokens(bench, recipe), budget.tokens or found.tokens.high),
         cost,
         t("at most {limits}", limits=plain(money(budget.usd))) if budget.usd and cost != t("free") else "",

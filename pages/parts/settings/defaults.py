@@ -13,6 +13,7 @@ from pages.parts.shared import models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
+from research import defaults
 from research.citations.verifiers import check_name
 from research.config import saved_settings
 from research.config.settings import Settings, variable
@@ -40,7 +41,7 @@ def draw(bench: Workbench) -> None:
                 settings,
                 "model",
                 t("Model"),
-                ["extractive", *st.session_state.get(models.KNOWN, [])],
+                [defaults.OFFLINE, *st.session_state.get(models.KNOWN, [])],
                 t("Model for new runs."),
             ),
             **_judging(settings),

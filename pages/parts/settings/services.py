@@ -15,7 +15,8 @@ from pages.parts.settings import trials
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import ago
-from research import plugins
+from research import defaults, plugins
+from research.config.endpoints import BY_SETTINGS
 from research.config.settings import ADDRESSES, Settings
 from research.workbench import doctor
 from research.workbench.doctor import Check
@@ -49,15 +50,15 @@ class Service(Struct, frozen=True):
 
 
 def models() -> list[Service]:
-    """Return the model providers, local ones first."""
+    """Return the model providers, local ones first; those that play scripts need no row."""
+    kinds = defaults.ordered((each.id for each in plugins.provider.all() if each.written_by != "script"), BY_SETTINGS)
     found = []
-    for kind in ("extractive", "gguf", "openai", "anthropic"):
-        entry = plugins.provider.get(kind)
-        key, url = f"{kind}_api_key", f"{kind}_base_url"
+    for entry in sorted(map(plugins.provider.get, kinds), key=lambda each: not each.local):
+        key, url = f"{entry.id}_api_key", f"{entry.id}_base_url"
         served = {"key": key, "url": url, "needs": (key, url)} if key in ADDRESSES else {}
-        name = {"extractive": "extractive", "gguf": ""}.get(kind, f"{kind}:*")
+        name = entry.id if entry.written_by == "rules" else "" if entry.local else f"{entry.id}:*"
         work = partial(doctor.connect, name=name) if name else None
-        found.append(Service(kind, entry.title, entry.summary, work, **served))
+        found.append(Service(entry.id, entry.title, entry.summary, work, **served))
     return found
 
 

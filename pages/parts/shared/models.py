@@ -9,7 +9,8 @@ import streamlit as st
 
 from pages.parts.shared import form_state
 from pages.parts.shared.language import later, t
-from pages.parts.shared.safe import plain
+from pages.parts.shared.safe import plain, prose
+from research import defaults, plugins
 from research.errors import REFUSED
 from research.events.recipe import ROLES
 from research.workbench import doctor, endpoints
@@ -52,7 +53,9 @@ def offered(bench: Workbench, *chosen: str) -> list[str]:
     """Return the models that a selector offers: the offline one, the default, the chosen ones, those of the endpoints,
     and those known."""
     named = [f"{each.name}:{each.model}" for each in endpoints.known(bench.settings) if each.model and not each.problem]
-    return list(dict.fromkeys(["extractive", bench.settings.model, *chosen, *named, *st.session_state.get(KNOWN, [])]))
+    return list(
+        dict.fromkeys([defaults.OFFLINE, bench.settings.model, *chosen, *named, *st.session_state.get(KNOWN, [])])
+    )
 
 
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -84,10 +87,9 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
         )
     if tried:
         _try(bench, model or bench.settings.model)
-    if model == "extractive":
-        st.caption(
-            t("`extractive` works offline. It is not a language model: it finds sentences, calculates and quotes.")
-        )
+    provider = plugins.provider_of(model or bench.settings.model)
+    if provider.written_by == "rules":
+        st.caption(prose(t(provider.summary)))
         if any(name != model for name in known):
             st.caption(t("A language model can read the answer in the prose that it cites: choose a reader below."))
     elif not tried:

@@ -31,7 +31,7 @@ class Parrot:
         return 0.0
 
 
-@provider("Parrot")
+@provider("Parrot", local=True, written_by="script")
 def parrot(name: str, host: Host) -> Model:
     """Throws a die and says what it shows."""
     return Parrot(name)
