@@ -127,7 +127,7 @@ def statements(text: str) -> list[Statement]:
     A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
-    heading, before = "", ""
+    heading, before, context = "", "", ""
     header: list[str] = []
     plain = _FENCE.sub("\n", normalised(text))
     for line in plain.splitlines():
@@ -139,9 +139,9 @@ def statements(text: str) -> list[Statement]:
             if _RULE.match(line):
                 continue
             if not header:
-                header = cells
+                header, context = cells, f"{heading}; {'; '.join(cells)}"  # one text for all rows: both may be long
                 continue
-            found += _row(cells, header, heading)
+            found += _row(cells, header, heading, context)
             continue
         if _HEADING.match(line):
             heading = line.strip("#*: \t")
@@ -157,13 +157,15 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def _row(cells: list[str], header: list[str], heading: str) -> Iterator[Statement]:
-    """Yield a table row as one statement or, if several cells cite, one for each of them with the row's first cell."""
+def _row(cells: list[str], header: list[str], heading: str, context: str) -> Iterator[Statement]:
+    """Yield a table row as one statement or, if several cells cite, one for each of them with the row's first cell.
+
+    A very long first cell is not repeated.
+    """
     citing = [i for i, cell in enumerate(cells) if cited(cell)]
-    if len(citing) <= 1 or 0 in citing:
+    if len(citing) <= 1 or 0 in citing or len(cells[0]) > _LONGEST:
         text = " | ".join(cells)
-        context = "; ".join(header)
-        yield Statement(text, f"{heading}; {context}", tuple(cited(text)))
+        yield Statement(text, context, tuple(cited(text)))
         return
     for i in citing:
         label = header[i] if i < len(header) else ""

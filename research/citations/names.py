@@ -113,14 +113,15 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
         written, place = match.group(), match.start()
         written = _POSSESSIVE.sub("", written)
         words = written.split()
-        while words and words[0].lower() in _BEFORE_NAMES:
-            place += len(words[0]) + 1
-            words = words[1:]
-        while words and words[-1].lower() in _NOT_NAMES:
-            words = words[:-1]
-        for part in _apart(" ".join(words)):
+        before = 0
+        while before < len(words) and words[before].lower() in _BEFORE_NAMES:
+            place += len(words[before]) + 1
+            before += 1
+        while len(words) > before and words[-1].lower() in _NOT_NAMES:
+            words.pop()
+        for part in _apart(" ".join(words[before:])):
             if len(part) > 1:
-                at = text.find(part, place)
+                at = text.find(part, place, match.end())
                 found.append((max(at, place), part, key(part)))
     return tuple(sorted(found))
 

@@ -89,6 +89,8 @@ _ZH_NUMBER = re.compile(
     r"[一二两三四五六七八九十百千零〇]{1,40}(?:万亿|亿|万)?(?=[个名座只台条项次年天人种家位倍成余多块岁元美公平吨小米])"
 )
 _DIGIT = re.compile(r"\d")
+_NEAR = 24
+"""Characters before and after a figure in which its hedge is looked for."""
 _HEDGE = tuple(
     (name, re.compile(rf"(?:{words})\s*$", re.I))
     for name, words in (
@@ -119,21 +121,24 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     for reader in (_numeric_dates, _dates, _odds, _shares, _ordinals, _numbers, _spelled, _chinese):
         if (reader in (_numeric_dates, _dates, _numbers) and not digits) or (reader is _chinese and not chinese):
             continue
-        new = list(reader(rest))
-        found += new
-        for q in new:
-            rest = rest[: q.start] + "\x00" * (q.end - q.start) + rest[q.end :]
+        if new := list(reader(rest)):
+            found += new
+            left = list(rest)
+            for q in new:
+                left[q.start : q.end] = "\x00" * (q.end - q.start)
+            rest = "".join(left)
     return tuple(sorted(found, key=lambda q: q.start))
 
 
 def _dates(text: str) -> Iterator[Quantity]:
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     named = _MONTH_NAME.search(text) is not None
     for i, pattern in enumerate(_DATES):
         if i > 1 and not named:
             break
         for match in pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
+            place = slice(*match.span())
+            if any(taken[place]):
                 continue
             got = match.groupdict()
             month = got["m"].lower()
@@ -141,7 +146,7 @@ def _dates(text: str) -> Iterator[Quantity]:
             day, year = int(got.get("d") or 0), int(got.get("y") or 0)
             if number > 12 or day > 31:
                 continue
-            taken.append(match.span())
+            taken[place] = b"\x01" * len(match.group())
             yield Quantity("date", match.group().strip(), year, 0, "", *match.span(), date=(year, number, day))
 
 
@@ -183,7 +188,8 @@ def _odds(text: str) -> Iterator[Quantity]:
 def _shares(text: str) -> Iterator[Quantity]:
     for match in _SHARE.finditer(text):
         if match["half"] or match["zhhalf"]:
-            if re.match(r"[- ](?:year|time|hour|century|brother|marathon)", text[match.end() :], re.I):
+            behind = text[match.end() : match.end() + _NEAR]
+            if re.match(r"[- ](?:year|time|hour|century|brother|marathon)", behind, re.I):
                 continue
             value = 50.0
         elif match["percent"]:
@@ -223,7 +229,8 @@ def _numbers(text: str) -> Iterator[Quantity]:
         ):  # metres or part of a name, not millions: `4.2m`
             scale_word, end = "", match.end("digits")
             unit, factor, after = unit_at(text, end)
-        tail = text[after if unit else end :]
+        behind = after if unit else end
+        tail = text[behind : behind + _NEAR]
         if not unit and re.match(r"[a-zA-Z]", tail) and not re.match(r"s\b", tail):
             continue  # part of a name: 88P, 3D
         if currency:
@@ -245,7 +252,7 @@ def _numbers(text: str) -> Iterator[Quantity]:
         if year:
             written = digits + ("s" if decade else "")
             yield Quantity("year", written, value, 0.0, "", start, end)
-            short = re.match(r"[-–/](\d\d)(?!\d)", text[end:])
+            short = re.match(r"[-–/](\d\d)(?!\d)", text[end : end + _NEAR])
             if short and int(short[1]) > int(digits[2:]):
                 yield Quantity(
                     "year", digits[:2] + short[1], value // 100 * 100 + int(short[1]), 0.0, "", end + 1, end + 3
@@ -278,7 +285,8 @@ def _spelled(text: str) -> Iterator[Quantity]:
             value += 0.5 if match["and_half"] else 0.0
             for scale in match["scale"].split():
                 value *= SCALES[scale.lower()]
-        if value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", text[: match.start()], re.I):
+        before = text[max(0, match.start() - _NEAR) : match.start()]
+        if value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", before, re.I):
             continue
         yield _in_words(text, match, value, weak=False)
 
@@ -324,13 +332,13 @@ def _zh_value(text: str) -> float:
 
 
 def _hedge(text: str, start: int, end: int) -> str:
-    before = text[max(0, start - 24) : start]
+    before, behind = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
     for name, pattern in _HEDGE:
         if pattern.search(before):
             return name
-    if _MORE_BEHIND.match(text[end:]) or _MORE_BEHIND.match(text[end - 1 :]):
+    if _MORE_BEHIND.match(behind) or _MORE_BEHIND.match(text[end - 1 : end] + behind):
         return "over"
-    return "about" if _APPROXIMATE.match(text[end:]) else ""
+    return "about" if _APPROXIMATE.match(behind) else ""
 
 
 def _spaced(text: str) -> str:

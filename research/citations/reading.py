@@ -34,6 +34,10 @@ _YEAR_ONLY = re.compile(
 )
 
 
+_LONG = 2_000
+"""Characters of a line that is no heading, whatever it begins with."""
+
+
 class Figure(Struct, frozen=True):
     """A figure and the words around it."""
 
@@ -135,9 +139,12 @@ def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text, without figures and reporting words (`WEAK`)."""
-    for q in reversed(quantities(text)):
-        text = f"{text[: q.start]} {text[q.end :]}"
-    return frozenset(stem(token) for token in content_tokens(text) if token not in WEAK and not token[0].isdigit())
+    pieces, at = [], 0
+    for q in quantities(text):
+        pieces.append(text[at : q.start])
+        at = q.end
+    words = content_tokens(" ".join([*pieces, text[at:]]))
+    return frozenset(stem(token) for token in words if token not in WEAK and not token[0].isdigit())
 
 
 @lru_cache(maxsize=65_536)
@@ -155,7 +162,7 @@ def lines_of(source: Source) -> list[Sentence]:
         text = line.strip().lstrip("#>*- ")
         if not text:
             continue
-        if line.lstrip().startswith("#") or (
+        if (line.lstrip().startswith("#") and len(text) < _LONG) or (  # every line below carries its heading
             len(text.split()) <= 8 and len(text) < 60 and not re.search(r"\d|[.。:：!?,，]", text)
         ):
             heading = text

@@ -97,8 +97,7 @@ _POUNDS = re.compile(r"pounds?\b(?! of\b)")
 
 def unit_at(text: str, end: int) -> tuple[str, float, int]:
     """Return the unit that follows a position: its dimension, its factor, and its end."""
-    gap = re.match(r"[ \-]?", text[end:])
-    place = end + (gap.end() if gap else 0)
+    place = end + text.startswith((" ", "-"), end)
     tail = text[place : place + 24].lower()
     best = ("", 1.0, end)
     if _ANY.match(tail) is None:
@@ -112,6 +111,7 @@ def unit_at(text: str, end: int) -> tuple[str, float, int]:
         ):
             best = (dimension, factor, place + match.end())
     # `3 million pounds a year` is money, `3 million pounds of beef` is not
-    if best[0] == "mass" and _POUNDS.match(tail) and re.search(r"(?:illion|[mb]n|\dm)$", text[:end].rstrip(), re.I):
+    before = text[max(0, end - 24) : end].rstrip()
+    if best[0] == "mass" and _POUNDS.match(tail) and re.search(r"(?:illion|[mb]n|\dm)$", before, re.I):
         return "gbp", 1.0, best[2]
     return best

@@ -1,6 +1,7 @@
 """Folding, exporting and comparing a run, and reading documents, take linear time and memory.
 
-A recorded run may have thousands of rounds, and a file from elsewhere as many as fit into it.
+A recorded run may have thousands of rounds, and a file from elsewhere as many as fit into it.  Every run of the tests tries
+a part of the sizes and texts; those marked `slow` try all.
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ from research.types import Citation, Observation, Source, ToolCall
 from research.web.readers import UnreadableFile, read_bytes
 from research.web.url_guard import UrlGuard
 from tests.contract.test_readers import changed_pdf, pdf
+from tests.growth import FACTOR, repeating, steeper
 from tests.long_run import QUESTION, RECIPE, ending, of_round, stamp
-from tests.unit.test_growth import FACTOR, HOSTILE, READERS
+from tests.unit.test_growth import HOSTILE, READERS
 
 DOUBLED = 2**8
 """Rounds and paragraphs at last: one, doubled eight times."""
-LEAST_S = 0.05
-LEAST_BYTES = 4_000_000
-"""Peaks below these are not compared: constants are larger than what grows."""
+LEAST_BYTES = 500_000
+"""Peaks below this are not compared: constants are larger than what grows."""
+SLOW = pytest.mark.slow
+PART = pytest.mark.parametrize("part", [4, pytest.param(1, marks=SLOW)])
+"""A quarter of a size, and all of it."""
 
 
 def run_of(rounds: int) -> list[Event]:
@@ -118,22 +122,25 @@ def peak(made: Callable[[Any], object], given: Any) -> float:
 
 
 def swells(made: Callable[[Any], object], given: Callable[[int], Any], size: int) -> str:
-    """Return what grows faster than the input, from a quarter of this size: time, memory, or nothing."""
-    small, large = given(size // 4), given(size)
-
-    def slower(times: int) -> bool:
-        used = min(seconds(made, large) for _ in range(times))
-        return used > LEAST_S and used > FACTOR * min(seconds(made, small) for _ in range(times))
-
-    if slower(1) and slower(3):  # a busy machine may slow one of them down
+    """Return what grows faster than the input, from an eighth of this size: time, memory, or nothing."""
+    if steeper(lambda each: seconds(made, each), given, (size // 8, size)):
         return "time"
-    used = peak(made, large)
-    return "memory" if used > LEAST_BYTES and used > FACTOR * peak(made, small) else ""
+    return "memory" if memory_swells(made, given, size) else ""
 
 
+def memory_swells(made: Callable[[Any], object], given: Callable[[int], Any], size: int) -> bool:
+    """Return whether memory grows faster than the input; what is loaded once counts only once."""
+    for _ in range(2):
+        used = peak(made, given(size))
+        if used < LEAST_BYTES or used <= FACTOR * peak(made, given(size // 8)):
+            return False
+    return True
+
+
+@PART
 @pytest.mark.parametrize("name", FOLDS)
-def test_what_is_made_of_a_run_grows_with_its_length(name: str) -> None:
-    assert swells(FOLDS[name], run_of, DOUBLED) == ""
+def test_what_is_made_of_a_run_grows_with_its_length(name: str, part: int) -> None:
+    assert swells(FOLDS[name], run_of, DOUBLED // part) == ""
 
 
 def of(*events: Event, report: str = "A [1].", citations: tuple[Citation, ...] = ()) -> list[Event]:
@@ -183,33 +190,36 @@ REPEATED: dict[str, Callable[[int], list[Event]]] = {
 }
 """What is repeated in a run."""
 
-SLOW = pytest.mark.slow
 
-
+@PART
 @pytest.mark.parametrize("name", REPEATED)
-def test_a_run_is_read_in_linear_time_whatever_is_repeated_in_it(name: str) -> None:
-    assert swells(fold, REPEATED[name], 4_096) == ""
+def test_a_run_is_read_in_linear_time_whatever_is_repeated_in_it(name: str, part: int) -> None:
+    assert swells(fold, REPEATED[name], 4_096 // part) == ""
 
 
-@pytest.mark.parametrize("name", ["sources", pytest.param("lines", marks=SLOW), pytest.param("marks", marks=SLOW)])
-def test_an_export_grows_with_what_is_repeated(name: str) -> None:
+@PART
+@pytest.mark.parametrize("name", ["sources", "lines", "marks"])
+def test_an_export_grows_with_what_is_repeated(name: str, part: int) -> None:
     exports: dict[str, Callable[[Any], object]] = {"html": html, "markdown": markdown, "csl": csl.render}
-    assert [each for each, made in exports.items() if swells(made, lambda n: fold(REPEATED[name](n)), 2_048)] == []
+    size = 2_048 // part
+    assert [each for each, made in exports.items() if swells(made, lambda n: fold(REPEATED[name](n)), size)] == []
 
 
+@PART
 @pytest.mark.parametrize("name", ["html", "docx", "markdown", "json"])
-def test_an_export_grows_with_its_report(name: str) -> None:
+def test_an_export_grows_with_its_report(name: str, part: int) -> None:
     exports: dict[str, Callable[[Any], object]] = {"html": html, "docx": docx, "markdown": markdown, "json": as_dict}
 
     def view(size: int) -> Any:
         paragraphs = "\n\n".join(f"Chapter {n} tells of {n * 7:,} ships [{n}]." for n in range(1, size))
         return fold([*run_of(1)[:-1], stamp(ending(1, paragraphs), "a-run", 99, 99.0)])
 
-    assert swells(exports[name], view, DOUBLED) == ""
+    assert swells(exports[name], view, DOUBLED // part) == ""
 
 
-def test_a_word_file_is_read_in_linear_time() -> None:
-    assert swells(lambda data: read_bytes(data, ".docx", "a"), word_file, 1_600) == ""
+@PART
+def test_a_word_file_is_read_in_linear_time(part: int) -> None:
+    assert swells(lambda data: read_bytes(data, ".docx", "a"), word_file, 1_600 // part) == ""
 
 
 def nested(size: int) -> bytes:
@@ -235,42 +245,38 @@ PDFS: dict[str, tuple[Callable[[int], bytes], int]] = {
     "outline": (nested, 256),
 }
 """What is repeated in a PDF, and how often at last."""
-QUICK = ("pages", "fonts", "outline")
 
 
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=SLOW) for name in PDFS])
-def test_a_pdf_is_read_in_linear_time(name: str) -> None:
+@PART
+@pytest.mark.parametrize("name", PDFS)
+def test_a_pdf_is_read_in_linear_time(name: str, part: int) -> None:
     def made(data: bytes) -> None:
         with contextlib.suppress(UnreadableFile):
             read_bytes(data, ".pdf", "a")
 
     written, size = PDFS[name]
     made(written(1))
-    assert swells(made, written, size) == ""
+    assert swells(made, written, size // part) == ""
 
 
-@pytest.mark.parametrize(
-    ("suffix", "each_nth"),
-    [(".html", 4), (".md", 8), *(pytest.param(suffix, 1, marks=SLOW) for suffix in (".html", ".md", ".txt"))],
-)
-def test_a_document_is_read_in_linear_time(suffix: str, each_nth: int) -> None:
+@PART
+@pytest.mark.parametrize("suffix", [".html", ".md", ".txt"])
+def test_a_document_is_read_in_linear_time(suffix: str, part: int) -> None:
     def made(text: str) -> None:
         with contextlib.suppress(UnreadableFile):
-            read_bytes(text.encode(), suffix, "a")
+            read_bytes(f"<p>A. {text}".encode(), suffix, "a")
 
     made("warm")
     pieces = (*HOSTILE, "<p>a ", "<div>", "<a href=x>", "<table><tr><td>", "<!--", "<ul><li>", "<script>", "&amp;")
-    tried = pieces[::each_nth]
-    assert [each for each in tried if swells(made, lambda n, each=each: f"<p>A. {each * n}"[:n], 20_000)] == []  # type: ignore[misc]
+    size = 20_000 // part
+    tried = repeating(pieces[len(suffix) % part :: part])
+    assert [each for each, text in tried.items() if swells(made, text, size)] == []
 
 
+@PART
 @pytest.mark.parametrize("name", READERS)
-def test_no_reader_takes_more_than_linear_memory(name: str) -> None:
+def test_no_reader_takes_more_than_linear_memory(name: str, part: int) -> None:
     reader = READERS[name]
     reader("warm")
-    swollen = []
-    for each in HOSTILE:
-        large = peak(reader, (each * 8_000)[:8_000])
-        if large > LEAST_BYTES and large > FACTOR * peak(reader, (each * 2_000)[:2_000]):
-            swollen.append(each)
-    assert swollen == []
+    tried = repeating(HOSTILE[list(READERS).index(name) % part :: part])
+    assert [each for each, text in tried.items() if memory_swells(reader, text, 16_000 // part)] == []

@@ -1,7 +1,6 @@
 """No pattern and no reader of foreign text takes more than linear time, whatever is repeated in its input.
 
-Inputs are doubled eight times.  Times are compared with each other within this process: the last four times of the input
-may take nine times as long, not sixteen.
+Every run of the tests looks where small texts may show it; the tests marked `slow` try large ones, and more of them.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
+from re import _compiler, _parser  # type: ignore[attr-defined]
 from re import _constants as sre  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
@@ -28,39 +28,36 @@ import pages.parts
 import research
 from pages.parts.shared import safe
 from research import text as texts
+from research._util.amounts import amount
+from research._util.glossary import said, translates
+from research._util.redaction import mask_keys
 from research.agent.parsing import parse
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.answers import assess, kind_of, parts_of
+from research.answers.words import senses
+from research.auditing import styles
 from research.citations import check, marks, urls
 from research.citations.checking import check_claim
+from research.citations.forgetting import losses
+from research.citations.names import Names, contains_name
+from research.citations.quantities import quantities
+from research.citations.reading import stems
 from research.compare import diff
 from research.errors import ToolError
 from research.exports import bibtex, blocks, markdown
 from research.models.extractive import ExtractiveModel
 from research.models.extractive.question import parse as read_question
-from research.types import Message, Observation, Request, Source, ToolCall, ToolSpec
+from research.models.tokens import count
+from research.search.merge import canonical, same_page
+from research.types import Message, Observation, Passage, Request, Source, ToolCall, ToolSpec
 from research.web.url_guard import UrlGuard, urls_in
+from tests.growth import Text, grows, repeating, timed
 
 ROOT = Path(__file__).parents[2]
-START = 128
-"""Characters that are doubled eight times; no bound of a pattern or a reader is as large as a quarter of the result."""
-LONGEST = START * 2**8
-FACTOR = 9.0
-"""Most times as long that four times the input may take."""
 REPEATED = tuple(" _[](1:\"|,中的a\n*`#<{\\/.-&'～") + ("1,", "a ", "Ab ", "[1]", "[a](", " \n", "、a")
-HOSTILE = (*' _[(1:"|,中a`\\~', "[1]", "[a](", "a ", "Ab ", "- a\n", "<tool_call>", "http://")
+HOSTILE = (*' _[(1:"|,中a`\\~', "[1]", "[a](", "a ", "A ", "Ab ", "1 ", "two ", "- a\n", "<tool_call>", "http://")
 TOOLS = [ToolSpec("search", "", {"type": "object", "properties": {"query": {"type": "string"}}})]
 SOURCES = [Source(1, "https://a.example/x", "T", "The river is 12 km long. It has 5 towns.")]
-
-
-def grows(timed: Callable[[str], float], text: Callable[[int], str], least: float) -> bool:
-    """Return whether the time, once it is worth measuring, grows faster than the input."""
-    for times in (1, 3):  # what becomes quadratic later shows it here; a busy machine may show it once
-        before, after = (min(timed(text(n)) for _ in range(times)) for n in (LONGEST // 16, LONGEST // 4))
-        if after < 5 * before:
-            return False
-    small, large = (min(timed(text(n)) for _ in range(3)) for n in (LONGEST // 4, LONGEST))
-    return large >= max(least, FACTOR * small)
 
 
 def patterns() -> dict[tuple[str, int], set[str]]:
@@ -82,9 +79,17 @@ def patterns() -> dict[tuple[str, int], set[str]]:
         for name, value in list(vars(module).items()):
             collect(value, f"{module.__name__}.{name}")
     for path in [*ROOT.glob("research/**/*.py"), *ROOT.glob("pages/**/*.py")]:
-        for pattern, flags, method, line in written(ast.parse(path.read_text("utf-8"))):
+        text = source_of(path)
+        if re.search(r"\bre\.", text) is None:
+            continue
+        for pattern, flags, method, line in written(ast.parse(text)):
             found[pattern, flags].add(f"{path.relative_to(ROOT)}:{line}.{method}")
     return found
+
+
+@cache
+def source_of(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
 def modules() -> Iterator[ModuleType]:
@@ -129,7 +134,7 @@ def only_from_the_start(where: Iterable[str]) -> bool:
     for place, _, name in (each.rpartition(".") for each in where):
         path = ROOT / (place.replace(".", "/") + ".py")
         if path.is_file():
-            used |= set(re.findall(rf"\b{re.escape(name)}\b\.(\w+)\(", path.read_text("utf-8"))) or {"search"}
+            used |= set(re.findall(rf"\b{re.escape(name)}\b\.(\w+)\(", source_of(path))) or {"search"}
         elif name != "compile":
             used.add(name)
     return bool(used) and used <= {"match", "fullmatch"}
@@ -140,6 +145,7 @@ class Attack:
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pairs: set[tuple[str, str]] = set()
+        self.endless: list[re.Pattern[str]] = []
         self.whole = self._walk(_parser.parse(pattern, flags), "")
 
     def _walk(self, parts: Iterable[tuple[Any, Any]], text: str) -> str:
@@ -163,15 +169,24 @@ class Attack:
                 piece = self._walk(inner, text)[len(text) :] or "a"
                 if most is sre.MAXREPEAT or most > 20:
                     self.pairs.add((text[-60:], piece))
+                if most is sre.MAXREPEAT:
+                    again = _parser.SubPattern(inner.state, [(sre.MAX_REPEAT, (1, most, inner))])
+                    self.endless.append(_compiler.compile(again))
                 text += piece * least
         return text
 
-    def texts(self) -> Iterator[Callable[[int], str]]:
+    def texts(self, *, exhaustive: bool) -> Iterator[Text]:
+        """Yield the texts; if not exhaustive, those along which a repetition without a bound can run."""
         pairs = {(before, piece) for before, piece in self.pairs} | {
             ("", before + piece) for before, piece in self.pairs
         }
         for before, piece in sorted({*pairs, *(("", each) for each in REPEATED), ("", self.whole or "a")}):
-            yield lambda n, before=before, piece=piece: before + piece * (n // len(piece)) + "\0"  # type: ignore[misc]
+            if exhaustive or any(self._runs(each, piece) for each in self.endless):
+                yield lambda n, before=before, piece=piece: before + piece * (n // len(piece)) + "\0"  # type: ignore[misc]
+
+    @staticmethod
+    def _runs(endless: re.Pattern[str], piece: str) -> bool:
+        return any(len(match.group()) > 4 * len(piece) for match in endless.finditer(piece * 6))
 
 
 def _member(items: list[tuple[Any, Any]]) -> str:
@@ -185,28 +200,47 @@ def _member(items: list[tuple[Any, Any]]) -> str:
     return kinds.get(value, "a") if op is sre.CATEGORY else "a"
 
 
-def test_every_pattern_takes_linear_time() -> None:
+def growing_text(pattern: str, flags: int, *, start_only: bool, exhaustive: bool) -> Text | None:
+    """Return texts that a pattern takes more than linear time for."""
+    compiled = re.compile(pattern, flags)
+
+    def taken(text: str) -> float:
+        begun = time.thread_time()  # the timer makes Linux count the time of the process in ticks of 4 ms
+        if start_only:
+            compiled.match(text), compiled.fullmatch(text)
+        else:
+            sum(1 for _ in compiled.finditer(text))
+        return time.thread_time() - begun
+
+    for text in Attack(pattern, flags).texts(exhaustive=exhaustive):
+        with stopped_after(seconds=8 if exhaustive else 0.5) as ended:  # an exponential pattern would never end
+            if grows(taken, text, exhaustive=exhaustive):
+                ended.append("slow")
+        if ended:
+            return text
+    return None
+
+
+@pytest.mark.parametrize("exhaustive", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_every_pattern_takes_linear_time(*, exhaustive: bool) -> None:
     slow = []
     for (pattern, flags), where in patterns().items():
-        compiled = re.compile(pattern, flags)
-        start_only = only_from_the_start(where)
-
-        def timed(text: str, compiled: re.Pattern[str] = compiled, start_only: bool = start_only) -> float:
-            begun = time.process_time()
-            if start_only:
-                compiled.match(text), compiled.fullmatch(text)
-            else:
-                sum(1 for _ in compiled.finditer(text))
-            return time.process_time() - begun
-
-        for text in Attack(pattern, flags).texts():
-            with stopped_after(seconds=8) as ended:  # an exponential pattern would never end
-                if timed(text(LONGEST // 16)) > 0.002 and grows(timed, text, 0.05):
-                    ended.append("slow")
-            if ended:
-                slow.append((sorted(where)[0], pattern, text(60)))
-                break
+        text = growing_text(pattern, flags, start_only=only_from_the_start(where), exhaustive=exhaustive)
+        if text is not None:
+            slow.append((sorted(where)[0], pattern, text(60)))
     assert slow == [], "\n".join(map(str, slow))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\bof \d+ (?=.*,)", r"x(?!.*y)", r"[ \t]+$", r"a*b", r"(\w+ ){0,}x", r"<a>.*?</a>"]
+)
+def test_a_pattern_that_takes_quadratic_time_is_found(pattern: str) -> None:
+    assert growing_text(pattern, 0, start_only=False, exhaustive=False) is not None
+
+
+@pytest.mark.parametrize("pattern", [r"\d+%?", r"\bof \d{1,9} (?=.{0,300},)", r"(?<![ \t])[ \t]+$", r"(?<!a)a*b"])
+def test_a_pattern_that_takes_linear_time_is_not(pattern: str) -> None:
+    assert growing_text(pattern, 0, start_only=False, exhaustive=False) is None
 
 
 @contextlib.contextmanager
@@ -238,6 +272,11 @@ def guarded(text: str) -> None:
         UrlGuard([Observation("1", "files", "", private=True)]).check(ToolCall("2", "other", {"text": text}))
 
 
+def headed(head: str, row: str) -> str:
+    """Return as many rows as fit into half of a text whose other half is their head."""
+    return f"{head}\n" + row * (len(head) // len(row))
+
+
 READERS: dict[str, Callable[[str], object]] = {
     **{form: lambda text, form=form: parse(form, text, TOOLS) for form in ("react", "iter", "rewoo")},  # type: ignore[misc]
     "call": lambda text: parse("react", f'<tool_call>{{"name":"search","arguments":{{"query":"{text}', TOOLS),
@@ -248,6 +287,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "clean": lambda text: urls.clean(f"http://a.example/{text}", SOURCES),
     "check": lambda text: check(f"{text} [1].", SOURCES),
     "check source": lambda text: check("The river is 12 km long [1].", [Source(1, "u", "t", text)]),
+    "heading of a source": lambda text: check(
+        "It has 5 towns [1].", [Source(1, "u", "t", headed(f"# {text}", "a, b\n"))]
+    ),
+    "heading of a table": lambda text: marks.statements(headed(f"# {text}\n|a|", "|a b|\n")),
+    "first cell of a row": lambda text: marks.statements(f"|a|\n|{text}" + "|[1]" * (len(text) // 4) + "|"),
+    "head of a table": lambda text: marks.statements(headed(f"|{text}|", "|a b|\n")),
     "check claim": lambda text: check_claim(text, SOURCES),
     "parts of a question": parts_of,
     "kind of a question": kind_of,
@@ -259,27 +304,64 @@ READERS: dict[str, Callable[[str], object]] = {
     "export": blocks.parse,
     "markdown": markdown.prose,
     "bibtex": bibtex.escaped,
-    "difference": lambda text: list(diff.words(text, text[1:] + "b")),
+    "difference": lambda text: diff.changes(text, text[1:] + "b"),
     "page": safe.prose,
     "label": safe.plain,
     "urls": lambda text: urls_in(f"http://a.example/{text}"),
     "guard": guarded,
     "tokens": lambda text: (texts.tokens(text), texts.sentences(text), texts.numbers(text)),
+    "tokens of a model": count,
+    "names": lambda text: Names([text]).of(text),
+    "name": lambda text: (contains_name(text, "oslo"), contains_name(text, "FR")),
+    "figures": lambda text: (quantities(text), stems(text)),
+    "lost statements": lambda text: losses([(1, f"{text} [1]"), (2, text)], SOURCES),
+    "audit": lambda text: styles.read(f"A {text}").uncited,
+    "same page": lambda text: same_page(Passage("http://a.example", "t", text), Passage("http://b.example", text, "q")),
+    "address": lambda text: (canonical(f"http://{text}"), canonical(f"http://a.example/{text}")),
+    "amount": lambda text: (amount(text), amount(text, last=True)),
+    "Chinese terms": lambda text: (said(text), translates(text, text)),
+    "senses": senses,
+    "keys": lambda text: mask_keys(text, ["sk-abcdefgh12345678"]),
 }
+DEAR = ("question", "offline model")
+"""Readers that take so long that only some pieces are tried in every run of the tests."""
+BOUNDED: dict[str, Callable[[str], object]] = {"different words": lambda text: diff.words(text, text[1:] + "b")}
+"""Readers that take quadratic time up to a bound: large texts show only that they have one."""
+
+
+def growing_pieces(reader: Callable[[str], object], *, exhaustive: bool, pieces: Iterable[str] = HOSTILE) -> list[str]:
+    """Return what a reader takes more than linear time for if it is repeated."""
+    reader("warm")
+    return [piece for piece, text in repeating(pieces).items() if grows(timed(reader), text, exhaustive=exhaustive)]
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_every_reader_takes_linear_time(name: str) -> None:
-    reader = READERS[name]
+    pieces = HOSTILE[::4] if name in DEAR else HOSTILE
+    assert growing_pieces(READERS[name], exhaustive=False, pieces=pieces) == []
 
-    def timed(text: str) -> float:
-        begun = time.process_time()
-        reader(text)
-        return time.process_time() - begun
 
-    timed("warm")
-    slow = [each for each in HOSTILE if grows(timed, lambda n, each=each: (each * n)[:n], 0.05)]  # type: ignore[misc]
-    assert slow == [], "\n".join(map(str, slow))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*READERS, *BOUNDED])
+def test_every_reader_takes_linear_time_for_large_texts(name: str) -> None:
+    assert growing_pieces((READERS | BOUNDED)[name], exhaustive=True) == []
+
+
+def quadratic(text: str) -> int:
+    return sum(len(set(text[place:])) for place in range(0, len(text), 100))
+
+
+remembering = lru_cache(quadratic)
+CACHED: dict[str, Callable[[str], object]] = {
+    "none": quadratic,
+    "all": remembering,
+    "words": lambda text: remembering(" ".join(text.split())),
+}
+
+
+@pytest.mark.parametrize("cached", CACHED)
+def test_a_reader_that_takes_quadratic_time_is_found_behind_its_cache(cached: str) -> None:
+    assert growing_pieces(CACHED[cached], exhaustive=False, pieces=["a "]) == ["a "]
 
 
 def test_a_number_too_large_for_any_machine_is_no_figure() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -21,6 +20,7 @@ from research.agent.protocols.tagged import tag
 from research.errors import FormatError, ToolError
 from research.events.transcript import Interaction
 from research.types import Completion, Observation, RawCall, ToolSpec
+from tests.growth import grows, timed
 from tests.loops import loop_over
 
 DATA = Path(__file__).parents[1] / "data"
@@ -318,14 +318,9 @@ GROWING = [
 ]
 
 
-def seconds(form: str, text: str) -> float:
-    started = time.process_time()
-    parse(form, text, TOOLS)
-    return time.process_time() - started
-
-
+@pytest.mark.parametrize("exhaustive", [False, pytest.param(True, marks=pytest.mark.slow)])
 @loop_over("form, piece", product(["react", "rewoo", "native_args"], GROWING))
-def test_parsing_time_is_not_quadratic_in_the_size(form: str, piece: str) -> None:
+def test_parsing_time_is_not_quadratic_in_the_size(form: str, piece: str, *, exhaustive: bool) -> None:
     def text(size: int) -> str:
         body = piece * (size // len(piece))
         if form != "native_args":
@@ -333,8 +328,7 @@ def test_parsing_time_is_not_quadratic_in_the_size(form: str, piece: str) -> Non
         call = {"function": {"name": "search", "arguments": body}}
         return json.dumps({"message": {"content": body, "tool_calls": [call]}})
 
-    # Eight times the size takes about 8 times as long, or 64 if quadratic; measured again in case of a chance delay.
-    assert any(seconds(form, text(64_000)) < 30 * seconds(form, text(8_000)) + 0.05 for _ in range(3))
+    assert not grows(timed(lambda text: parse(form, text, TOOLS)), text, exhaustive=exhaustive)
 
 
 # -- how it is used -----------------------------------------------------------------------------------------------------
