@@ -113,7 +113,7 @@ class _Worker:
             try:
                 self._queued = None
                 for user in ("", *known_users(self._settings)):
-                    self.open(user).engine.reclaim_lost()
+                    self.open(user).engine.reclaimer.reclaim_lost()
             except (ConfigError, StoreUnavailable) as error:
                 _print(f"cannot look for lost runs: {error}")
             if time.monotonic() - cleaned > CLEAN_EVERY_S:

@@ -18,7 +18,7 @@ from research.agent.follow_up import findings_of
 from research.agent.fork import UNEDITED, fork_of
 from research.agent.journal import Journal
 from research.agent.run import Run
-from research.config.timings import Timings
+from research.config.settings import Settings
 from research.engine.approving import approval
 from research.engine.caps import Caps
 from research.engine.driver import Driver, Observer
@@ -82,17 +82,15 @@ class ThreadEngine:
         context_for: ContextFor,
         queue: Queue | None = None,
         *,
-        user: str = "",
+        settings: Settings,
         observers: Sequence[Observer] = (),
         caps: Caps | None = None,
-        home: Path,
-        timings: Timings | None = None,
     ) -> None:
         self._store, self._context_for, self._queue = store, context_for, queue
         self._caps = caps or Caps({}, lambda: store, Path())
-        self._timings = timings or Timings()
-        self._driver = Driver(store, Presence(home / "driving"), self._timings, user=user, observers=observers)
-        self._reclaimer = Reclaimer(store, self._driver, self._timings, queue, self.drive)
+        self._timings, presence = settings.timings, Presence(settings.home / "driving")
+        self._driver = Driver(store, presence, self._timings, user=settings.user, observers=observers)
+        self.reclaimer = Reclaimer(store, self._driver, self._timings, queue, self.drive)
 
     # -- new runs ---------------------------------------------------------------------------------------------------
 
@@ -215,11 +213,9 @@ class ThreadEngine:
         approved = approval(row, events, text, plan)
         _check_reply(row, text or approved)
         if row.status in ENDED or (row.status == "running" and self._driver.at_work(row)):
-            why = row.status if row.status in ENDED else "it is already running"
+            why: str = row.status if row.status in ENDED else "it is already running"
             if silent_s := self.silence(row):
-                why += (
-                    f" in a process that has not responded for {silent_s:.0f} s; end that process, then resume the run"
-                )
+                why += f" in a process that has not responded for {silent_s:.0f} s; end that process first"
             raise ConfigError(f"run {row.id} cannot be resumed: {why}")
         with self._caps.new_run(resumed=True):
             steps = self._continue(row, events, approved or _resumption(row.id, events, text))
@@ -296,27 +292,11 @@ class ThreadEngine:
         self._driver.log(new)
         return _chain(new, self._driver.drive(run, row.id))
 
-    def reclaim_in_background(self) -> None:
-        """Reclaim lost runs from now on; with a queue, the workers do so instead."""
-        self._reclaimer.watch()
-
-    def reclaim_lost(self) -> list[str]:
-        """Continue each lost run and return their ids."""
-        return self._reclaimer.reclaim_lost()
-
-    def interrupted(self, row: RunRow) -> bool:
-        """Return whether no process drives a run marked as running, and none will reclaim it."""
-        return self._reclaimer.interrupted(row)
-
     def silence(self, row: RunRow) -> float:
         """Return for how many seconds the run's process has not responded although it lives; 0 while it does."""
         silent_s = time.time() - row.heartbeat
         stalled = row.status == "running" and silent_s > self._timings.silent_after and self._driver.here(row)
         return silent_s if stalled else 0.0
-
-    def close(self) -> None:
-        """Stop looking for lost runs; active runs continue."""
-        self._reclaimer.close()
 
     def drive(self, run_id: str) -> None:
         """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from pydantic import Field
 
 from research import defaults
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.events.events import Event
 from research.events.recipe import Budget
 from research.events.view import RunView, fold
 from research.exports import progress
@@ -122,8 +124,18 @@ class _Tools:
     async def _followed(self, handle: RunHandle, ctx: Context) -> RunView:
         """Drive a run to its end, and report its progress."""
         events, view, steps = handle.events(), RunView(), 0
+        driving = threading.Lock()  # held by the thread that waits for the next event, also once it is abandoned
+
+        def step() -> Event | None:
+            with driving:
+                return next(events, None)
+
+        def rest() -> None:
+            with driving:
+                deque(events, 0)
+
         try:
-            while (event := await anyio.to_thread.run_sync(next, events, None)) is not None:
+            while (event := await anyio.to_thread.run_sync(step, abandon_on_cancel=True)) is not None:
                 view.apply(event)
                 for line in progress.lines(event):
                     steps += 1
@@ -132,7 +144,7 @@ class _Tools:
             # The caller has cancelled: stop the run, which then answers with what it has found.
             self._bench.engine.stop(handle.run_id)
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(deque, events, 0)
+                await anyio.to_thread.run_sync(rest)
             raise
         return view
 

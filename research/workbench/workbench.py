@@ -72,11 +72,9 @@ class Workbench:
             self.store,
             self.context_for,
             queue or self._queue(),
-            user=self.settings.user,
+            settings=self.settings,
             observers=observers,
             caps=self.caps,
-            home=self.settings.home,
-            timings=self.settings.timings,
         )
 
     def _queue(self) -> Queue | None:

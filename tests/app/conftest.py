@@ -93,6 +93,6 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
             if run.status == "running":
                 bench.engine.stop(run.id)
                 bench.engine.wait(run.id, 30.0)
-        bench.engine.close()
+        bench.engine.reclaimer.close()
         bench.library.close()
     st.cache_resource.clear()

@@ -202,12 +202,14 @@ def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = beat - 60")
     app = visit(answered)
-    assert open_home.bench().engine.reclaim_lost() == []
+    assert open_home.bench().engine.reclaimer.reclaim_lost() == []
     app.query_params["run"] = RUN
     app.run()
     assert "power_off: Interrupted]" in texts(app)
     assert not any(button.label == "Stop" for button in app.button)
-    assert visit(answered, "runs").dataframe[0].value["Outcome"].tolist() == ["◐ Interrupted"]
+    runs = visit(answered, "runs")
+    assert open_home.bench().engine.reclaimer.reclaim_lost() == []
+    assert runs.run().dataframe[0].value["Outcome"].tolist() == ["◐ Interrupted"]
 
 
 def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, answered: Path) -> None:

@@ -74,7 +74,7 @@ def test_only_one_of_two_engines_resumes_a_run(bench: Workbench, turn: int, how:
         gate.clear()
         late = Workbench(bench.settings)
         store = Interrupted(bench.store.path, turn, lambda: bench.engine.resume(run_id))
-        late.engine = ThreadEngine(store, late.context_for, home=late.settings.home)
+        late.engine = ThreadEngine(store, late.context_for, settings=late.settings)
         if how == "resume":
             with pytest.raises(ConfigError, match="running"):
                 late.engine.resume(run_id, here=True)
@@ -141,7 +141,7 @@ class Slow(SqliteStore):
 
 def test_no_heartbeat_is_sent_for_a_finished_run(bench: Workbench) -> None:
     store = Slow(bench.store.path)
-    bench.engine = ThreadEngine(store, bench.context_for, home=bench.settings.home)
+    bench.engine = ThreadEngine(store, bench.context_for, settings=bench.settings)
     for _ in range(3):
         store.begun.clear()
         followed = bench.engine.start(QUESTION, bench.recipe(), here=True)

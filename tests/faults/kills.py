@@ -262,7 +262,7 @@ def _live(order: Order) -> None:
     if order.point.where == "commit":
         bench.store._db.conn.set_trace_callback(_Watch(order.point).traced)
     if order.how == "tend":
-        bench.engine.reclaim_in_background()
+        bench.engine.reclaimer.watch()
         os.write(said, b"tends\n")
         threading.Event().wait(120)
         return

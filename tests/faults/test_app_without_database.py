@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +17,16 @@ from research.errors import StoreUnavailable
 from research.store.database import close_pool
 from research.workbench.workbench import Workbench
 from tests.player import QUESTION
+from tests.workers import LONG_S
 
 RUN = "a-run"
-LONG_S = 600.0
 
 
 @pytest.fixture
 def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench]:
     """A workbench that looks for lost runs, with one run whose heartbeat is older than the limit."""
     monkeypatch.setenv("DATABASE_URL", server.get_uri())
-    bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=LONG_S)))
+    bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=math.inf)))
     bench.store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
     yield bench
     server.start()
@@ -37,18 +38,18 @@ def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -
 def reclaimed_after_settling(bench: Workbench) -> None:
     """Check that the run is reclaimed and completes once the time to send a heartbeat is over."""
     bench.settings.timings.settle = 0
-    assert bench.engine.reclaim_lost() == [RUN]
-    assert bench.engine.wait(RUN, 60)
+    assert bench.engine.reclaimer.reclaim_lost() == [RUN]
+    assert bench.engine.wait(RUN, LONG_S)
     assert bench.store.run(RUN).status == "completed"
 
 
 def test_no_run_is_reclaimed_right_after_the_database_comes_back(bench: Workbench, server: PostgresServer) -> None:
     server.stop()
     with pytest.raises(StoreUnavailable):
-        bench.engine.reclaim_lost()
+        bench.engine.reclaimer.reclaim_lost()
     server.start()
-    assert bench.engine.reclaim_lost() == []
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     reclaimed_after_settling(bench)
 
 
@@ -61,19 +62,19 @@ def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
         known_users(bench.settings)
     server.start()
     assert known_users(bench.settings) == []
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     reclaimed_after_settling(bench)
 
 
 def test_without_an_outage_a_lost_run_is_reclaimed_at_once(bench: Workbench) -> None:
-    assert bench.engine.reclaim_lost() == [RUN]
-    assert bench.engine.wait(RUN, 60)
+    assert bench.engine.reclaimer.reclaim_lost() == [RUN]
+    assert bench.engine.wait(RUN, LONG_S)
 
 
 def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
     home: Path,
 ) -> None:
-    bench = Workbench(load(home=home, timings=Timings(lost_after=0)))
+    bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=math.inf)))
     store = bench.store
     store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
     bench.store._db.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]  # no room to grow
@@ -81,5 +82,5 @@ def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
         for number in range(50):
             store.put("opinion", f"{number}", b"x" * 4096)
     bench.store._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[attr-defined]
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     reclaimed_after_settling(bench)

@@ -157,8 +157,8 @@ def test_a_run_is_reclaimed_once_even_if_building_its_context_is_slow(place: Pla
     gate = threading.Event()
     with Provider(place.player) as provider:
         bench = Slow(place, provider.base_url, gate.wait)
-        assert bench.engine.reclaim_lost() == [RUN]
-        assert bench.engine.reclaim_lost() == []
+        assert bench.engine.reclaimer.reclaim_lost() == [RUN]
+        assert bench.engine.reclaimer.reclaim_lost() == []
         gate.set()
         assert bench.engine.wait(RUN, 60)
     assert place.by_itself() == 1
@@ -172,7 +172,7 @@ def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Plac
     for _ in range(MAX_RECLAIMS):
         assert place.killed(at_once, "tend") == 1
     assert place.by_itself() == MAX_RECLAIMS
-    assert place.bench.engine.reclaim_lost() == []
+    assert place.bench.engine.reclaimer.reclaim_lost() == []
     copy = shutil.copytree(place.home, place.home.with_name("copy"))
     with Provider(place.player) as provider:
         place.begin(provider, "resume").over()
@@ -209,7 +209,7 @@ def test_a_paused_waiting_or_queued_run_is_never_reclaimed(place: Place, state: 
     bench.store.append(idle[state])
     assert bench.store.run(RUN).status == state
     place.age()
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     if state != "queued":
         bench.engine.drive(RUN)
     assert len(place.events) == 1 + len(idle[state])

@@ -21,6 +21,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.faults.test_zombie import suspend
 from tests.player import QUESTION, Player, lap_of
+from tests.workers import LONG_S, until
 
 
 class Stalled(NamedTuple):
@@ -39,46 +40,50 @@ def stalled(home: Path) -> Iterator[Stalled]:
     def held(body: Body) -> FakeReply:
         if lap_of(body) == 2 and not arrived.is_set():
             arrived.set()
-            assert reply.wait(300)
+            assert reply.wait(LONG_S)
         return player(body)
 
     with FakeOpenAI(held) as server:
         # By its heartbeats, the process counts as dead at once.
         timings = Timings(dead_after=0, lost_after=0, silent_after=0)
         bench = Workbench(load(home=home, openai_base_url=server.base_url, timings=timings))
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
             env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert process.stderr is not None
-        run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived.wait(300)
-        suspend(process.pid, home / "workbench.sqlite")
-        yield Stalled(process, run_id, bench, reply)
-        process.kill()
-        process.communicate()
+        ) as process:  # fmt: skip
+            assert process.stderr is not None
+            run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
+            assert arrived.wait(LONG_S)
+            suspend(process.pid, home / "workbench.sqlite")
+            yield Stalled(process, run_id, bench, reply)
+            process.kill()
 
 
 def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(stalled: Stalled) -> None:
     engine, store = stalled.bench.engine, stalled.bench.store
     engine.pause(stalled.run_id)
-    with pytest.raises(ConfigError, match=r"already running in a process that has not responded for \d+ s; end that"):
+    with pytest.raises(
+        ConfigError, match=r"already running in a process that has not responded for \d+ s; end that process"
+    ):
         engine.resume(stalled.run_id)
-    assert engine.reclaim_lost() == []
-    assert not engine.interrupted(store.run(stalled.run_id))
+    assert engine.reclaimer.reclaim_lost() == []
+    assert not engine.reclaimer.interrupted(store.run(stalled.run_id))
     stalled.process.send_signal(signal.SIGCONT)
+    for _ in range(2):  # requests are read after each heartbeat
+        last = store.run(stalled.run_id).heartbeat
+        until(lambda last=last: store.run(stalled.run_id).heartbeat != last)  # type: ignore[misc]
     stalled.reply.set()
-    stalled.process.communicate(timeout=300)
+    stalled.process.wait(LONG_S)
     assert store.run(stalled.run_id).status == "paused"
     assert not any(isinstance(event, e.Resumed) for event in store.events(stalled.run_id))
 
 
 def test_a_run_whose_process_stood_still_is_reclaimed_when_that_process_ends(stalled: Stalled) -> None:
     engine = stalled.bench.engine
-    assert engine.reclaim_lost() == []
+    assert engine.reclaimer.reclaim_lost() == []
     stalled.process.kill()
-    stalled.process.communicate()
-    assert engine.reclaim_lost() == [stalled.run_id]
+    stalled.process.wait(LONG_S)
+    assert engine.reclaimer.reclaim_lost() == [stalled.run_id]
     stalled.reply.set()
-    assert engine.wait(stalled.run_id, 300)
+    assert engine.wait(stalled.run_id, LONG_S)
     assert sum(isinstance(event, e.Resumed) for event in stalled.bench.store.events(stalled.run_id)) == 1

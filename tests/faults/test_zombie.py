@@ -21,6 +21,7 @@ from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player, lap_of
+from tests.workers import LONG_S
 
 
 def suspend(pid: int, database: Path | str) -> None:
@@ -66,7 +67,7 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
                 if turn is not None:
                     arrived[turn].set()
             if turn is not None:
-                assert gates[turn].wait(300)
+                assert gates[turn].wait(LONG_S)
         return player(body)
 
     with FakeOpenAI(held) as server:
@@ -78,15 +79,15 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
         )  # fmt: skip
         assert process.stderr is not None
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-        assert arrived[0].wait(300)
+        assert arrived[0].wait(LONG_S)
         suspend(process.pid, database_url)
         bench.engine.resume(run_id)
-        assert arrived[1].wait(300)
+        assert arrived[1].wait(LONG_S)
         os.kill(process.pid, signal.SIGCONT)
         gates[0].set()
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=LONG_S)
         gates[1].set()
-        assert bench.engine.wait(run_id, 300)
+        assert bench.engine.wait(run_id, LONG_S)
     events = bench.store.events(run_id)
     assert process.returncode == 2, said
     assert "running elsewhere" in said

@@ -142,7 +142,7 @@ def test_an_unfinished_run_waits_for_a_person(tmp_path: Path, last: int) -> None
     bench = Workbench(load(home=tmp_path))
     kept = run_import.import_run(bench.store, run_import.read_run(file(life(ended=False)[:last])))
     assert bench.store.run(kept.id).status == "paused"
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []
     bench.engine.drive(kept.id)  # as a worker does with an entry of the queue
     assert bench.store.run(kept.id).status == "paused"
     assert fold(bench.store.events(kept.id)).status == "paused"
@@ -162,4 +162,4 @@ def test_a_run_that_waits_for_a_reply_keeps_waiting(tmp_path: Path) -> None:
     events = stamped([*life(ended=False), WaitingForUser(prompt="Which?")])
     kept = run_import.import_run(bench.store, run_import.read_run(file(events)))
     assert bench.store.run(kept.id).status == "waiting_input"
-    assert bench.engine.reclaim_lost() == []
+    assert bench.engine.reclaimer.reclaim_lost() == []

@@ -46,7 +46,7 @@ BADGES = {
 
 def is_interrupted(row: RunRow) -> bool:
     """Return whether the run's process has died, and nothing continues the run by itself."""
-    return row.status == "running" and current_bench().engine.interrupted(row)
+    return row.status == "running" and current_bench().engine.reclaimer.interrupted(row)
 
 
 def state(row: RunRow) -> str:

@@ -50,7 +50,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         st.error(plain(str(error)), title=t("Run not found"))
         return
     view = watching.present(bench, row)
-    live = view.running and not bench.engine.interrupted(row)
+    live = view.running and not bench.engine.reclaimer.interrupted(row)
     head.title(row, live)
     with st.container(key="run", gap="small"):
         if row.question != above.strip():
@@ -129,7 +129,7 @@ def _follow(
         try:
             watching.present(bench, row)
             # New content is drawn here first, which is quick; the next tick redraws the page with it.
-            if changed or not view.running or bench.engine.interrupted(bench.store.run(row.id)):
+            if changed or not view.running or bench.engine.reclaimer.interrupted(bench.store.run(row.id)):
                 st.rerun()
         except ConfigError:
             st.rerun()  # the run was deleted meanwhile

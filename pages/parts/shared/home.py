@@ -71,7 +71,7 @@ def _bench(*user: str) -> Workbench:
 @st.cache_resource(show_spinner=False)
 def _open(*user: str) -> tuple[Workbench, Preparation]:
     bench = _bench(*user)
-    bench.engine.reclaim_in_background()
+    bench.engine.reclaimer.watch()
     return bench, Preparation(bench)
 
 
@@ -93,7 +93,7 @@ def _go_on() -> None:
             [("",), *((key,) for key in users.known_users(account.settings()))] if account.configured() else [()]
         )
         for user in everybody:
-            _bench(*user).engine.reclaim_in_background()
+            _bench(*user).engine.reclaimer.watch()
     except WorkbenchError as error:
         _log.warning("interrupted runs do not go on by themselves: %s", error)
 
