@@ -70,7 +70,7 @@ class Ours:
         url = f"http://127.0.0.1:{port}/v1"
         self.bench = Workbench(load(home=folder, openai_base_url=url, openai_api_key="none"))
         self._tool_s = tool_s
-        self.engine = ThreadEngine(self.bench.store, self._shared, home=self.bench.settings.home)
+        self.engine = ThreadEngine(self.bench.store, self._shared, settings=self.bench.settings)
 
     def _shared(self, recipe: Recipe, journal: Journal, stop: threading.Event) -> RunContext:
         model = self.bench.model(recipe.model)

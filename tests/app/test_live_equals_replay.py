@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
 from research.events.branches import first_rounds
-from research.events.events import Streamed
+from research.events.events import Asked, Replied, RunFinished, Streamed
+from research.types import Message, Reply, Usage
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import report_text, reports
 
@@ -68,3 +69,30 @@ def test_an_unfinished_round_is_expanded_and_its_text_streams_in(
     (draft,) = reports(live.get_by_key("report"))
     assert draft["caret"] is True
     assert "$3.732 trillion" in report_text(draft)
+
+
+def test_while_a_judge_writes_its_verdicts_the_page_shows_the_finished_text_and_how_much_is_checked(
+    visit: Callable[..., AppTest], home: Path, answered: Path
+) -> None:
+    finished = Workbench(load(home=answered))
+    row, events = finished.store.run(RUN), finished.store.events(RUN)
+    before = [event for event in events if not isinstance(event, RunFinished)]
+    seq = before[-1].seq
+    judged = Reply(answer='{"verdicts": [{"claim": 1, "verdict": "supported", "reason": "", "quote": ""}]}')
+    watched = Workbench(load(home=home))
+    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.append(
+        [
+            *before,
+            Asked(run=RUN, seq=seq + 1, ask=98, round=3, purpose="verify", model="m", messages=(Message("user", "?"),)),
+            Replied(run=RUN, seq=seq + 2, ask=98, purpose="verify", reply=judged, usage=Usage(), seconds=1.0),
+            Asked(run=RUN, seq=seq + 3, ask=99, round=3, purpose="verify", model="m", messages=(Message("user", "?"),)),
+            Streamed(run=RUN, seq=seq + 4, ask=99, kind="text", text='{"verdicts": [{"claim": 2'),
+        ]
+    )
+    live = visit(home, run=RUN)
+    (draft,) = reports(live.get_by_key("report"))
+    assert draft["caret"] is False
+    assert "$3.732 trillion" in report_text(draft)
+    assert "verdicts" not in report_text(draft)
+    assert any(each.value.startswith("Checking the citations: 1 of ") for each in live.caption)

@@ -19,7 +19,9 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research.agent.protocols.tagged import split_reasoning, tag
+from research.citations import statements
 from research.compare.diff import Block, blocks, changes
+from research.events.recipe import roles_by_purpose
 from research.events.rounds import RoundView
 from research.events.view import RunView
 from research.exports.numbering import by_first_use, numbering, renumbered
@@ -31,6 +33,8 @@ STATEMENTS, STATEMENT = 600, 20_000
 """Maximum number of statements of a report, and of characters of one, such as a table: parsing them takes time."""
 DRAFT, REWRITE = 6_000, 1_500
 """Characters shown of text being written, from its end: of a first report, and of a new version beside the last one."""
+WRITERS = ("researcher", "writer")
+"""The roles that write the report; the others plan, sum up, read and judge."""
 GONE = 20
 """Maximum number of removed statements shown."""
 PART = 300
@@ -102,19 +106,29 @@ def words(view: RunView, key: str) -> None:
 
 
 def draft(view: RunView) -> None:
-    """Draw the end of the report that the model is writing."""
-    current = view.rounds[-1] if view.rounds else None
+    """Draw the end of the report that the model is writing, and how far it is checked; a judge's words are no report."""
+    roles = roles_by_purpose(view.recipe.framework, view.recipe.context)
+    current = next((each for each in reversed(view.rounds) if roles.get(each.purpose) in WRITERS), None)
     written = _written(view, current) if current else ""
     if not current or not written:
         return
     if current.reply is not None:
-        st.caption(t("Checking the citations …"))
+        st.caption(_checking(view, written))
     elif view.report:
         st.caption(t("Round {number} rewrites the report", number=current.number))
         written = written[-REWRITE:]
     data = reading.Reader(view).data([Block(_tail(renumbered(written[-DRAFT:], numbering(view))))])
     with st.container(key="rewriting" if view.report else "writing"):
         component.draw(f"draft-{view.run}", {**data, "caret": current.reply is None})
+
+
+def _checking(view: RunView, written: str) -> str:
+    """Return how many of the cited statements the judge has read."""
+    cited = len({each.text for each in statements(written) if each.numbers})
+    read = sum(each.reply.answer.count('"verdict"') for each in view.rounds if each.purpose == "verify" and each.reply)
+    if not read:
+        return t("Checking the citations …")
+    return t("Checking the citations: {read} of {cited}", read=min(read, cited), cited=cited)
 
 
 def _tail(text: str) -> str:
