@@ -185,6 +185,8 @@ def listen(settings: Settings, runs: int, take: Take) -> None:
         DBOS.listen_queues([QUEUE])
         DBOS.launch()
         _limit(dbos, runs)
+        if settings.database_url is None:
+            _lock_before_reading(dbos)
         DBOS.register_queue(
             QUEUE,
             global_concurrency=settings.runs_at_once,
@@ -212,6 +214,19 @@ def _limit(dbos: DBOS, runs: int) -> None:
         return queue
 
     system.get_queue = get_queue  # type: ignore[method-assign, assignment]
+
+
+def _lock_before_reading(dbos: DBOS) -> None:
+    """Let a transaction on SQLite take the write lock before it reads.
+
+    The driver begins one only before a statement that writes, so two workers could both count what runs, and then both
+    claim the last free place.
+    """
+    from sqlalchemy import Connection, event
+
+    @event.listens_for(dbos._sys_db.engine, "begin")
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 class _OutageFilter(logging.Filter):

@@ -27,12 +27,11 @@ PAGE = json.dumps([{"url": "https://example.org/japan", "title": "Japan", "conte
 REPORT = "Japan has 123 million people [1].\n\n[1] https://example.org/japan"
 AGENT = """
 import json, os, sys, urllib.request
-from tests.workers import LONG_S
 
 def ask(messages):
     body = json.dumps({"model": os.environ["RESEARCH_MODEL"], "messages": messages}).encode()
     request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, {"Content-Type": "application/json"})
-    return json.load(urllib.request.urlopen(request, timeout=LONG_S))["choices"][0]["message"]
+    return json.load(urllib.request.urlopen(request))["choices"][0]["message"]
 
 question = sys.argv[1] if len(sys.argv) > 1 else sys.stdin.read()
 assert "endpoint" not in os.environ["OPENAI_API_KEY"], "the agent gets no key of ours"

@@ -216,7 +216,7 @@ import research
 script = Path(research.__file__).parent / "_app" / "app.py"
 sys.path.insert(0, str(script.parent))
 for page, wanted in {wanted!r}.items():
-    app = AppTest.from_file(str(script), default_timeout=LONG_S).run()
+    app = AppTest.from_file(str(script), default_timeout={seconds!r}).run()
     app.switch_page(page)
     app.query_params["section"] = "system"
     app.run()
@@ -311,7 +311,7 @@ def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp
         "pages/evaluate.py": ["Echo twice", "Newest first"],
         "pages/settings.py": ["Brevity", "Parrot", "absent"],
     }
-    code = [str(extended / "python"), "-c", PAGES.format(wanted=wanted)]
+    code = [str(extended / "python"), "-c", PAGES.format(wanted=wanted, seconds=LONG_S)]
     done = subprocess.run(code, cwd=tmp_path, env=environment(home), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
 

@@ -98,6 +98,12 @@ class Fleet:
     def status(self, run_id: str) -> str:
         return self.bench.store.run(run_id).status
 
+    def heard(self, run_id: str) -> None:
+        """Wait until the worker has read the requests to the run, as it does after each heartbeat."""
+        for _ in range(2):
+            last = self.bench.store.run(run_id).heartbeat
+            until(lambda last=last: self.bench.store.run(run_id).heartbeat != last)  # type: ignore[misc]
+
     def ended(self, *run_ids: str, within_s: float = LONG_S) -> None:
         until(lambda: all(self.status(run_id) in ENDED for run_id in run_ids), within_s)
 
@@ -211,6 +217,7 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     run_id = fleet.ask()
     until(lambda: provider.requests)
     fleet.bench.engine.pause(run_id)
+    fleet.heard(run_id)
     provider.gate.set()
     until(lambda: fleet.status(run_id) == "paused")
     fleet.bench.engine.resume(run_id)
@@ -220,6 +227,7 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     before, run_id = len(provider.requests), fleet.ask()
     until(lambda: len(provider.requests) > before)
     fleet.bench.engine.stop(run_id)
+    fleet.heard(run_id)
     provider.gate.set()
     fleet.ended(run_id)
     assert whole(fleet.bench.store.events(run_id)).status == "stopped"
