@@ -15,8 +15,12 @@ from pathlib import Path
 RESULTS = Path(".venv/suite")
 PARTS = {
     "browser": ["tests/browser"],
-    "others": ["-n", "2", "--dist", "loadfile", "tests/faults", "tests/contract", "tests/app", "tests/unit"],
-}
+    # Faults first, because the longest tests are among them.
+    "others": [
+        "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
+        "tests/faults", "tests/contract", "tests/app", "tests/unit",
+    ],
+}  # fmt: skip
 SOME_FAILED = 1
 """The exit status of pytest when tests failed; greater ones say that it could not run them."""
 

@@ -128,15 +128,13 @@ class Driver:
             with self._beating, self._lock:
                 del self._active[run_id]
 
-    def finish(self, past: Sequence[Event], last: Sequence[Event]) -> Iterator[Event]:
-        """Save and yield the last events of a run that this process cannot drive; observers receive them, too."""
-        self._store.append(last)
-        self.log(last)
+    def leave(self, past: Sequence[Event], last: Event) -> Iterator[Event]:
+        """Save and yield the last event of a run that this process cannot drive; observers receive it, too."""
+        self._store.append([last])
+        self.log([last])
         for observe in self._observers:
-            receive = observe(past)
-            for event in last:
-                receive(event)
-        yield from last
+            observe(past)(last)
+        yield last
 
     def log(self, events: Iterable[Event]) -> None:
         """Write a log line for each event that deserves one."""

@@ -28,9 +28,8 @@ from research.errors import ConfigError, StoreUnavailable
 from research.events.audit import Given
 from research.events.events import (
     Event,
+    Paused,
     Resumed,
-    RunFailed,
-    RunFinished,
     RunStarted,
     UserReplied,
     WaitingForUser,
@@ -299,15 +298,21 @@ class ThreadEngine:
         return silent_s if stalled else 0.0
 
     def drive(self, run_id: str) -> None:
-        """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running."""
+        """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running.
+
+        A run that cannot continue here, e.g. for want of a key, pauses with the reason.
+        """
         try:
             row, events = _load(self._store, run_id)
             if row.status not in ("queued", "running") or self._driver.at_work(row):
                 return
             try:
                 steps = self._continue(row, events, _resumption(row.id, events, by_itself=row.status == "running"))
-            except ConfigError as error:  # e.g. its model is not installed here
-                steps = self._driver.finish(events, _failure(row, events, str(error)))
+            except (
+                ConfigError
+            ) as error:  # e.g. its model is not installed here: a process that has it can resume the run
+                paused = Paused(run=row.id, seq=events[-1].seq + 1, time=time.time(), reason=str(error))
+                steps = self._driver.leave(events, paused)
         except StoreUnavailable as error:  # it is found again when the store is back
             _log.warning("run %s cannot be reclaimed: %s", run_id, error)
             return
@@ -342,16 +347,6 @@ def _resumption(run_id: str, events: list[Event], reply: str = "", *, by_itself:
         return Resumed(run=run_id, seq=seq, time=now, by_itself=by_itself)
     agent = next(event.agent for event in reversed(events) if isinstance(event, WaitingForUser))
     return UserReplied(run=run_id, seq=seq, time=now, agent=agent, text=without_nul(reply, str))
-
-
-def _failure(row: RunRow, events: list[Event], error: str) -> list[Event]:
-    """Return the last events of a run that cannot be continued."""
-    seq, now, answer = (events[-1].seq + 1 if events else 0), time.time(), fold(events).answer
-    failed = RunFailed(run=row.id, seq=seq, time=now, error=error, traceback="")
-    finished = RunFinished(
-        run=row.id, seq=seq + 1, time=now, status="failed", outcome="failed", answer=answer or error, report=answer
-    )
-    return [failed, finished]
 
 
 def _chain(saved: Sequence[Event], coming: Iterator[Event]) -> Iterator[Event]:

@@ -14,6 +14,7 @@ from tests.browser.conftest import OUTPUT, App
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     fresh: App, page: Page, context: BrowserContext
 ) -> None:

@@ -15,6 +15,7 @@ from tests.browser.test_all_pages import faults
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context: BrowserContext, app: App) -> None:
     page.goto(f"{app.url}/evaluate")
     settle(page)

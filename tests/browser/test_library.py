@@ -13,6 +13,7 @@ from tests.browser.conftest import OUTPUT, App, pick_row, settle
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_the_library_is_browsed_and_a_folder_is_added_removed_and_restored(
     fresh: App, page: Page, tmp_path: Path
 ) -> None:

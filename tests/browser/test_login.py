@@ -182,6 +182,7 @@ def everywhere(names: dict[str, str]) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_data_of_one_user_reaches_another(chromium: Browser, two: House, tmp_path: Path) -> None:
     saved_settings.save(
         two.bench("alice").settings, tavily_api_key=f"tvly-{CANARY}", searxng_url=f"http://{CANARY}.example.org"

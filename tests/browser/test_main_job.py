@@ -207,6 +207,7 @@ def test_an_opened_round_shows_the_full_prompt(read: Page) -> None:
     opened(rounds, "Full prompt", "tool_response")
 
 
+@pytest.mark.slow
 def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_path: Path) -> None:
     """The `page` fixture fails this test on a request to another host."""
     image = "![x](https://evil.example/p.png)"

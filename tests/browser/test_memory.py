@@ -25,6 +25,7 @@ def row(page: Page, text: str) -> Locator:
     return page.locator(".st-key-memory-list").get_by_role("link", name=text)
 
 
+@pytest.mark.slow
 def test_a_note_is_found_by_meaning_edited_removed_and_restored(fresh: App, page: Page) -> None:
     page.goto(f"{fresh.url}/memory")
     expect(page.get_by_text("No memories yet")).to_be_visible()

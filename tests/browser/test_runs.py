@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 FIRST, SECOND = "261121-120000-abcd", "261121-120001-abce"
 
 
+@pytest.mark.slow
 def test_runs_are_filtered_exported_deleted_restored_and_imported(page: Page, library: Path, tmp_path: Path) -> None:
     shutil.copy(library, tmp_path)
     bench = App(tmp_path, "").bench

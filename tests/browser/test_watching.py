@@ -19,6 +19,7 @@ def visible(page: Page, text: str) -> None:
     page.locator(".st-key-rounds").get_by_text(text).first.wait_for()
 
 
+@pytest.mark.slow
 def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App, chromium: Browser) -> None:
     bench = app.bench
     run = LongRun(bench.store, "261121-120000-long")

@@ -171,7 +171,7 @@ def test_several_threads_can_create_a_sqlite_file_concurrently(tmp_path: Path) -
         except sqlite3.Error as error:
             failed.append(error)
 
-    for n in range(60):
+    for n in range(20):
         path, together = tmp_path / f"{n}.sqlite", threading.Barrier(8)
         threads = [threading.Thread(target=create, args=(path, together)) for _ in range(8)]
         for thread in threads:

@@ -384,6 +384,7 @@ def test_a_missing_dataset_is_an_error_that_names_the_file(cli: Cli) -> None:
     assert "gone.jsonl" in done.err
 
 
+@pytest.mark.slow
 def test_the_built_in_question_sets_need_no_file(cli: Cli) -> None:
     done = cli("factbook", "--recipe", "react/full", "--limit", "2", "--json")
     assert done.status == 0, done.err

@@ -53,6 +53,7 @@ def said(deltas: list[Delta], kind: str) -> str:
 
 
 class TestRun:
+    @pytest.mark.slow
     def test_a_react_run_with_a_real_model_completes(self, bench: Workbench) -> None:
         events = list(
             research.stream(

@@ -1,7 +1,6 @@
 """Folding, exporting and comparing a run, and reading documents, take linear time and memory.
 
-A recorded run may have thousands of rounds, and a file from elsewhere as many as fit into it.  Every run of the tests tries
-a part of the sizes and texts; those marked `slow` try all.
+A recorded run may have thousands of rounds, and a file from elsewhere as many as fit into it.
 """
 
 from __future__ import annotations
@@ -52,9 +51,7 @@ DOUBLED = 2**8
 """Rounds and paragraphs at last: one, doubled eight times."""
 LEAST_BYTES = 500_000
 """Peaks below this are not compared: constants are larger than what grows."""
-SLOW = pytest.mark.slow
-PART = pytest.mark.parametrize("part", [4, pytest.param(1, marks=SLOW)])
-"""A quarter of a size, and all of it."""
+pytestmark = pytest.mark.slow
 
 
 def run_of(rounds: int) -> list[Event]:
@@ -137,10 +134,9 @@ def memory_swells(made: Callable[[Any], object], given: Callable[[int], Any], si
     return True
 
 
-@PART
 @pytest.mark.parametrize("name", FOLDS)
-def test_what_is_made_of_a_run_grows_with_its_length(name: str, part: int) -> None:
-    assert swells(FOLDS[name], run_of, DOUBLED // part) == ""
+def test_what_is_made_of_a_run_grows_with_its_length(name: str) -> None:
+    assert swells(FOLDS[name], run_of, DOUBLED) == ""
 
 
 def of(*events: Event, report: str = "A [1].", citations: tuple[Citation, ...] = ()) -> list[Event]:
@@ -191,35 +187,30 @@ REPEATED: dict[str, Callable[[int], list[Event]]] = {
 """What is repeated in a run."""
 
 
-@PART
 @pytest.mark.parametrize("name", REPEATED)
-def test_a_run_is_read_in_linear_time_whatever_is_repeated_in_it(name: str, part: int) -> None:
-    assert swells(fold, REPEATED[name], 4_096 // part) == ""
+def test_a_run_is_read_in_linear_time_whatever_is_repeated_in_it(name: str) -> None:
+    assert swells(fold, REPEATED[name], 4_096) == ""
 
 
-@PART
 @pytest.mark.parametrize("name", ["sources", "lines", "marks"])
-def test_an_export_grows_with_what_is_repeated(name: str, part: int) -> None:
+def test_an_export_grows_with_what_is_repeated(name: str) -> None:
     exports: dict[str, Callable[[Any], object]] = {"html": html, "markdown": markdown, "csl": csl.render}
-    size = 2_048 // part
-    assert [each for each, made in exports.items() if swells(made, lambda n: fold(REPEATED[name](n)), size)] == []
+    assert [each for each, made in exports.items() if swells(made, lambda n: fold(REPEATED[name](n)), 2_048)] == []
 
 
-@PART
 @pytest.mark.parametrize("name", ["html", "docx", "markdown", "json"])
-def test_an_export_grows_with_its_report(name: str, part: int) -> None:
+def test_an_export_grows_with_its_report(name: str) -> None:
     exports: dict[str, Callable[[Any], object]] = {"html": html, "docx": docx, "markdown": markdown, "json": as_dict}
 
     def view(size: int) -> Any:
         paragraphs = "\n\n".join(f"Chapter {n} tells of {n * 7:,} ships [{n}]." for n in range(1, size))
         return fold([*run_of(1)[:-1], stamp(ending(1, paragraphs), "a-run", 99, 99.0)])
 
-    assert swells(exports[name], view, DOUBLED // part) == ""
+    assert swells(exports[name], view, DOUBLED) == ""
 
 
-@PART
-def test_a_word_file_is_read_in_linear_time(part: int) -> None:
-    assert swells(lambda data: read_bytes(data, ".docx", "a"), word_file, 1_600 // part) == ""
+def test_a_word_file_is_read_in_linear_time() -> None:
+    assert swells(lambda data: read_bytes(data, ".docx", "a"), word_file, 1_600) == ""
 
 
 def nested(size: int) -> bytes:
@@ -247,36 +238,32 @@ PDFS: dict[str, tuple[Callable[[int], bytes], int]] = {
 """What is repeated in a PDF, and how often at last."""
 
 
-@PART
 @pytest.mark.parametrize("name", PDFS)
-def test_a_pdf_is_read_in_linear_time(name: str, part: int) -> None:
+def test_a_pdf_is_read_in_linear_time(name: str) -> None:
     def made(data: bytes) -> None:
         with contextlib.suppress(UnreadableFile):
             read_bytes(data, ".pdf", "a")
 
     written, size = PDFS[name]
     made(written(1))
-    assert swells(made, written, size // part) == ""
+    assert swells(made, written, size) == ""
 
 
-@PART
 @pytest.mark.parametrize("suffix", [".html", ".md", ".txt"])
-def test_a_document_is_read_in_linear_time(suffix: str, part: int) -> None:
+def test_a_document_is_read_in_linear_time(suffix: str) -> None:
     def made(text: str) -> None:
         with contextlib.suppress(UnreadableFile):
             read_bytes(f"<p>A. {text}".encode(), suffix, "a")
 
     made("warm")
     pieces = (*HOSTILE, "<p>a ", "<div>", "<a href=x>", "<table><tr><td>", "<!--", "<ul><li>", "<script>", "&amp;")
-    size = 20_000 // part
-    tried = repeating(pieces[len(suffix) % part :: part])
-    assert [each for each, text in tried.items() if swells(made, text, size)] == []
+    tried = repeating(pieces)
+    assert [each for each, text in tried.items() if swells(made, text, 20_000)] == []
 
 
-@PART
 @pytest.mark.parametrize("name", READERS)
-def test_no_reader_takes_more_than_linear_memory(name: str, part: int) -> None:
+def test_no_reader_takes_more_than_linear_memory(name: str) -> None:
     reader = READERS[name]
     reader("warm")
-    tried = repeating(HOSTILE[list(READERS).index(name) % part :: part])
-    assert [each for each, text in tried.items() if memory_swells(reader, text, 16_000 // part)] == []
+    tried = repeating(HOSTILE)
+    assert [each for each, text in tried.items() if memory_swells(reader, text, 16_000)] == []

@@ -498,6 +498,7 @@ def _index(home: Path, die_at: int = 10**9) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_indexing_leaves_no_partial_factbook(
     tmp_path: Path, documents: dict[str, factbook.Document]
 ) -> None:

@@ -51,6 +51,7 @@ def test_an_unknown_word_in_a_query_hides_no_entry(large: Memory) -> None:
 
 @pytest.mark.parametrize("count", [1, 5, 100, 999, 20_000])
 @pytest.mark.parametrize("share", [None, 0.1, 0.9])
+@pytest.mark.slow
 def test_nearest_returns_the_same_as_an_exhaustive_search(count: int, share: float | None) -> None:
     random = np.random.default_rng(count)
     vectors = random.standard_normal((count, 8), dtype=np.float32)

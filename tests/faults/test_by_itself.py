@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -177,6 +178,7 @@ def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Plac
     assert other.store.run(RUN).status == "stopped"
 
 
+@pytest.mark.slow
 def test_a_run_that_makes_progress_between_kills_is_always_reclaimed(place: Place) -> None:
     place.player.laps = MAX_RECLAIMS + 3
     place.killed(Point("tool", 2))
@@ -208,14 +210,17 @@ def test_a_paused_waiting_or_queued_run_is_never_reclaimed(place: Place, state: 
     assert len(place.events) == 1 + len(idle[state])
 
 
-def test_an_interrupted_run_that_cannot_resume_here_ends_as_failed(place: Place) -> None:
-    """For example, its model is not installed on this machine."""
+def test_an_interrupted_run_that_cannot_continue_here_pauses_with_the_reason(place: Place) -> None:
+    """For example, its model is not installed on this machine, or its key is set only in the terminal that died."""
 
     def not_here() -> None:
         raise ConfigError("no such model here")
 
     place.killed(Point("stream", 2, 5))
-    Slow(place, "", not_here).engine.drive(RUN)
-    last = place.events[-1]
-    assert isinstance(last, e.RunFinished)
-    assert (last.status, fold(place.events).error) == ("failed", "no such model here")
+    here = Slow(place, "", not_here)
+    here.engine.drive(RUN)
+    assert here.store.run(RUN).status == "paused"
+    assert place.events[-1] == e.Paused(run=RUN, seq=place.events[-1].seq, time=ANY, reason="no such model here")
+    with Provider(place.player) as provider:
+        place.begin(provider, "resume").over()
+    whole(place)

@@ -161,6 +161,7 @@ def whole(events: list[e.Event]) -> e.RunFinished:
     return last
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_and_replaced_finish_every_run(fleet: Fleet, provider: Provider) -> None:
     count = 4 if fleet.bench.settings.database_url else 2
     for _ in range(count):
@@ -227,9 +228,8 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     before, run_id = len(provider.requests), fleet.ask()
     until(lambda: len(provider.requests) > before)
     fleet.bench.engine.stop(run_id)
-    fleet.heard(run_id)
-    provider.gate.set()
     fleet.ended(run_id)
+    provider.gate.set()
     assert whole(fleet.bench.store.events(run_id)).status == "stopped"
 
 
