@@ -2,12 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 
 # The tests start hundreds of processes, each of which would compile the whole package where the environment forbids the cache.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run test test-all check docs format words pictures lock wheel clean
+# The contract that every step while writing may break, in files that take a few seconds each.
+HEART := $(patsubst %,tests/contract/test_%.py,anthropic_client clarify compare fork_edits frameworks iter_research \
+	misbehaving_models one_driver openai_model reflexion rewoo run served_models store supervisor tool_rounds what_leaves)
+LONG := $(patsubst %,--ignore=tests/unit/test_%.py,docs evaluation exports_documents growth imports)
+
+.PHONY: setup run quick test test-all check docs format words pictures lock wheel clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +35,10 @@ $(VENV)/.ready-docs: requirements-docs.txt $(VENV)/.ready
 run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
+
+# What to run after every step: the unit tests and the heart of the contract, in less than a minute.
+quick: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(LONG) tests/unit $(HEART)
 
 # A test that fails runs once more at the end, alone; then it either fails the suite or is named as flaky.
 test: $(VENV)/.ready-dev

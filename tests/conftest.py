@@ -26,6 +26,7 @@ from research.cli.main import main
 from research.config.endpoints import presets
 from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
+from tests import fuzz
 from tests.command import Cli, Done
 from tests.pairwise import spread
 from tests.warm import Warm
@@ -37,6 +38,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MANY_FILES = 300
 """Open files of the test process from which it looks for those that nothing uses any more."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "not slow" in config.getoption("markexpr"):
+        fuzz.a_tenth()
 
 
 @pytest.hookimpl(tryfirst=True)

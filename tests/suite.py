@@ -49,7 +49,7 @@ def main(options: list[str]) -> int:
         first = failed(name)
         if statuses[name] == SOME_FAILED and first:
             print(f"second run, alone: {len(first)} of {name}", flush=True)
-            statuses[name] = start(f"{name}-again", *first).wait()
+            statuses[name] = start(f"{name}-again", *first, *options).wait()
             flaky += sorted({*first} - {*failed(f"{name}-again")}) if statuses[name] <= SOME_FAILED else []
     (RESULTS / "flaky.txt").write_text("".join(f"{test}\n" for test in flaky), encoding="utf-8")
     print(f"flaky: {', '.join(flaky) or 'none'}")

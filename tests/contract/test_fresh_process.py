@@ -132,6 +132,7 @@ def test_without_the_right_table_tokens_are_estimated_from_characters(damage: st
 # -- the same in every process ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_built_in_sets_are_identical_in_every_process() -> None:
     code = (
         "from research.evaluation import load\n"

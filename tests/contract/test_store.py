@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from research.errors import ConfigError, StoreUnavailable
@@ -35,6 +35,7 @@ from research.store.database import close_pool
 from research.store.postgres import PostgresStore
 from research.store.saved import Comparison, Opinion, Preset, SavedValues
 from research.store.sqlite import SqliteStore
+from tests.fuzz import up_to
 from tests.workers import LONG_S
 
 ROOT = Path(__file__).parents[2]
@@ -403,7 +404,7 @@ def test_any_text_is_read_back_unchanged(open_store: Callable[[], Store]) -> Non
     texts = texts.map(lambda text: text.replace("\0", "0"))
 
     @given(texts, texts.filter(str.strip))
-    @settings(max_examples=30, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @up_to(30, database=None, suppress_health_check=[HealthCheck.too_slow])
     def kept(text: str, tag: str) -> None:
         run = f"run-{next(numbers)}"
         recipe = Recipe(model=f"openai:{text}", framework_options={"x": text})

@@ -250,6 +250,7 @@ def test_a_run_answers_although_its_memory_file_is_damaged(with_memory: Workbenc
     assert [type(event) for event in events].count(e.RunFinished) == 1
 
 
+@pytest.mark.slow
 def test_every_acknowledged_entry_survives_repeated_kills_of_the_writer(place: str) -> None:
     """A batch in flight is saved completely or not at all."""
     acknowledged: dict[str, int] = {}

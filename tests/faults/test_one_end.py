@@ -88,6 +88,7 @@ def test_a_run_that_is_stopped_and_resumed_while_it_finishes_ends_once(tmp_path:
         list(pool.map(once, range(TIMES)))
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_that_many_resume_and_stop_at_once_ends_once(tmp_path: Path, warm: Warm) -> None:
     """Two processes and two threads resume it while two threads stop it."""
 

@@ -52,6 +52,7 @@ def test_writes_are_refused_while_postgres_is_down_and_succeed_afterwards(server
     assert PostgresStore(url, "between").events("a") == store.events("a")
 
 
+@pytest.mark.slow
 def test_restarts_during_concurrent_runs_lose_and_repeat_no_event(server: PostgresServer, url: str) -> None:
     store, refused, broken = PostgresStore(url, "during"), list[str](), list[Exception]()
     runs = [f"run-{number}" for number in range(6)]

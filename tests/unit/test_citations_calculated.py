@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from research._util.amounts import amount
@@ -17,6 +17,7 @@ from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Computation, Finding, Verdict
 from research.models.extractive.write import answer
 from research.types import HOLDS, Source
+from tests.fuzz import up_to
 
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONEY = ("$", "€", "£", "")
@@ -41,7 +42,7 @@ amounts = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@up_to(60)
 @given(amounts, st.sampled_from(list(SCALES)))
 def test_a_difference_and_a_sum_are_calculated_in_the_right_unit_only(
     pair: tuple[int, int, str, str], other: str
@@ -60,7 +61,7 @@ def test_a_difference_and_a_sum_are_calculated_in_the_right_unit_only(
             assert not statuses(claim.format(wrong), one, two) & HOLDS, (claim.format(wrong), one, two)
 
 
-@settings(max_examples=40, deadline=None)
+@up_to(40)
 @given(amounts)
 def test_amounts_in_different_currencies_are_never_combined(pair: tuple[int, int, str, str]) -> None:
     a, b, scale, _ = pair
@@ -69,7 +70,7 @@ def test_amounts_in_different_currencies_are_never_combined(pair: tuple[int, int
     assert not statuses(claim, written(a, scale, "$"), written(b, scale, "€")) & HOLDS
 
 
-@settings(max_examples=40, deadline=None)
+@up_to(40)
 @given(st.integers(101, 999), st.integers(101, 999))
 def test_percentage_points_are_the_difference_of_two_percentages(a: int, b: int) -> None:
     assume(a > b and a - b not in (a, b))
@@ -127,7 +128,7 @@ def report(one: str, two: str, operation: str, language: str) -> tuple[str, list
     return "\n\n".join(kept), [Source(fact.n, fact.url, fact.title, fact.line) for fact in facts]
 
 
-@settings(max_examples=100, deadline=None)
+@up_to(100)
 @given(figures(), st.sampled_from(("compare", "sum")), st.sampled_from(("en", "zh")), st.integers(0, 1))
 @example(("8.5% of GDP", "0.5% of GDP"), "sum", "zh", 0)
 def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other_scale(

@@ -482,6 +482,7 @@ def test_the_factbook_set_is_large_and_mixed_and_its_gold_documents_contain_the_
             assert not set(each.answers) & set(each.over)
 
 
+@pytest.mark.slow
 def test_the_chinese_set_has_chinese_documents_that_contain_its_answers() -> None:
     made = load("factbook-zh")
     assert made.documents

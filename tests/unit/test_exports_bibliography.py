@@ -11,7 +11,7 @@ from typing import Any
 import bibtexparser
 import pytest
 from bibtexparser.middlewares import LatexDecodingMiddleware
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -167,7 +167,6 @@ def test_csl_json_keeps_only_known_fields_of_the_right_type() -> None:
 @example('\\} \\{ {{ \\\\} @string{a=1} % $x$ #1 ~^_& "q"')
 @example('<img src=x onerror=alert(1)>\r\n@preamble{"\\input{/etc/passwd}"}')
 @example("第\u2028二\x85行")
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_title_name_or_url_breaks_out_of_its_bibtex_field(text: str) -> None:
     text = text.encode("utf-8", "ignore").decode()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import docx as word
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pypdf import PdfReader
@@ -32,6 +32,7 @@ from research.exports.pdf import pdf
 from research.exports.progress import OUTCOMES
 from research.exports.words import SYMBOLS, Words
 from research.types import Citation, Source
+from tests.fuzz import up_to
 from tests.unit.test_exports_bibliography import HOSTILE, run_of, source
 from tests.unit.test_png import GOOD as PNG
 
@@ -282,7 +283,7 @@ def test_a_hostile_report_is_inert_in_a_pdf() -> None:
     assert "{nb}" in pdf_text(pdf(view))
 
 
-@settings(deadline=None, max_examples=5)
+@up_to(50)
 @given(st.text(max_size=200))
 def test_any_text_gives_files_that_can_be_opened(text: str) -> None:
     view = run_of(source(1, text), report=f"{text}\n\n{text} [1]", uncited=(text,))

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as some
 
 from research.config.settings import load
@@ -41,6 +41,7 @@ from research.store.sqlite import SqliteStore
 from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
 from research.workbench import run_import
 from research.workbench.workbench import Workbench
+from tests.fuzz import up_to
 
 RUN = "261121-120000-abcd"
 LATER = 1_795_000_000.0
@@ -304,7 +305,7 @@ def test_an_invalid_zip_is_rejected(data: bytes, said: str) -> None:
         run_import.read_runs(data)
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(some.data())
 def test_a_damaged_zip_is_read_or_rejected(data: some.DataObject) -> None:
     body = bytearray(zipped({"a": file(life())}))
@@ -351,7 +352,7 @@ finished = some.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@up_to(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.lists(middle, max_size=12), finished)
 def test_any_run_survives_an_export_and_import(events: list[Event], end: RunFinished) -> None:
     first = Asked(ask=1, round=1, purpose="act", model="m")
@@ -362,7 +363,7 @@ def test_any_run_survives_an_export_and_import(events: list[Event], end: RunFini
     assert markdown(view) and csl.render(view) and bibtex.render(view) is not None
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(some.binary(max_size=300) | some.lists(some.sampled_from(file(life()).split(b"\n")), max_size=9).map(b"\n".join))
 def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
     try:

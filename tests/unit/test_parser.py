@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from research.agent.parsing import FORMATS, as_dict, parse
@@ -20,6 +20,7 @@ from research.agent.protocols.tagged import tag
 from research.errors import FormatError, ToolError
 from research.events.transcript import Interaction
 from research.types import Completion, Observation, RawCall, ToolSpec
+from tests.fuzz import up_to
 from tests.growth import grows, timed
 from tests.loops import loop_over
 
@@ -156,7 +157,7 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=30).map
 ENDS = st.sampled_from(["stop", "length", "tool_calls", "content_filter", "", "x"])
 
 
-@settings(max_examples=600, deadline=None)
+@up_to(600)
 @given(st.sampled_from(FORMATS), TEXTS, ENDS)
 def test_no_text_makes_the_parser_raise(form: str, text: str, end: str) -> None:
     reading = parse(form, text, TOOLS, end)
@@ -181,7 +182,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@up_to(300)
 @given(JSON)
 def test_no_native_choice_makes_the_parser_raise(value: Any) -> None:
     for choice in (value, {"finish_reason": "tool_calls", "message": {"tool_calls": value, "content": value}}):
@@ -218,7 +219,7 @@ def spellings(call: tuple[str, dict[str, Any]]) -> Iterator[str]:
     yield f"```json\n{json.dumps(value)}\n```"
 
 
-@settings(max_examples=400, deadline=None)
+@up_to(400)
 @given(st.lists(CALL, min_size=1, max_size=3), st.integers(0, 3), st.booleans(), st.data())
 def test_complete_calls_are_parsed_exactly_and_a_truncated_call_never_runs(
     calls: list[tuple[str, dict[str, Any]]], spelling: int, separate: bool, data: st.DataObject
@@ -236,7 +237,7 @@ def test_complete_calls_are_parsed_exactly_and_a_truncated_call_never_runs(
         assert (call.name, call.arguments) == calls[call.index]
 
 
-@settings(max_examples=300, deadline=None)
+@up_to(300)
 @given(st.lists(CALL, min_size=1, max_size=3), st.data())
 def test_a_truncated_native_call_never_runs(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
     *first, last = calls
@@ -254,7 +255,7 @@ def test_a_truncated_native_call_never_runs(calls: list[tuple[str, dict[str, Any
     assert [error.index for error in reply.errors] == [len(first)]
 
 
-@settings(max_examples=300, deadline=None)
+@up_to(300)
 @given(CALL, HOSTILE)
 @example(("python", {"code": "evil"}), "")
 def test_a_call_that_is_only_quoted_never_runs(call: tuple[str, dict[str, Any]], words: str) -> None:
@@ -431,7 +432,7 @@ def test_arguments_are_converted_only_without_loss(given_: dict[str, Any], expec
         assert checked(given_, spec) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@up_to(300)
 @given(
     st.recursive(
         st.none()

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from research.agent.parsing import parse
 from research.agent.parsing.plan import STEPS
+from tests.fuzz import up_to
 from tests.unit.test_parser import TOOLS
 
 Call = tuple[str, dict[str, Any]]
@@ -104,13 +105,13 @@ FORMS = st.sampled_from(["react", "native_args"])
 
 
 @pytest.mark.parametrize("style", STYLES)
-@settings(max_examples=8, deadline=None)
+@up_to(8)
 @given(call=CALLS, form=FORMS)
 def test_a_call_is_read_in_every_style(style: str, call: Call, form: str) -> None:
     assert calls_of("".join(STYLES[style](call)), form) == [call]
 
 
-@settings(max_examples=250, deadline=None)
+@up_to(250)
 @given(st.sampled_from(sorted(STYLES)), CALLS, FORMS, st.data())
 def test_a_mutated_call_runs_as_it_was_meant_or_not_at_all(
     style: str, call: Call, form: str, data: st.DataObject
@@ -135,7 +136,7 @@ def test_a_mutated_call_runs_as_it_was_meant_or_not_at_all(
     assert found in ([], [call], [call, call])
 
 
-@settings(max_examples=150, deadline=None)
+@up_to(150)
 @given(st.sampled_from(sorted(STYLES)), CALLS, FORMS, st.data())
 def test_half_a_call_never_runs(style: str, call: Call, form: str, data: st.DataObject) -> None:
     text = "".join(STYLES[style](call))
@@ -177,7 +178,7 @@ MENTIONS = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(st.sampled_from(MENTIONS), st.sampled_from(sorted(STYLES)), CALLS, FORMS)
 def test_a_call_that_is_quoted_forbidden_or_an_example_never_runs(
     mention: str, style: str, call: Call, form: str

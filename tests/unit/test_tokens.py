@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from research.models import tokens
@@ -80,7 +80,6 @@ def test_long_text_is_split_between_words() -> None:
     assert abs(tokens.count(words, "gpt-5") - whole) <= 1
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_the_same_text_always_has_the_same_count(one: str, other: str) -> None:
     first = tokens.count(one, "gpt-5")
