@@ -16,7 +16,7 @@ from research.citations import cited
 from research.citations.forgetting import Loss, losses
 from research.events import events as e
 from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
-from research.events.branches import PROPOSE, Branch, Branches, step_purposes
+from research.events.branches import PROPOSE, VERIFY, Branch, Branches, step_purposes
 from research.events.recipe import Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
@@ -118,7 +118,7 @@ class RunView(PlanView, AuditView):
     removed: tuple[str, ...] = ()
     short: str = ""
     parts: tuple[Part, ...] = ()
-    """These four as in `RunFinished`."""
+    """These five as in `RunFinished`; while a judge reads the finished report, `citations` are the verdicts known so far."""
     error: str = ""
     """Why the run failed, or why it paused without a request of the user."""
     traceback: str = ""
@@ -219,7 +219,8 @@ class RunView(PlanView, AuditView):
         place = self.count.apply(event)
         if event.agent not in self._index.agents:
             self._index.agents.add(event.agent)
-            self.agents.append(event.agent)
+            if not (isinstance(event, e.Asked) and event.purpose == VERIFY):  # the judge of citations does no research
+                self.agents.append(event.agent)
         if isinstance(event, e.Edited | e.ReportEdited):
             self.edits.append(event)
         match event:
@@ -265,7 +266,10 @@ class RunView(PlanView, AuditView):
                 _change_status(self, event)
 
     def _update_report(self, event: e.ReportUpdated) -> None:
-        """Add a version to the reports of the agent that wrote it."""
+        """Add a version to the reports of the agent that wrote it; a finished report is no version."""
+        if event.citations:
+            self.report, self.citations = event.report, event.citations
+            return
         version = (self._last(event.agent).number, event.report)
         branch = self.branches.get(event.agent)
         (branch.reports if branch else self.reports).append(version)
