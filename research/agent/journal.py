@@ -42,6 +42,8 @@ from research.events.rounds import Worktime
 from research.events.transcript import Interaction, Transcript
 from research.types import Message, Observation, PlanItem, Source, ToolCall, Usage
 
+JUDGE = "judge-"
+"""Begins the names of the sub-agents that judge citations; a number follows."""
 _MARKS = (Warned, Audited, ReportUpdated, Concluding, ChildStarted, ChildFinished, RunStarted, Remembered)
 
 
@@ -177,6 +179,11 @@ class Journal:
     def asked_judge(self, agent: str, ask: int) -> tuple[Message, ...] | None:
         """Return the messages of this agent's n-th request if it asked the judge and has a reply."""
         return self._to_judge.get((agent, ask)) if (agent, ask) in self._replies else None
+
+    def judges(self, agent: str) -> int:
+        """Return the number of the last judge that read for this agent."""
+        parts = (name.removeprefix(f"{agent}/{JUDGE}") for name, _ in self._to_judge)
+        return max((int(part) for part in parts if part.isdecimal()), default=0)
 
     @property
     def replied(self) -> list[Replied]:

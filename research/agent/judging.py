@@ -1,37 +1,57 @@
-"""Asking the judge: after the rules, a language model or a verifier sees every claim of the report with its passages."""
+"""Asking the judge: after the rules, a language model or a verifier sees the statements of the report with their passages.
+
+The report stands with the verdicts of the rules before the judge is asked.  A language model reads several batches at once,
+each as a sub-agent, so that a resumed run finds every reply again whatever the order in which they came.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Final
 
 from msgspec.structs import replace
 
 from research.agent.context import Steps
+from research.agent.journal import JUDGE
 from research.agent.run import Run
-from research.citations.judge import inquiries
-from research.citations.verifiers import MODEL, Pair, decided, fused, overrules, shares
+from research.citations.judge import Inquiries, inquiries, take_recorded
+from research.citations.verifiers import MODEL, Pair, decided, fused, overrules, shares, to_judge
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused, Stopped
-from research.events.events import Warned
-from research.types import HOLDS, Citation, Judgement, Scripted
+from research.events.branches import VERIFY
+from research.events.events import ReportUpdated, Warned
+from research.types import HOLDS, Citation, Judgement, Message, Reply, Scripted
 
+AT_ONCE: Final = 5
+"""Batches that are read at the same time, unless the framework's `concurrency` says otherwise."""
 SLICE: Final = 8
 """Claims that a verifier of this computer judges between two looks at the budget and at a stop."""
 _Found = dict[Pair, Judgement]
 
 
-def judge(run: Run, citations: tuple[Citation, ...]) -> Steps[tuple[Citation, ...]]:
-    """Return the citations with the verdicts of rules and judge; what the judge does not judge stays as it is."""
+def judge(run: Run, citations: tuple[Citation, ...], report: str = "") -> Steps[tuple[Citation, ...]]:
+    """Return the citations with the verdicts of rules and judge; what the judge does not judge stays as it is.
+
+    `report` is what the page shows with the verdicts known so far while the judge reads.
+    """
     name = run.recipe.judged_by
     pairs = _pairs(run, citations) if name else {}
     if not pairs:
         return citations
-    found: _Found = {}
-    problem = yield from _verify(run, name, list(dict.fromkeys(pairs.values())), found)
+    found = _known(run, name, pairs.values())
+    unknown = [pair for pair in dict.fromkeys(pairs.values()) if pair not in found]
+    if report and unknown:
+        so_far = _applied(run, name, citations, _by_claim(pairs, found))
+        yield from run.context.mark(ReportUpdated(agent=run.agent, report=report, citations=so_far))
+    problem = yield from _verify(run, name, unknown, found)
     if text := _shortfall(name, problem, [found.get(pair) for pair in pairs.values()]):
         yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
-    return _applied(run, name, citations, {claim: found[pair] for claim, pair in pairs.items() if pair in found})
+    return _applied(run, name, citations, _by_claim(pairs, found))
+
+
+def _by_claim(pairs: Mapping[str, Pair], found: _Found) -> dict[str, Judgement]:
+    return {claim: found[pair] for claim, pair in pairs.items() if pair in found}
 
 
 def _shortfall(name: str, problem: str, judged: Sequence[Judgement | None]) -> str:
@@ -49,30 +69,41 @@ def _shortfall(name: str, problem: str, judged: Sequence[Judgement | None]) -> s
 
 
 def _pairs(run: Run, citations: Sequence[Citation]) -> dict[str, Pair]:
-    """Return each claim with the passages of all sources that it cites."""
+    """Return each claim that the judge reads with the passages of all sources that it cites."""
+    asked = to_judge(citations, everything=not run.recipe.judges_open)
     cites: dict[str, dict[str, None]] = {}
     for each in citations:
-        if each.status != "dead":
+        if each.status != "dead" and each.claim in asked:
             cites.setdefault(each.claim, {}).update(dict.fromkeys(_texts(run, each.n)))
     return {claim: Pair(claim, tuple(texts)) for claim, texts in cites.items() if texts}
 
 
+def _keeps(run: Run, name: str) -> bool:
+    """Return whether the same question gets the same verdict; a script's replies depend on their order instead."""
+    try:
+        return not (name.startswith(MODEL) and isinstance(run.context.models(name.removeprefix(MODEL)), Scripted))
+    except Exception:  # noqa: BLE001 - it cannot be asked either, and the note on that says why
+        return False
+
+
+def _known(run: Run, name: str, pairs: Iterable[Pair]) -> _Found:
+    """Return what the judge said of these pairs before, in this process."""
+    if not _keeps(run, name):
+        return {}
+    verdicts = run.context.judges.verdicts
+    return {pair: seen for pair in pairs if (seen := verdicts.get(name, pair))}
+
+
 def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[str]:
     """Add the judgements of these pairs to `found`; return why some are missing, if an error is the reason."""
-    verdicts = run.context.judges.verdicts
     try:
-        model = name.removeprefix(MODEL) if name.startswith(MODEL) else ""
-        # A script's replies depend on their order, not on what is asked.
-        keeps = not (model and isinstance(run.context.models(model), Scripted))
-        known = {pair: seen for pair in pairs if keeps and (seen := verdicts.get(name, pair))}
-        found.update(known)
-        unknown = [pair for pair in pairs if pair not in known]
         try:
-            yield from _ask_model(run, model, unknown, found) if model else _ask_verifier(run, name, unknown, found)
+            ask = _ask_model if name.startswith(MODEL) else _ask_verifier
+            yield from ask(run, name, pairs, found)
         finally:
-            for pair in unknown:
-                if keeps and pair in found:
-                    verdicts.put(name, pair, found[pair])
+            for pair in pairs if _keeps(run, name) else ():
+                if pair in found:
+                    run.context.judges.verdicts.put(name, pair, found[pair])
     except (ConfigError, LimitReached, ProviderError, Stopped) as error:
         if not isinstance(error, LimitReached):
             return str(error)
@@ -86,17 +117,37 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
     return ""
 
 
-def _ask_model(run: Run, model: str, pairs: Sequence[Pair], found: _Found) -> Steps[None]:
-    """Ask a language model, except what the journal contains; it answers for the same messages only."""
-    recorded = yield from run.recorded_verdicts()
-    steps = inquiries(model, pairs, found)
-    inquiry = next(steps, None)
+def _ask_model(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[None]:
+    """Ask a language model, except what the journal contains."""
+    model = name.removeprefix(MODEL)
+    recorded = yield from run.recorded_verdicts()  # of a run of an earlier version
+    last, free = run.context.journal.judges(run.agent), list[Run]()
+    for number in range(1, last + 1):
+        reader = run.child(f"{JUDGE}{number}")
+        before = yield from reader.recorded_verdicts()
+        recorded |= before
+        free += [] if before else [reader]  # it was asked, and had not replied
+    asked: set[Pair] = set()
+    for sent, reply in recorded.items():
+        asked.update(take_recorded(sent, reply.answer, model, pairs, found))
+    readings = inquiries(model, [pair for pair in pairs if pair not in asked], found)
+    readers = chain(free, (run.child(f"{JUDGE}{number}") for number in count(last + 1)))
+    limit = run.recipe.framework_options.get("concurrency", AT_ONCE)
+    yield from run.together(
+        [_read(reader, reading, recorded) for reading, reader in zip(readings, readers, strict=False)],
+        limit if isinstance(limit, int) else AT_ONCE,
+    )
+
+
+def _read(reader: Run, reading: Inquiries, recorded: Mapping[tuple[Message, ...], Reply]) -> Steps[None]:
+    """Make the calls of one reading, one after the other."""
+    inquiry = next(reading, None)
     while inquiry is not None:
         reply = recorded.get(inquiry.messages)
         if reply is None:
-            reply = yield from run.ask("verify", messages=inquiry.messages, tools=(), schema=inquiry.schema)
+            reply = yield from reader.ask(VERIFY, messages=inquiry.messages, tools=(), schema=inquiry.schema)
         try:
-            inquiry = steps.send(reply.answer)
+            inquiry = reading.send(reply.answer)
         except StopIteration:
             inquiry = None
 

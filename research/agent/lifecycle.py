@@ -127,7 +127,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     if report:  # which often repeats a statement of the answer
         citations = tuple({(each.n, each.claim): each for each in citations}.values())
     if outcome not in ("stopped", "failed"):
-        citations = yield from judge(run, citations)
+        citations = yield from judge(run, citations, report or text)
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if sources else ()
     graded = text if cited(text) else report or text  # the report may have the sources of a bare answer
     gate = None if outcome == "stopped" else _assess(run, graded, text, citations, unsourced)

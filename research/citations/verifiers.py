@@ -11,7 +11,7 @@ import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -35,6 +35,9 @@ WINDOWS: Final = 12
 NEAREST: Final = 3
 """Windows in which a contradiction counts; a window about something else contradicts any claim."""
 
+
+SETTLED: Final[frozenset[Verdict]] = frozenset(("supported", "calculated", "contradicted", "dead"))
+"""Verdicts of the rules that leave nothing open."""
 
 LOW: Final = because("its measured precision is too low to count")
 SILENT: Final = because("the model returned no probability")
@@ -81,8 +84,14 @@ def check_name(name: str) -> None:
     """Raise `ConfigError` unless this is the name of a verifier."""
     if name != RULES and not any(name.startswith(kind) and name != kind for kind in (CROSS_ENCODER, MODEL)):
         raise ConfigError(
-            f"unknown judge {name!r}; known: auto, off, {RULES}, {CROSS_ENCODER}PATH_OR_ID, {MODEL}PROVIDER:NAME"
+            f"unknown judge {name!r}; known: uncertain, all, off, {RULES}, {CROSS_ENCODER}PATH_OR_ID, {MODEL}PROVIDER:NAME"
         )
+
+
+def to_judge(citations: Iterable[Citation], *, everything: bool) -> dict[str, None]:
+    """Return the statements that a judge has yet to read: those that the rules leave open, or all that cite a source."""
+    settled = frozenset(("dead",)) if everything else SETTLED
+    return {each.claim: None for each in citations if not each.judgements and each.status not in settled}
 
 
 def decided(judgement: Judgement, thresholds: Thresholds) -> Judgement:
@@ -117,6 +126,16 @@ def overrules(judgement: Judgement, thresholds: Thresholds, citation: Citation) 
 def _states_figures(quote: str, claim: str) -> bool:
     stated = quantities(quote)
     return all(any(q.states(seen) for seen in stated) for q in quantities(claim) if q.kind == "number" and not q.weak)
+
+
+def shares_figure(quote: str, claim: str) -> bool:
+    """Return whether a quote has a figure of the claim, in whatever unit, or the claim has none.
+
+    A line that has nothing to do with the claim rarely has one of its figures.
+    """
+    wanted = [q for q in quantities(claim) if q.kind == "number" and not q.weak]
+    stated = quantities(quote)
+    return not wanted or any(q.states(seen) or q.value == seen.value for q in wanted for seen in stated)
 
 
 def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -> Citation:
@@ -211,14 +230,17 @@ def _is_probability(value: float) -> bool:
     return math.isfinite(value) and -1e-6 <= value <= 1 + 1e-6
 
 
-def windows(pair: Pair, size: int = WINDOW, most: int = WINDOWS) -> list[str]:
-    """Cut the passages into windows of whole sentences; return those that share most words with the claim, best first."""
-    found = list(dict.fromkeys(window for passage in pair.passages for window in _cut(passage, size)))
+def windows(pair: Pair, size: int = WINDOW, most: int = WINDOWS, between: str = " ") -> list[str]:
+    """Cut the passages into windows of whole sentences; return those that share most words with the claim, best first.
+
+    `between` stands between two sentences; the title is the first line.
+    """
+    found = list(dict.fromkeys(window for passage in pair.passages for window in _cut(passage, size, between)))
     words = set(content_tokens(pair.claim))
     return sorted(found, key=lambda text: -len(words & set(content_tokens(text))))[:most]
 
 
-def _cut(passage: str, size: int) -> Iterator[str]:
+def _cut(passage: str, size: int, between: str) -> Iterator[str]:
     title, _, body = passage.partition("\n") if "\n" in passage else ("", "", passage)
     head = f"{title.strip()[:120]}\n" if title.strip() else ""
     window = ""
@@ -228,7 +250,7 @@ def _cut(passage: str, size: int) -> Iterator[str]:
             if window and len(window) + len(piece) + 1 > size:
                 yield head + window
                 window = ""
-            window = f"{window} {piece}".strip()
+            window = f"{window}{between}{piece}".strip()
     if window:
         yield head + window
 

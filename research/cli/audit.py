@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--model", metavar="PROVIDER:NAME", help="the model that judges besides the rules")
     command.add_argument(
-        "--judge", default="", metavar="JUDGE", help="auto, off, model, model:NAME or cross-encoder:PATH"
+        "--judge", default="", metavar="JUDGE", help="uncertain, all, off, model, model:NAME or cross-encoder:PATH"
     )
     command.add_argument(
         "--most-sources", type=positive_int, metavar="N", help="look for at most N sources; default: 200"

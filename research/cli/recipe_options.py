@@ -49,8 +49,9 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
         dest="citation_judge",
         default="",
         metavar="JUDGE",
-        help="who judges citations besides the rules: auto, off, cross-encoder:PATH_OR_ID or model:PROVIDER:NAME; "
-        "default: WORKBENCH_JUDGE, that is auto: WORKBENCH_VERIFIER, or else the run's language model",
+        help="which citations WORKBENCH_VERIFIER or else the run's language model judges besides the rules: uncertain "
+        "(what the rules leave open), all, off; or another judge: cross-encoder:PATH_OR_ID or model:PROVIDER:NAME; "
+        "default: WORKBENCH_JUDGE, that is uncertain",
     )
     command.add_argument(
         "--novelty",

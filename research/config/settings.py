@@ -135,8 +135,8 @@ class Settings(BaseSettings):
     """The default model of new runs."""
     embedder: str = Field("universal", validation_alias="WORKBENCH_EMBEDDER")
     """`universal`, or `sentence-transformers:MODEL`."""
-    judge: Literal["auto", "off"] = Field("auto", validation_alias="WORKBENCH_JUDGE")
-    """Whether a verifier or a language model judges the citations of new runs besides the rules."""
+    judge: Literal["uncertain", "all", "off"] = Field("uncertain", validation_alias="WORKBENCH_JUDGE")
+    """Which citations of new runs a verifier or a language model judges: those that the rules leave open, all, or none."""
     verifier: str = Field("", validation_alias="WORKBENCH_VERIFIER")
     """The judge of citations: `cross-encoder:PATH_OR_ID` or `model:NAME`; "": the language model of the run."""
     allow_hosts: str = Field("", validation_alias="WORKBENCH_ALLOW_HOSTS")
@@ -183,6 +183,11 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().resolve()
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _usual(cls, value: object) -> object:
+        return "uncertain" if value == "auto" else value  # the name of the usual in earlier versions
 
     @field_validator("user")
     @classmethod

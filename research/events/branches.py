@@ -16,6 +16,8 @@ from research.types import Outcome
 
 PROPOSE = "propose"
 """The purpose of the request for a plan."""
+VERIFY = "verify"
+"""The purpose of the requests to the judge of citations."""
 
 
 @plugins.derived
@@ -102,11 +104,16 @@ class Branches:
 
 
 def first_rounds(events: Iterable[e.Event], number: int) -> list[e.Event]:
-    """Return the events up to the end of the run's round `number`; of branches that ran on, those of these rounds."""
+    """Return the events up to the end of the run's round `number`; of branches that ran on, those of these rounds.
+
+    The finished report and its check belong to no round.
+    """
     branches = Branches()
     found: list[e.Event] = []
     pauses: list[e.Event] = []
     for event in events:
+        if isinstance(event, e.ReportUpdated) and event.citations:
+            break
         if branches.apply(event) <= number:
             found += [*pauses, event]
             pauses = []

@@ -197,12 +197,14 @@ class Remembered(Base, frozen=True):
 
 
 class ReportUpdated(Base, frozen=True):
-    """The evolving report after a round."""
+    """The evolving report after a round; with citations, the finished report that a judge has yet to read."""
 
     report: str
+    citations: tuple[Citation, ...] = ()
+    """The verdicts known so far: those of the rules, and of the judge if it has read the same statement before."""
 
 
-class ReportEdited(ReportUpdated, frozen=True):
+class ReportEdited(ReportUpdated, frozen=True, kw_only=True):
     """The user replaced the evolving report before a fork; the view shows this one instead."""
 
     was: str

@@ -37,6 +37,8 @@ def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str
     return dict(PURPOSES) | {purpose: role for entry in entries for purpose, role in entry.purposes.items()}
 
 
+UNCERTAIN = "uncertain"
+"""A judge that reads only what the rules leave open; alone it is the recipe's model, before a colon and a name another."""
 PLANS = ("", "approve")
 """Whether a run shows its plan first: not, or it waits until the user has approved it."""
 REMEMBER = ("off", "findings", "everything")
@@ -94,8 +96,10 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     temperature: float | None = None
     """Sampling temperature; None uses the provider's default."""
     judge: str = ""
-    """The judge of citations besides the rules: `model` (the recipe's), `cross-encoder:PATH_OR_ID` or `off`.  Empty: the model
-    of the role `judge`, if there is one; so in runs of earlier versions."""
+    """The judge of citations besides the rules: `uncertain` (the model of the role `judge`, or else the recipe's, reads what
+    the rules leave open), `model` (it reads every statement), `cross-encoder:PATH_OR_ID` (every one, or with `uncertain:`
+    before it what is open) or `off`.  Empty: the model of the role `judge`, if there is one, reads every statement; so in
+    runs of earlier versions."""
     novelty: bool = True
     """The model is told when several rounds in a row add nothing; if they go on, the run is concluded."""
     language: str = "auto"
@@ -154,9 +158,15 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
         """Return the judge of citations: `model:NAME`, `cross-encoder:PATH_OR_ID`, or empty for the rules alone."""
         if self.judge == "off":
             return ""
-        if self.judge not in ("", "model"):
-            return self.judge
+        name = self.judge.removeprefix(UNCERTAIN).removeprefix(":") if self.judges_open else self.judge
+        if name not in ("", "model"):
+            return name
         return f"model:{self.model_for('verify')}" if self.judge or {"judge", "verify"} & self.roles.keys() else ""
+
+    @property
+    def judges_open(self) -> bool:
+        """Whether the judge reads only the statements that the rules leave open."""
+        return self.judge.partition(":")[0] == UNCERTAIN
 
     def model_for(self, purpose: str) -> str:
         """Name of the model that is asked for this purpose."""

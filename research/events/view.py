@@ -16,7 +16,7 @@ from research.citations import cited
 from research.citations.forgetting import Loss, losses
 from research.events import events as e
 from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
-from research.events.branches import PROPOSE, Branch, Branches, step_purposes
+from research.events.branches import PROPOSE, VERIFY, Branch, Branches, step_purposes
 from research.events.recipe import Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
@@ -118,7 +118,7 @@ class RunView(PlanView, AuditView):
     removed: tuple[str, ...] = ()
     short: str = ""
     parts: tuple[Part, ...] = ()
-    """These four as in `RunFinished`."""
+    """These five as in `RunFinished`; while a judge reads the finished report, `citations` are the verdicts known so far."""
     error: str = ""
     """Why the run failed, or why it paused without a request of the user."""
     traceback: str = ""
@@ -219,7 +219,8 @@ class RunView(PlanView, AuditView):
         place = self.count.apply(event)
         if event.agent not in self._index.agents:
             self._index.agents.add(event.agent)
-            self.agents.append(event.agent)
+            if not (isinstance(event, e.Asked) and event.purpose == VERIFY):  # the judge of citations does no research
+                self.agents.append(event.agent)
         if isinstance(event, e.Edited | e.ReportEdited):
             self.edits.append(event)
         match event:
@@ -256,21 +257,13 @@ class RunView(PlanView, AuditView):
             case e.Remembered():
                 self.remembered = event
             case e.ReportUpdated():
-                self._update_report(event)
+                _update_report(self, event)
             case e.PlanProposed() | e.PlanApproved():
                 self._take_plan(event)
             case e.Audited():
                 self._take_audit(event)
             case e.WaitingForUser() | e.UserReplied() | e.Paused() | e.Resumed() | e.RunFailed() | e.RunFinished():
                 _change_status(self, event)
-
-    def _update_report(self, event: e.ReportUpdated) -> None:
-        """Add a version to the reports of the agent that wrote it."""
-        version = (self._last(event.agent).number, event.report)
-        branch = self.branches.get(event.agent)
-        (branch.reports if branch else self.reports).append(version)
-        if not (branch and self.reports):
-            self.report = event.report
 
     def _inherit(self, event: e.RunStarted) -> None:
         self.earlier, self.given = event.earlier, event.given
@@ -344,6 +337,18 @@ class RunView(PlanView, AuditView):
         self.estimated = self.estimated or usage.estimated
         known = usage.cost_usd is not None and self.cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (usage.cost_usd or 0.0) if known else None
+
+
+def _update_report(view: RunView, event: e.ReportUpdated) -> None:
+    """Add a version to the reports of the agent that wrote it; a finished report is no version."""
+    if event.citations:
+        view.report, view.citations = event.report, event.citations
+        return
+    version = (view._last(event.agent).number, event.report)
+    branch = view.branches.get(event.agent)
+    (branch.reports if branch else view.reports).append(version)
+    if not (branch and view.reports):
+        view.report = event.report
 
 
 def _forkable(view: RunView) -> int:

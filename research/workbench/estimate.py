@@ -52,9 +52,9 @@ FOUND = Span(50, 500)
 """Tokens that a round adds to the history besides one full observation: the call, and more observations."""
 
 STATEMENTS = 48
-"""Cited statements of a long report, all of which the judge sees."""
-VERDICT = 90
-"""Tokens of a verdict with its reason and quote."""
+"""Cited statements of a long report; the judge sees some or all of them."""
+VERDICT = 30
+"""Tokens of a verdict with the numbers of its lines."""
 
 
 class _Part(Struct, frozen=True):

@@ -19,6 +19,7 @@ from research.events.recipe import (
     RECALL_MOST,
     REMEMBER,
     ROLES,
+    UNCERTAIN,
     Budget,
     Recipe,
     roles_by_purpose,
@@ -72,7 +73,7 @@ def checked(
     `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `budget` may be a mapping such
     as `{"seconds": 120}`; `rest` are other fields of `Recipe`.  `context` None: the framework's own.  `tools` None: the
     defaults, and `query` if a folder that is searched has a table.  `folders` None: all that are in the library.
-    `judge`: `auto`, `off`, or a judge of citations; empty: as the settings say.
+    `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
     rest |= _scope(search, rest)
@@ -151,20 +152,26 @@ def _budget(given: object) -> Budget:
 
 def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
     """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
-    named = {"judge", "verify"} & roles.keys()
-    # A model that is named for the role counts more than the settings.
-    wanted = wanted or ("model" if named else host.settings.judge)
+    named, own = {"judge", "verify"} & roles.keys(), endpoints.judges(host.settings, model)
+    usual = "all" if host.settings.judge == "all" else UNCERTAIN
+    # A model that is named for the role counts more than the settings; `auto` is what earlier versions called the usual.
+    wanted = usual if wanted == "auto" or (named and not wanted) else wanted or host.settings.judge
     if wanted == "off":
-        return "off" if named or endpoints.judges(host.settings, model) or host.settings.verifier else ""
-    if wanted in ("auto", "model"):
-        wanted = "model" if named or wanted == "model" else host.settings.verifier or "model"
-        if wanted == "model":
-            return "model" if endpoints.judges(host.settings, model) and not named else ""
-    check_name(wanted)
-    if wanted.startswith(MODEL):
-        roles["judge"] = wanted.removeprefix(MODEL)
+        return "off" if named or own or host.settings.verifier else ""
+    reads_open = wanted.partition(":")[0] == UNCERTAIN or (usual == UNCERTAIN and wanted.startswith(MODEL))
+    name = "" if wanted in (UNCERTAIN, "all") else wanted.removeprefix(f"{UNCERTAIN}:")
+    name = name or ("model" if named else host.settings.verifier or "model")
+    if name == "model":
+        if reads_open:
+            return UNCERTAIN if named or own else ""
+        return "model" if own and not named else ""
+    check_name(name)
+    if name.startswith(MODEL):
+        roles["judge"] = name.removeprefix(MODEL)
+        return UNCERTAIN if reads_open else ""
+    if name == RULES:
         return ""
-    return "" if wanted == RULES else wanted
+    return f"{UNCERTAIN}:{name}" if reads_open else name
 
 
 def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

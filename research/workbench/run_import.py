@@ -37,7 +37,7 @@ from research.events.events import (
     decode,
     encode,
 )
-from research.events.recipe import Recipe
+from research.events.recipe import UNCERTAIN, Recipe
 from research.sandbox.png import sanitized
 from research.store import Store
 from research.workbench.recipes import command_option
@@ -254,7 +254,7 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
         recipe = msgspec.structs.replace(recipe, framework_options=options)
     model, *others = (f"elsewhere:{name}" if name in models else name for name in named)
     roles = dict(zip(recipe.roles, others, strict=True))
-    judge = recipe.judge if recipe.judge in ("model", "off") else ""
+    judge = recipe.judge if recipe.judge in ("model", "off", UNCERTAIN) else ""
     if judge != recipe.judge:
         withheld = (*withheld, f"judge {recipe.judge}")
     return msgspec.structs.replace(recipe, folders=(), mcp=(), model=model, roles=roles, judge=judge), withheld

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
 from research.events.branches import first_rounds
-from research.events.events import Asked, Replied, RunFinished, Streamed
-from research.types import Message, Reply, Usage
+from research.events.events import Asked, Replied, ReportUpdated, RunFinished, Streamed
+from research.types import Citation, Judgement, Message, Reply, Usage
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import report_text, reports
 
@@ -71,28 +72,70 @@ def test_an_unfinished_round_is_expanded_and_its_text_streams_in(
     assert "$3.732 trillion" in report_text(draft)
 
 
-def test_while_a_judge_writes_its_verdicts_the_page_shows_the_finished_text_and_how_much_is_checked(
+def test_while_a_judge_reads_the_page_shows_the_report_with_the_verdicts_so_far_and_how_much_is_checked(
     visit: Callable[..., AppTest], home: Path, answered: Path
 ) -> None:
     finished = Workbench(load(home=answered))
     row, events = finished.store.run(RUN), finished.store.events(RUN)
+    (end,) = (event for event in events if isinstance(event, RunFinished))
     before = [event for event in events if not isinstance(event, RunFinished)]
+    known = len({each.claim for each in end.citations})
+    read = tuple(Citation(1, claim, "unverified", by="rules") for claim in ("It rains.", "It snows.", "It pours."))
+    said = Judgement("model:m", "partial")
+    cached = Citation(1, "It hails.", "partial", judgements=(said, said))
+    report = ReportUpdated(report=end.report, citations=(*end.citations, *read, cached))
+    ask = Asked(agent="main/judge-1", ask=1, round=1, purpose="verify", model="m", messages=(Message("user", "?"),))
+    verdict = '{"claim": 1, "verdict": "supported", "lines": [1]}'
+    judged = Reply(answer=f'{{"verdicts": [{verdict}]}}', thinking="I compare the claims.")
+    after = [
+        report,
+        ask,
+        Replied(agent=ask.agent, ask=1, purpose="verify", reply=judged, usage=Usage(), seconds=1.0),
+        msgspec.structs.replace(ask, agent="main/judge-2"),
+        Streamed(agent="main/judge-2", ask=1, kind="text", text=f'{{"verdicts": [{verdict}, {{"cl'),
+    ]
     seq = before[-1].seq
-    judged = Reply(answer='{"verdicts": [{"claim": 1, "verdict": "supported", "reason": "", "quote": ""}]}')
+    recipe = msgspec.structs.replace(row.recipe, judge="uncertain")
+    start = msgspec.structs.replace(before[0], recipe=recipe)
+    watched = Workbench(load(home=home))
+    watched.store.create(RUN, row.question, recipe)
+    watched.store.append([start, *before[1:]])
+    watched.store.append(
+        [msgspec.structs.replace(event, run=RUN, seq=seq + n, time=end.time) for n, event in enumerate(after, 1)]
+    )
+    live = visit(home, run=RUN)
+    (drawn_report,) = reports(live.get_by_key("report"))
+    assert "$3.732 trillion" in report_text(drawn_report)
+    assert "verdicts" not in report_text(drawn_report)
+    head = next(each.value for each in live.markdown if "-badge" in each.value)
+    assert f"Checking citations: {known + 3} of {known + 4}" in head
+    assert "round" not in head
+    rounds = live.get_by_key("rounds").expander
+    checks = [step.label for step in rounds if "Check the citations" in step.label]
+    assert len(checks) == 2
+    assert not any("**" in label or "judge-" in label for label in checks)
+    assert sum("Write the answer" in step.label for step in rounds) <= 1
+
+
+@pytest.mark.parametrize(("purpose", "title"), [("scribe", "Update the report"), ("summarise", "Summarize")])
+def test_a_request_beside_the_rounds_is_named_for_what_it_does(
+    visit: Callable[..., AppTest], home: Path, answered: Path, purpose: str, title: str
+) -> None:
+    finished = Workbench(load(home=answered))
+    row, events = finished.store.run(RUN), first_rounds(finished.store.events(RUN), 1)
+    ask = Asked(run=RUN, ask=50, round=2, purpose=purpose, model="m", messages=(Message("user", "?"),))
+    reply = Replied(
+        run=RUN, ask=50, purpose=purpose, reply=Reply(answer="- One", thinking="Hm."), usage=Usage(), seconds=1.0
+    )
+    seq = events[-1].seq
     watched = Workbench(load(home=home))
     watched.store.create(RUN, row.question, row.recipe)
     watched.store.append(
         [
-            *before,
-            Asked(run=RUN, seq=seq + 1, ask=98, round=3, purpose="verify", model="m", messages=(Message("user", "?"),)),
-            Replied(run=RUN, seq=seq + 2, ask=98, purpose="verify", reply=judged, usage=Usage(), seconds=1.0),
-            Asked(run=RUN, seq=seq + 3, ask=99, round=3, purpose="verify", model="m", messages=(Message("user", "?"),)),
-            Streamed(run=RUN, seq=seq + 4, ask=99, kind="text", text='{"verdicts": [{"claim": 2'),
+            *events,
+            *(msgspec.structs.replace(e, seq=seq + n, time=events[-1].time) for n, e in enumerate((ask, reply), 1)),
         ]
     )
     live = visit(home, run=RUN)
-    (draft,) = reports(live.get_by_key("report"))
-    assert draft["caret"] is False
-    assert "$3.732 trillion" in report_text(draft)
-    assert "verdicts" not in report_text(draft)
-    assert any(each.value.startswith("Checking the citations: 1 of ") for each in live.caption)
+    last = live.get_by_key("rounds").expander[-1].label
+    assert last.startswith(title)

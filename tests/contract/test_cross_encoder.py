@@ -115,7 +115,8 @@ def test_a_run_is_judged_by_the_configured_cross_encoder(
     ]
     view = research.run("How many people live in France?", workbench=bench, model=script(*lines))
     (citation,) = view.citations
-    assert view.recipe.judge == f"cross-encoder:{folder}"
+    assert view.recipe.judge == f"uncertain:cross-encoder:{folder}"
+    assert view.recipe.judged_by == f"cross-encoder:{folder}"
     assert [each.by for each in citation.judgements] == ["rules", f"cross-encoder:{folder}"]
     assert citation.status not in ("supported", "contradicted"), "a model of random weights is never certain"
     (rules, own) = doctor.judges(bench)

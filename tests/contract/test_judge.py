@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import research
 from research import plugins
 from research.citations.verifiers import Pair, fused, overrules
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError
+from research.events.events import Asked, Replied, ReportUpdated
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.exports.json import as_dict
-from research.types import Citation, Completion, Judgement, Request
+from research.types import Citation, Completion, Judgement, Message, Reply, Request, Usage
 from research.workbench import doctor, presets, verifiers
 from research.workbench.estimate import estimate
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.workers import LONG_S
 
 QUESTION = "What is the population of France?"
 
@@ -39,8 +43,8 @@ def claims_of(body: Body) -> list[str]:
 def shown(body: Body) -> list[str]:
     """Return the last line of the source that the judge sees of each claim."""
     text = str(body["messages"][-1]["content"])
-    sources = re.finditer(r"^(=====\w+=====)\n(?P<text>.*?)\n\1$", text, re.M | re.S)
-    return [source["text"].splitlines()[-1] for source in sources]
+    lines = dict(line.split(" ", 1) for line in text.split("=====")[2].splitlines() if line)
+    return [lines[last] for last in re.findall(r"^Lines of claim \d+: .*?(\d+)$", text, re.M)]
 
 
 Verdict = str | tuple[str, str] | FakeReply
@@ -85,7 +89,7 @@ def ask(home: Path) -> Iterator[Callable[..., RunView]]:
         if not opened:
             server = FakeOpenAI(lambda body: opened_model[0](body))
             server.__enter__()
-            opened.append((server, Workbench(load(home=home, openai_base_url=server.base_url, judge="auto"))))
+            opened.append((server, Workbench(load(home=home, openai_base_url=server.base_url, judge="all"))))
         opened_model[:] = [model]
         return research.run(
             QUESTION, workbench=opened[0][1], **{"model": "openai:fake", "tools": ("search",), **recipe}
@@ -126,6 +130,40 @@ def test_a_language_model_judges_every_claim_and_who_said_what_is_recorded(
     assert second.judgements[0].status != "supported"
     shown = as_dict(view)["citations"][1]
     assert (shown["by"], shown["judgements"][1]["status"]) == ("model:openai:fake", "supported")
+
+
+def test_by_default_the_judge_is_asked_only_what_the_rules_leave_open(
+    ask: Callable[..., RunView], found: tuple[int, str]
+) -> None:
+    n, figure = found
+    good, bad, odd = (
+        f"France has a total population of {figure}",
+        "France has a total population of 71 million",
+        "Its people enjoy good bread",
+    )
+    judge = Judge(f"{good} [{n}]. {bad} [{n}]. {odd} [{n}]. It is said [99].", lambda claim: "partial")
+    view = ask(judge, judge="uncertain")
+    assert judge.asked == [[f"{odd}."]]
+    assert [each.status for each in view.citations] == ["supported", "contradicted", "partial", "dead"]
+    assert [len(each.judgements) for each in view.citations] == [0, 0, 2, 0]
+
+
+def test_the_report_stands_with_the_verdicts_of_the_rules_before_the_judge_is_asked(
+    home: Path, ask: Callable[..., RunView], found: tuple[int, str]
+) -> None:
+    n, figure = found
+    answer = f"France has a total population of {figure} [{n}]. Its people enjoy good bread [{n}]."
+    view = ask(Judge(answer, lambda claim: "partial"), judge="uncertain")
+    events = Workbench(load(home=home)).store.events(view.run)
+    first = next(at for at, event in enumerate(events) if isinstance(event, Asked) and event.purpose == "verify")
+    before = fold(events[:first])
+    assert before.running
+    assert before.report == view.report
+    assert [each.status for each in before.citations] == ["supported", "unverified"]
+    assert [each.status for each in view.citations] == ["supported", "partial"]
+    assert view.agents == ["main"]
+    assert view.round_count() == before.round_count()
+    assert not view.reports
 
 
 def test_a_judge_that_denies_what_the_rules_pass_takes_the_tick_away(
@@ -319,12 +357,25 @@ def test_an_unreachable_judge_lets_the_run_finish(ask: Callable[..., RunView], f
     assert ask(Judge(f"It is a fact [{found[0]}].", lambda claim: busy)).status == "completed"
 
 
+def test_batches_are_read_at_the_same_time(ask: Callable[..., RunView], found: tuple[int, str]) -> None:
+    together = threading.Barrier(3, timeout=LONG_S)
+
+    def verdict(claim: str) -> str:
+        if claim in ("Statement 0 is a fact.", "Statement 12 is a fact.", "Statement 24 is a fact."):
+            together.wait()  # the first of each batch waits until the others have been asked, too
+        return "supported"
+
+    answer = " ".join(f"Statement {each} is a fact [{found[0]}]." for each in range(36))
+    view = ask(Judge(answer, verdict))
+    assert {each.status for each in view.citations} == {"supported"}
+
+
 def test_a_users_pause_during_judging_pauses_the_run(home: Path, found: tuple[int, str]) -> None:
     def verdict(claim: str) -> str:
         bench.engine.pause(handle.run_id)
         return "supported"
 
-    answer = " ".join(f"Statement {each} is a fact [{found[0]}]." for each in range(20))
+    answer = " ".join(f"Statement {each} is a fact [{found[0]}]." for each in range(100))  # more than are read at once
     with FakeOpenAI(Judge(answer, verdict)) as server:
         bench = Workbench(load(home=home, openai_base_url=server.base_url, judge="auto"))
         handle = bench.engine.start(QUESTION, bench.recipe(model="openai:fake", tools=("search",)), here=True)
@@ -343,7 +394,7 @@ def test_a_resumed_run_asks_the_judge_nothing_twice(
         kept = []
         for event in events:
             kept.append(event)
-            if len(judge.asked) == 2 and type(event).__name__ == "Replied":
+            if sum(isinstance(each, Replied) and each.purpose == "verify" for each in kept) == 2:
                 break
         events.close()  # type: ignore[attr-defined]
         asked = len(judge.asked)
@@ -352,6 +403,43 @@ def test_a_resumed_run_asks_the_judge_nothing_twice(
         view = fold([*kept, *handle.events()])
     assert len(judge.asked) == asked
     assert {each.status for each in view.citations} == {"supported"}
+
+
+def test_a_run_of_an_earlier_version_goes_on_with_the_verdicts_that_it_has(
+    home: Path, found: tuple[int, str], script: Callable[..., str]
+) -> None:
+    """It was interrupted after one request of the main agent to the judge, which showed the sources with each claim."""
+    claims = [f"Statement {each} is a fact." for each in range(20)]
+    judge = Judge(" ".join(f"{each[:-1]} [{found[0]}]." for each in claims), lambda claim: "supported")
+    with FakeOpenAI(judge) as server:
+        bench = Workbench(load(home=home, openai_base_url=server.base_url, judge="all"))
+        view = research.run(QUESTION, workbench=bench, model="openai:fake", tools=("search",))
+        events = bench.store.events(view.run)
+        kept = events[: next(at for at, event in enumerate(events) if isinstance(event, ReportUpdated))]
+        last = kept[-1]
+        page = "\n\n".join(
+            f"Claim {n}: {claim}\nSource of claim {n}:\n=====a=====\nF\n{ALL}\n=====a====="
+            for n, claim in enumerate(claims[:12], 1)
+        )
+        ask = max(event.ask for event in kept if isinstance(event, Replied)) + 1
+        old = [
+            Asked(ask=ask, round=3, purpose="verify", model="openai:fake", messages=(Message("user", page),)),
+            Replied(
+                ask=ask,
+                purpose="verify",
+                reply=Reply(answer=verdicts([("unsupported", "")] * 12).text),
+                usage=Usage(),
+                seconds=1.0,
+            ),
+        ]
+        old = [replace(event, run="old", seq=last.seq + n, time=last.time) for n, event in enumerate(old, 1)]
+        bench.store.create("old", QUESTION, view.recipe)
+        bench.store.append([*(replace(event, run="old") for event in kept), *old])
+        judge.asked.clear()
+        other = Workbench(load(home=home, openai_base_url=server.base_url, judge="all"))
+        resumed = fold([*other.store.events("old"), *other.engine.resume("old", here=True).events()])
+    assert judge.asked == [claims[12:]]
+    assert [each.status for each in resumed.citations] == ["unsupported"] * 12 + ["supported"] * 8
 
 
 def test_the_offline_model_and_scripts_have_no_judge_and_keep_their_recipes_hash(
@@ -370,6 +458,29 @@ def test_the_offline_model_and_scripts_have_no_judge_and_keep_their_recipes_hash
     assert named.hash != offline.hash
     with pytest.raises(ConfigError, match="unknown judge 'poet'"):
         bench.recipe(judge="poet")
+
+
+def test_the_judge_reads_what_is_open_or_everything_and_old_names_keep_their_meaning(home: Path) -> None:
+    def said(setting: str, **chosen: Any) -> tuple[str, bool, str]:
+        bench = Workbench(load(home=home, judge=setting, openai_base_url="http://127.0.0.1:9/v1"))
+        recipe = bench.recipe(model="openai:fake", **chosen)
+        assert bench.recipe(**presets.of(recipe).arguments()).judge == recipe.judge
+        return recipe.judge, recipe.judges_open, recipe.judged_by
+
+    own, other = "model:openai:fake", "model:openai:x"
+    for usual in ("uncertain", "auto"):
+        assert said(usual) == ("uncertain", True, own)
+        assert said(usual, judge="all") == ("model", False, own)
+    assert said("all") == ("model", False, own)
+    for chosen in ("auto", "uncertain"):
+        assert said("off", judge=chosen) == ("uncertain", True, own)
+    assert said("off") == ("off", False, "")
+    assert said("uncertain", roles={"judge": "openai:x"}) == ("uncertain", True, other)
+    assert said("uncertain", judge=other) == ("uncertain", True, other)
+    assert said("uncertain", judge="model") == ("model", False, own)
+    assert said("uncertain", judge="cross-encoder:x") == ("cross-encoder:x", False, "cross-encoder:x")
+    assert said("all", judge="uncertain:cross-encoder:x") == ("uncertain:cross-encoder:x", True, "cross-encoder:x")
+    assert Recipe(judge="model", model="openai:x").judges_open is False
 
 
 def test_a_recipe_of_an_earlier_version_has_no_judge() -> None:

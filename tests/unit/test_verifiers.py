@@ -36,6 +36,12 @@ def reply(*entries: tuple[int, str], quote: str = "") -> str:
     return json.dumps({"verdicts": [{"claim": n, "verdict": v, "reason": "r", "quote": quote} for n, v in entries]})
 
 
+def pointing(*entries: tuple[str, list[int]]) -> str:
+    """Return a reply that names lines."""
+    found = [{"claim": n, "verdict": verdict, "lines": lines} for n, (verdict, lines) in enumerate(entries, 1)]
+    return json.dumps({"verdicts": found})
+
+
 def read(text: str) -> list[str | None]:
     batch = [(Pair(claim, (PASSAGE,)), (PASSAGE,)) for claim in "AB"]
     return [each and each.status for each in read_verdicts(text, "m", batch)]
@@ -69,6 +75,56 @@ def test_a_verdict_with_an_invented_quote_does_not_count() -> None:
     assert read(reply((1, "supported"), quote="built  in 1887 by the Mason")) == ["supported", None]
     assert read(reply((1, "supported"), quote="built in 1888")) == ["unverified", None]
     assert read(reply((1, "contradicted"), quote="It was built … cost 412 pounds")) == ["contradicted", None]
+
+
+BOAT = Pair("The ferry carries 40 people.", ("The ferry\nIt runs daily. It carries 40 people. Its crew is small.",))
+
+
+def test_the_judge_names_lines_of_the_claims_own_sources_and_they_are_the_quote() -> None:
+    batch = [(pair, excerpts(pair)) for pair in (PAIR, BOAT)]
+    user = judge_messages([(pair.claim, texts) for pair, texts in batch])[1].content
+    assert "\n6 It carries 40 people.\n" in user
+    assert "Claim 2: The ferry carries 40 people.\nLines of claim 2: 4-7" in user
+    first, second = read_verdicts(pointing(("supported", [2]), ("supported", [6, 4])), "m", batch)
+    assert first and (first.status, first.quote) == ("supported", "It was built in 1887 by the mason Edwin Garrick.")
+    assert second and (second.status, second.quote) == ("supported", "It carries 40 people.\nThe ferry")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lines", "status"),
+    [
+        ("supported", [6], "supported"),
+        ("supported", [5, 6], "supported"),
+        ("supported", [], "unverified"),
+        ("supported", [2], "unverified"),  # of another claim's source
+        ("supported", [6, 99], "unverified"),
+        ("supported", [5], "unverified"),  # has none of the figures
+        ("contradicted", [5], "contradicted"),
+        ("contradicted", [0], "unverified"),
+        ("unsupported", [], "unsupported"),
+    ],
+)
+def test_a_tick_needs_a_line_of_its_own_source_with_a_figure_of_the_claim(
+    verdict: str, lines: list[int], status: str
+) -> None:
+    batch = [(pair, excerpts(pair)) for pair in (PAIR, BOAT)]
+    found = read_verdicts(pointing(("unsupported", []), (verdict, lines)), "m", batch)[1]
+    assert found
+    assert found.status == status
+
+
+def test_each_line_of_the_sources_stands_once_in_a_prompt() -> None:
+    pairs = [Pair(f"Claim {n} is made.", (PASSAGE, *BOAT.passages, PASSAGE + " More.")) for n in range(BATCH)]
+    prompts: list[str] = []
+
+    def ask(inquiry: object) -> str:
+        prompts.append(inquiry.messages[1].content)  # type: ignore[attr-defined]
+        return ""
+
+    ModelVerifier("m", ask).verify(pairs)
+    (prompt,) = prompts
+    for line in ("It was built in 1887 by the mason Edwin Garrick.", "It carries 40 people.", "More."):
+        assert prompt.count(line) == 1
 
 
 def test_a_quote_cannot_close_its_fence() -> None:

@@ -9,10 +9,10 @@ from itertools import groupby
 import streamlit as st
 
 from pages.parts.compare.columns import Column
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
-from pages.parts.shared.words import ICONS, TOOLS, count, lasted
+from pages.parts.shared.words import BESIDE, ICONS, PURPOSES, TOOLS, count, lasted
 from research.agent.protocols.tagged import split_reasoning
 from research.compare import CommonRounds, Row, Step, align, identical, steps
 from research.compare.steps import MOST
@@ -20,26 +20,6 @@ from research.text import clip
 
 ROWS = 60
 """Rows drawn before the user asks for all."""
-PURPOSES = {
-    "plan": later("Plan"),
-    "replan": later("Plan"),
-    "outline": later("Write the outline"),
-    "summarise": later("Summarize"),
-    "scribe": later("Update the report"),
-    "propose": later("Write the plan"),
-    "conclude": later("Write the answer"),
-    "solve": later("Write the answer"),
-    "synthesise": later("Write the answer"),
-    "evaluate": later("Evaluate"),
-    "reflect": later("Reflect"),
-    "introduce": later("Write the introduction"),
-    "finish": later("Finish"),
-    "extract": later("Read a page"),
-    "verify": later("Check the citations"),
-    "act": later("Think"),
-    "research": later("Think"),
-}
-"""Title of a model request without a tool call, by purpose."""
 
 
 def shared_rounds(columns: Sequence[Column], common: CommonRounds) -> None:
@@ -140,7 +120,8 @@ def _cell(step: Step) -> str:
     """Return the step and its result as one line of Markdown."""
     who = "" if step.round.agent == "main" else f":gray[{plain(step.round.agent.removeprefix('main/'))}] "
     if step.call is None:
-        words = t("Write the answer") if step.answers else t(PURPOSES.get(step.round.purpose, "Think"))
+        answers = step.answers and step.round.purpose not in BESIDE
+        words = t("Write the answer") if answers else t(PURPOSES.get(step.round.purpose, "Think"))
         return f"{who}:material/edit_note: {words} :gray[:small[{lasted(step.round.seconds)}]]"
     seen = step.call.observation
     icon = ICONS.get(step.tool, "build")

@@ -53,8 +53,8 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield from ((f"budget-{cap}", getattr(choices.budget, cap)) for cap in Budget.__struct_fields__)
     for part in {"temperature", "protocol", "recall", "remember", "novelty", "ask"} & set(parts):
         yield part, getattr(choices, part)
-    if "judge" in parts and choices.judge:
-        yield "citation-judge", "auto" if choices.judge == "model" else choices.judge
+    if "judge" in parts and (choices.judge or {"judge", "verify"} & choices.roles.keys()):
+        yield "citation-judge", "all" if choices.judge in ("", "model") else choices.judge
     if "plan" in parts:
         yield "plan-first", choices.plan == "approve"
     if "language" in parts:

@@ -14,6 +14,7 @@ from pages.parts.run import cards, choices, memory_choices, shelf
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
+from pages.parts.shared.words import JUDGES
 from research import defaults, plugins
 from research.errors import REFUSED
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
@@ -29,8 +30,6 @@ PROTOCOLS: Final = {
     "native": later("provider's native calls"),
     "tagged": later("tags in the text"),
 }
-
-JUDGES: Final = {"auto": later("automatic"), "off": later("off: rules only")}
 
 
 def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGenerator) -> dict[str, Any]:
@@ -204,6 +203,8 @@ def _judge(bench: Workbench) -> str:
     """Draw the switch of the judge; a run that is repeated may have named one."""
     key = form_state.key("citation-judge")
     judge: str = st.session_state.setdefault(key, bench.settings.judge)
+    if judge == "auto":  # as earlier versions called the usual
+        judge = st.session_state[key] = "uncertain"
     return st.selectbox(
         t("Judge of citations"),
         list(dict.fromkeys([*JUDGES, judge])),
@@ -211,8 +212,8 @@ def _judge(bench: Workbench) -> str:
         persist_state=KEEP,
         format_func=lambda each: t(JUDGES[each]) if each in JUDGES else plain(each),
         help=t(
-            "Reads each statement with the passages it cites, after the rules. Automatic: the verifier of the settings, or"
-            " else the language model of the run. The offline model has none."
+            "After the rules, the verifier of the settings, or else the language model of the run, reads statements with "
+            "the passages they cite. The offline model has no judge."
         ),
     )
 

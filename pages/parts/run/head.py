@@ -12,7 +12,9 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.titles import ENDINGS
 from pages.parts.shared.words import lasted, money, short
 from research import plugins
+from research.citations.verifiers import to_judge
 from research.errors import REFUSED, ConfigError
+from research.events.branches import VERIFY
 from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.exports.progress import OUTCOMES
@@ -208,8 +210,19 @@ def _citations(view: RunView) -> list[str]:
     return found
 
 
+def _checking(view: RunView) -> str:
+    """Return how many statements of the finished report are checked: by the rules, before, or by the judge just now."""
+    left = len(to_judge(view.citations, everything=not view.recipe.judges_open))
+    asked = (each for each in reversed(view.rounds) if each.purpose == VERIFY)
+    read = sum((each.reply.answer if each.reply else each.draft).count('"verdict"') for each in asked)
+    total = len({each.claim for each in view.citations})
+    return t("Checking citations: {read} of {total}", read=total - left + min(read, left), total=total)
+
+
 def _where(view: RunView, recipe: Recipe) -> str:
-    """Return `round 4 of 30`, without the limit if it is unknown."""
+    """Return `round 4 of 30`, without the limit if it is unknown, or how far the finished report is checked."""
+    if view.citations:
+        return _checking(view)
     number = max(1, view.round_count())
     limit = _rounds(recipe)
     if limit is None or len(view.agents) > 1 or number > limit:

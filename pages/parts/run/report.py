@@ -19,7 +19,6 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research.agent.protocols.tagged import split_reasoning, tag
-from research.citations import statements
 from research.compare.diff import Block, blocks, changes
 from research.events.recipe import roles_by_purpose
 from research.events.rounds import RoundView
@@ -106,29 +105,22 @@ def words(view: RunView, key: str) -> None:
 
 
 def draft(view: RunView) -> None:
-    """Draw the end of the report that the model is writing, and how far it is checked; a judge's words are no report."""
+    """Draw the end of the report that the model is writing; a judge's words are no report."""
+    if view.citations:  # the finished report stands above, with the verdicts known so far
+        return
     roles = roles_by_purpose(view.recipe.framework, view.recipe.context)
     current = next((each for each in reversed(view.rounds) if roles.get(each.purpose) in WRITERS), None)
     written = _written(view, current) if current else ""
     if not current or not written:
         return
     if current.reply is not None:
-        st.caption(_checking(view, written))
+        st.caption(t("Checking the citations …"))
     elif view.report:
         st.caption(t("Round {number} rewrites the report", number=current.number))
         written = written[-REWRITE:]
     data = reading.Reader(view).data([Block(_tail(renumbered(written[-DRAFT:], numbering(view))))])
     with st.container(key="rewriting" if view.report else "writing"):
         component.draw(f"draft-{view.run}", {**data, "caret": current.reply is None})
-
-
-def _checking(view: RunView, written: str) -> str:
-    """Return how many of the cited statements the judge has read."""
-    cited = len({each.text for each in statements(written) if each.numbers})
-    read = sum(each.reply.answer.count('"verdict"') for each in view.rounds if each.purpose == "verify" and each.reply)
-    if not read:
-        return t("Checking the citations …")
-    return t("Checking the citations: {read} of {cited}", read=min(read, cited), cited=cited)
 
 
 def _tail(text: str) -> str:
@@ -194,7 +186,7 @@ def _statements(view: RunView, laid_out: Sequence[Block], key: str, whole: bool)
 
 def _head(view: RunView, laid_out: Sequence[Block], finished: bool) -> None:
     """Draw which version of the report is shown, and what its round changed."""
-    if finished:
+    if finished or view.citations:
         return
     found = Counter(block.state for block in laid_out)
     label = t("Report after round {number}", number=(_written_by(view) or [(0, "")])[-1][0])

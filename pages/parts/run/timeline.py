@@ -9,8 +9,8 @@ import streamlit as st
 from pages.parts.run import details
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import ICONS, TOOLS, count, lasted
-from research.events.branches import PROPOSE
+from pages.parts.shared.words import BESIDE, ICONS, PURPOSES, TOOLS, count, lasted
+from research.events.branches import PROPOSE, VERIFY
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
 from research.text import as_words, clip, sentences
@@ -110,6 +110,8 @@ def _line(current: RoundView, now: float | None) -> str:
     """Return the number and intent of a round, then a line for each call and its result."""
     who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
     head = f"**{current.number}**  {who}{plain(clip(_intent(current, now), 100))}"
+    if current.purpose in BESIDE:
+        head = f"{'' if current.purpose == VERIFY else who}{t(PURPOSES[current.purpose])}"
     if current.asked and not current.calls:
         said = [plain(clip(" ".join(each.split()), 60)) for each in (current.asked, current.replied) if each]
         return f"{head}  \n:gray[:small[{' → '.join(said)}]]"

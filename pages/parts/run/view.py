@@ -157,12 +157,13 @@ def _follow(
 
 
 def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
-    """Return whether the page outside the fragment is outdated: a new report, recalled entries, too many new rounds, or
-    undone rounds.
+    """Return whether the page outside the fragment is outdated: a new or finished report, recalled entries, too many new
+    rounds, or undone rounds.
     """
     return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
 
 
 def _progress(view: RunView) -> tuple[int, int, int]:
     """Return the number of rounds, of finished rounds, and of reports including recalled entries."""
-    return len(view.rounds), sum(r.done for r in view.rounds), len(view.reports) + (view.recalled is not None)
+    reports = len(view.reports) + bool(view.citations)
+    return len(view.rounds), sum(r.done for r in view.rounds), reports + (view.recalled is not None)

@@ -12,7 +12,7 @@ from pages.parts.settings.services import ORIGINS
 from pages.parts.shared import models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count
+from pages.parts.shared.words import JUDGES, count
 from research import defaults
 from research.citations.verifiers import check_name
 from research.config import saved_settings
@@ -22,7 +22,6 @@ from research.search import embedders
 from research.workbench.workbench import Workbench
 
 FIELDS: Final = ("model", "judge", "verifier", "reader", "python_tool", "search_cache_s", "gguf_context", "embedder")
-JUDGES: Final = {"auto": later("automatic"), "off": later("off: rules only")}
 READERS: Final = {"direct": later("Built-in reader"), "jina": later("Jina Reader (sees every address)")}
 SANDBOXES: Final = {
     "auto": later("Automatic"),

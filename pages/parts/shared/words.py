@@ -46,6 +46,38 @@ TOOLS = {
 }
 """Title of each tool, for rounds in which the model gave no reason."""
 
+PURPOSES = {
+    "plan": later("Plan"),
+    "replan": later("Plan"),
+    "outline": later("Write the outline"),
+    "summarise": later("Summarize"),
+    "scribe": later("Update the report"),
+    "condense": later("Shorten the report"),
+    "propose": later("Write the plan"),
+    "conclude": later("Write the answer"),
+    "solve": later("Write the answer"),
+    "synthesise": later("Write the answer"),
+    "evaluate": later("Evaluate"),
+    "reflect": later("Reflect"),
+    "introduce": later("Write the introduction"),
+    "finish": later("Finish"),
+    "extract": later("Read a page"),
+    "verify": later("Check the citations"),
+    "act": later("Think"),
+    "research": later("Think"),
+}
+"""Title of a model request without a tool call, by purpose."""
+
+JUDGES = {
+    "uncertain": later("what the rules leave open"),
+    "all": later("every statement"),
+    "off": later("off: rules only"),
+}
+"""Title of what a judge of citations reads."""
+
+BESIDE = frozenset(("summarise", "scribe", "condense", "extract", "verify"))
+"""Purposes of requests beside the rounds: they sum up, read a page or check, and have no number of their own."""
+
 ICONS = {
     "search": "search",
     "visit": "article",
