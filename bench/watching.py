@@ -87,11 +87,11 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
     sizes = received(pages[0])
     for each in pages:
         each.goto(f"{url}/?run={live.run_id}")
-        seen(each, f"Read chapter {rounds - 20} of")
+        seen(each, f"chronicle chapter {rounds - 20}")
     waits = []
     for number in range(rounds - 19, rounds + 1):
         saved = live.rounds(1)
-        waits.append(seen(pages[0], f"Read chapter {number} of") - saved)
+        waits.append(seen(pages[0], f"chronicle chapter {number}") - saved)
         pages[0].wait_for_timeout(700)
 
     live.add([Asked(ask=rounds + 1, round=rounds + 1, purpose="act", model="extractive", keep=1, prompt_tokens=900)])

@@ -1,4 +1,4 @@
-// Draws reports with citation marks, and the lanes of agents that work at once.
+// Draws reports with citation marks, and the lanes of agents that work at once; follows the rounds of a live run.
 // All text arrives as data and is set as text: nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -66,13 +66,26 @@ class Report {
     this.close();
     this.data = data;
     this.root.lang = data.lang || "";
-    this.root.replaceChildren(...this.blocks(data.blocks));
+    this.drawBlocks(data);
     if (data.caret) {
       const last = [...this.root.querySelectorAll("p, li, h2, h3, h4, h5, h6, code")].pop() || this.root;
       last.append(make("span", "rw-caret"));
     }
     const again = open === null ? null : this.root.querySelector(`[data-place="${open}"]`);
     if (again) this.open(again, pinned, false);
+  }
+
+  // A block that is still the same stays, with what the reader has selected in it.
+  drawBlocks(data) {
+    const marked = (name, value) => (name === "m" ? [value, data.marks[value], data.marks[value].c.map((place) => data.cites[place])] : value);
+    const said = data.blocks.map((each) => JSON.stringify(each, marked));
+    for (const caret of this.root.querySelectorAll(".rw-caret")) caret.remove();
+    const before = this.said || [];
+    let same = 0;
+    while (same < said.length && said[same] === before[same] && this.root.children[same]) same += 1;
+    while (this.root.children.length > same) this.root.lastElementChild.remove();
+    this.root.append(...this.blocks(data.blocks.slice(same)));
+    this.said = said;
   }
 
   blocks(all) {
@@ -354,6 +367,94 @@ function lanes(root, data) {
   root.replaceChildren(...rows);
 }
 
+// -- A live run ----------------------------------------------------------------------------------------------------
+
+const NEAR = 48; // pixels from the end of the list that still count as its end
+
+// Keeps the newest round in sight until the reader scrolls away; then a button leads back.
+class Follower {
+  constructor(root, words) {
+    this.main = root.closest('[data-testid="stMain"]');
+    this.away = false;
+    this.top = 0;
+    this.button = make("button", "rw-latest", words.latest);
+    this.button.type = "button";
+    this.button.addEventListener("click", () => this.turn(false));
+    root.append(this.button);
+    this.scrolled = () => this.read();
+    this.changes = new MutationObserver(() => this.move());
+    this.changes.observe(this.main, { subtree: true, childList: true, characterData: true });
+    this.turn(false);
+    holdPage(this.main);
+  }
+
+  end() {
+    this.changes.disconnect();
+    if (this.list) this.list.removeEventListener("scroll", this.scrolled);
+  }
+
+  turn(away) {
+    this.away = away;
+    this.button.hidden = !away;
+    this.move();
+  }
+
+  move() {
+    const list = this.main.querySelector(".st-key-rounds");
+    const anew = list !== this.list;
+    if (anew) {
+      if (this.list) this.list.removeEventListener("scroll", this.scrolled);
+      this.list = list;
+      if (list) list.addEventListener("scroll", this.scrolled, { passive: true });
+    }
+    if (!list) return;
+    const room = window.innerHeight - list.getBoundingClientRect().top - 16;
+    list.style.maxHeight = window.matchMedia("(min-width: 641px)").matches ? `${Math.max(240, room)}px` : "";
+    list.style.setProperty("--rw-hold", this.away ? `${this.top + list.clientHeight}px` : "0px");
+    list.style.overflowAnchor = this.away ? "auto" : "none";
+    if (!this.away) list.scrollTop = list.scrollHeight;
+    else if (anew) list.scrollTop = this.top;
+    this.top = list.scrollTop;
+  }
+
+  read() {
+    const { scrollTop, scrollHeight, clientHeight } = this.list;
+    const left = scrollHeight - scrollTop - clientHeight;
+    const away = left > NEAR && (this.away || scrollTop < this.top);
+    this.top = scrollTop;
+    if (away !== this.away) this.turn(away);
+    else this.move();
+  }
+}
+
+// Keeps the page as long as the reader has scrolled, so that a part that is drawn anew does not throw them back.
+function holdPage(main) {
+  if (drawn.has(main)) return;
+  drawn.set(main, true);
+  const hold = () => {
+    const run = main.querySelector(".st-key-run");
+    if (!run) return;
+    const seen = main.getBoundingClientRect().bottom - run.getBoundingClientRect().top;
+    main.style.setProperty("--rw-hold-page", main.scrollTop > 0 ? `${Math.floor(seen)}px` : "0px");
+  };
+  main.addEventListener("scroll", hold, { passive: true });
+}
+
+// -- An outage -----------------------------------------------------------------------------------------------------
+
+// A page that was open while the server restarted may have missed a part of Streamlit's script: it loads itself again
+// once the server answers, but not over and over.
+const RELOADED = "rw-reloaded";
+const ONCE_MS = 60_000;
+window.addEventListener("vite:preloadError", async () => {
+  if (Date.now() - Number(sessionStorage.getItem(RELOADED)) < ONCE_MS) return;
+  sessionStorage.setItem(RELOADED, Date.now());
+  const health = new URL("_stcore/health", document.baseURI);
+  const answers = () => fetch(health, { cache: "no-store" }).then((answer) => answer.ok, () => false);
+  while (!(await answers())) await new Promise((next) => { setTimeout(next, 1_000); });
+  location.reload();
+});
+
 // -- The question box ------------------------------------------------------------------------------------------------
 
 // Puts the cursor into an empty page, and shows that a click on Start has arrived before the server answers.
@@ -381,9 +482,25 @@ function composer(parentElement) {
 
 const drawn = new WeakMap();
 
+function follow(parentElement, words) {
+  let own = drawn.get(parentElement);
+  if (!own) {
+    const root = make("div", "rw-follow");
+    parentElement.append(root);
+    own = { root, follower: new Follower(root, words) };
+    drawn.set(parentElement, own);
+  }
+  return () => {
+    own.follower.end();
+    own.root.remove();
+    drawn.delete(parentElement);
+  };
+}
+
 export default function (component) {
   const { data, parentElement } = component;
   if (data.kind === "composer") return composer(parentElement);
+  if (data.kind === "follow") return follow(parentElement, data.words);
   let own = drawn.get(parentElement);
   if (!own) {
     const root = make("div", data.kind === "lanes" ? "rw-lanes" : "rw-report");

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
@@ -110,6 +110,28 @@ def parse(report: str, citations: Sequence[Citation] = ()) -> tuple[Block, ...]:
     reader.core.ruler.at("inline", _read_inline)
     tokens = reader.parse(normalised(visible(_shallow(report))))
     return tuple(_Reader(citations).blocks(SyntaxTreeNode(tokens).children, 0))
+
+
+_APART = re.compile(r"\n[ \t]*\n(?=[^\s>])(?![*+-](?:\s|\Z)|\d{1,9}(?:[.)]|\Z))")
+"""Blank lines before a line that no list or quotation contains."""
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+
+
+def passages(report: str) -> Iterator[str]:
+    """Cut Markdown into passages that can be parsed one by one; appended text changes only the last one."""
+    start = seen = 0
+    fence = ""
+    for apart in _APART.finditer(report):
+        for mark in _FENCE.finditer(report, seen, apart.start()):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        seen = apart.end()
+        if not fence:
+            yield report[start : apart.start()]
+            start = apart.end()
+    yield report[start:]
 
 
 def _read_inline(state: StateCore) -> None:

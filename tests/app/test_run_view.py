@@ -11,18 +11,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import research
+from pages.parts.run import naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
-from pages.parts.run.timeline import _line
+from pages.parts.shared.safe import plain
 from research.config.settings import load
 from research.evaluation import Dataset, Question
 from research.evaluation.sets import Sets
-from research.events.events import ChildStarted, Paused, ReportUpdated, RunFailed, ToolFinished
+from research.events.events import Asked, ChildStarted, Paused, ReportUpdated, RunFailed, ToolFinished
 from research.events.recipe import Recipe
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
 from research.store import Store
-from research.types import Citation, Observation, Part, Source, ToolCall
+from research.types import Citation, Observation, Part, Reply, Source, ToolCall
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, report_text, reports, texts
@@ -107,7 +108,9 @@ def test_a_failure_is_one_sentence_with_cause_and_remedy_above_everything(visit:
     assert not any(each.value == "Chapter one" for each in app.markdown), "what was seen is no answer"
 
 
-def test_words_beside_native_calls_are_the_thought_of_their_round(visit: Visit, home: Path, tmp_path: Path) -> None:
+def test_a_round_is_named_by_its_call_and_the_words_beside_it_are_its_thought(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
     call = {"name": "search", "arguments": {"query": "France exports"}}
     lines = [{"text": "I look for the exports of France first.", "calls": [call]}, {"text": "No figure was found."}]
     script = tmp_path / "native.jsonl"
@@ -118,7 +121,9 @@ def test_words_beside_native_calls_are_the_thought_of_their_round(visit: Visit, 
     ).events():
         pass
     app = visit(home, run=LONG)
-    assert app.get_by_key("rounds").expander[0].label.startswith("**1**  I look for the exports of France first.")
+    assert app.get_by_key("rounds").expander[0].label.startswith("**1**  Search: France exports  \n")
+    app.session_state[f"round-{LONG}-main-1"] = True
+    assert "I look for the exports of France first." in texts(app.run())
 
 
 def test_agents_that_work_at_once_have_lanes(visit: Visit, home: Path) -> None:
@@ -194,7 +199,7 @@ def test_a_running_run_shows_its_latest_rounds_and_any_earlier_one(visit: Visit,
     app = visit(home, run=LONG)
     assert "round 60 of 200" in texts(app)
     assert r"\$0.06 of \$1.00" in texts(app).replace("\u00a0", " ")
-    assert rounds(app) == [str(n) for n in range(53, 61)]
+    assert rounds(app) == [str(n) for n in range(36, 61)]
     press(app, "Replay")
     app.slider[0].set_value(9).run()
     assert rounds(app) == [str(n) for n in range(1, 10)]
@@ -230,13 +235,55 @@ def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visi
     divided = next(
         step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Sections" in step.label
     )
-    assert "  \n:gray[:small[Sections: " in divided
+    assert "  Sections: " in divided.split("  \n")[0]
     assert "the coastline of France" in divided and "'" not in divided and "{" not in divided
     calls = [CallView(ToolCall(f"c{n}", "search", {"query": f"coast {n}"}), 0.0) for n in (1, 2)]
-    assert _line(RoundView("main", 1, 1, "act", "extractive", 0.0, 0, [], calls=calls), 2.0).split("  \n")[1:] == [
-        ":gray[:small[Search: coast 1 … 2.0 s]]",
-        ":gray[:small[Search: coast 2 … 2.0 s]]",
+    asked = RoundView("main", 1, 1, "act", "extractive", 0.0, 0, [], calls=calls)
+    assert naming.line(RunView(), asked, 2.0).split("  \n") == [
+        "**1**  Search: coast 1 +1",
+        ":gray[:small[Search: coast 1 → … 2.0 s]]",
+        ":gray[:small[Search: coast 2 → … 2.0 s]]",
     ]
+
+
+def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart() -> None:
+    url = "library://factbook/norway/energy"
+    call = ToolCall("c1", "visit", {"url": url, "goal": "electricity by source"})
+    read = Observation("c1", "visit", "…", sources=(Source(1, url, "Norway · Energy", "…"),), seconds=0.2)
+    asked = RoundView("main", 2, 2, "act", "m", 0.0, 0, [], calls=[CallView(call, 0.0, read)])
+    known = RunView(sources={1: list(read.sources)})
+    assert naming.line(known, asked, None).split("  \n") == [
+        "**2**  Read Norway · Energy",
+        f":gray[:small[{plain(url)}]]",
+        ":gray[:small[looking for: electricity by source]]",
+        ":gray[:small[1 source · 0.2 s]]",
+    ]
+    assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url)}")
+
+
+@pytest.mark.parametrize(
+    ("purpose", "name"),
+    [
+        ("verify", "Checking citations"),
+        ("scribe", "Summing up"),
+        ("read", "Reading a page"),
+        ("conclude", "Writing the report"),
+        ("outline", "Planning"),
+        ("act", "Write the answer"),
+    ],
+)
+def test_a_round_without_calls_is_named_by_its_phase(purpose: str, name: str) -> None:
+    asked = RoundView("main", 3, 3, purpose, "m", 0.0, 0, [], reply=Reply("{}"))
+    view = RunView(recipe=Recipe(framework="supervisor", context="evolving"))
+    assert naming.line(view, asked, None).startswith(f"**3**  {name}")
+
+
+def test_the_head_names_a_phase_instead_of_a_round(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(3)
+    run.add([Asked(ask=4, round=3, purpose="verify", model="m")])
+    drawn = texts(visit(home, run=LONG))
+    assert "● Checking citations]" in drawn and "round 3 of" not in drawn
 
 
 def test_a_parent_waits_for_its_children(home: Path) -> None:

@@ -67,4 +67,4 @@ def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App) -> None
         assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000, name
         assert page.evaluate("window.hit") is None
         # The page still responds: a round opens.
-        opened(page.locator(".st-key-rounds"), "Read chapter 2 of", "search · input")
+        opened(page.locator(".st-key-rounds"), "chronicle chapter 2", "search · input")

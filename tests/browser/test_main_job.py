@@ -73,13 +73,13 @@ def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, a
     run = ask(page, app, model=held.model(app))
     rounds = page.locator(".st-key-rounds")
     held.let_go()
-    expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
+    expect(rounds.get_by_text("Search: France real GDP purchasing").first).to_be_visible()
     held.let_go()
-    expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    expect(rounds.get_by_text("Calculate: print((3.732").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(ended(page)).to_have_count(0)
     page.reload()
-    expect(rounds.get_by_text("Compute the growth.").first).to_be_visible()
+    expect(rounds.get_by_text("Calculate: print((3.732").first).to_be_visible()
     held.let_go()
     answered(page)
     assert run_of(page) == run
@@ -90,7 +90,7 @@ def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, a
 def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, held: Held) -> None:
     ask(page, app, model=held.model(app))
     held.let_go()
-    expect(page.locator(".st-key-rounds").get_by_text("Look for the figures of France.").first).to_be_visible()
+    expect(page.locator(".st-key-rounds").get_by_text("Search: France real GDP purchasing").first).to_be_visible()
     page.get_by_role("button", name="Stop").click()
     expect(ended(page, "Stopped")).to_be_visible()
     expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
@@ -176,7 +176,7 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
     pick_row(page, r"[?&]run=", x=16)
     assert run_of(page) == finished
     rounds = page.locator(".st-key-rounds")
-    expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
+    expect(rounds.get_by_text("Calculate: ")).to_be_visible()
 
     expect(page.get_by_role("slider")).to_have_count(0)
     page.evaluate(NOTE_ROUNDS)
@@ -185,7 +185,7 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
     answered(page)
     page.get_by_role("slider").press("Home")
     expect(page.get_by_text("Round 1 of 3")).to_be_visible()
-    expect(rounds.get_by_text("Calculate the change.")).to_have_count(0)
+    expect(rounds.get_by_text("Calculate: ")).to_have_count(0)
     page.wait_for_url(re.compile("round=1"))
 
     page.get_by_role("button", name=PLAY).click()
@@ -195,7 +195,7 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
 
     page.goto(f"{app.url}/?run={finished}&round=2")
     expect(page.get_by_text("Round 2 of 3")).to_be_visible()
-    expect(rounds.get_by_text("Calculate the change.")).to_be_visible()
+    expect(rounds.get_by_text("Calculate: ")).to_be_visible()
     expect(rounds.get_by_text("write what the sources say")).to_have_count(0)
     page.goto(f"{app.url}/runs?run={finished}&round=1")
     expect(page.get_by_text("Round 1 of 3")).to_be_visible()
@@ -203,7 +203,7 @@ def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished
 
 def test_an_opened_round_shows_the_full_prompt(read: Page) -> None:
     rounds = read.locator(".st-key-rounds")
-    opened(rounds, "Calculate the change.", "Full prompt")
+    opened(rounds, "Calculate: ", "Full prompt")
     opened(rounds, "Full prompt", "tool_response")
 
 
@@ -223,7 +223,7 @@ def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_p
         page.goto(app.url + path)
         answered(page)
         drawn = page.locator(".st-key-run")
-        opened(page.locator(".st-key-rounds"), "a^2", "search · input")
+        opened(page.locator(".st-key-rounds"), "France economy", "search · input")
         for selector in ("img", ".katex", "del", "svg.flowchart", ".st-key-report .stMarkdownColoredBackground"):
             expect(drawn.locator(selector)).to_have_count(0)
         report = page.locator(".st-key-report")

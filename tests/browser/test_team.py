@@ -57,7 +57,7 @@ def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Pa
     stopped = ask(page, team, FIRST, model=held.model(team))
     held.let_go()
     rounds = page.locator(".st-key-rounds")
-    expect(rounds.get_by_text("Look for the figures of France.").first).to_be_visible()
+    expect(rounds.get_by_text("Search: France real GDP purchasing").first).to_be_visible()
     expect(ended(page)).to_have_count(0)  # the worker still runs it
     OUTPUT.mkdir(exist_ok=True)
     page.screenshot(path=OUTPUT / "team-live-1440.png")

@@ -49,11 +49,20 @@ def thought(current: RoundView) -> tuple[str, str]:
     return thinking or current.thinking, body
 
 
+def end_of(text: str, limit: int) -> str:
+    """Return the end of a text, from the first sentence that begins there, or else the first word."""
+    if len(text) <= limit:
+        return text
+    cut = text[-limit:]
+    begins = re.search(r"[.!?]\s+|[。！？\n]", cut[: limit // 2]) or re.search(r"\s", cut)
+    return f"… {cut[begins.end() :].lstrip()}" if begins else f"…{cut}"
+
+
 def unfinished(current: RoundView) -> None:
     """Draw a round in progress: the latest words and the calls."""
     thinking, body = thought(current)
     if thinking:
-        st.markdown(f"{prose(thinking[-TAIL:])} {CARET}")
+        st.markdown(f"{prose(end_of(thinking, TAIL))} {CARET}")
     if "<tool_call" in body:
         st.caption(t("Writing a tool call …"))
     for note in current.notes[-3:]:

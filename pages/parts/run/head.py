@@ -6,11 +6,12 @@ from collections import Counter
 
 import streamlit as st
 
+from pages.parts.run import naming, report
 from pages.parts.shared.home import bench as current_bench
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.titles import ENDINGS
-from pages.parts.shared.words import lasted, money, short
+from pages.parts.shared.words import PHASES, lasted, money, short
 from research import plugins
 from research.citations.verifiers import to_judge
 from research.errors import REFUSED, ConfigError
@@ -220,9 +221,16 @@ def _checking(view: RunView) -> str:
 
 
 def _where(view: RunView, recipe: Recipe) -> str:
-    """Return `round 4 of 30`, without the limit if it is unknown, or how far the finished report is checked."""
+    """Return `round 4 of 30`, without the limit if it is unknown; the phase, if the model sums up, judges or frames; or how
+    far the finished report is checked.
+    """
     if view.citations:
         return _checking(view)
+    phases = {naming.role(recipe, each) for each in view.rounds if each.ask and each.reply is None}
+    if len(phases) == 1 and (phase := phases.pop()):
+        return t(PHASES[phase][1])
+    if report.is_written(view):
+        return t(PHASES["writer"][1])
     number = max(1, view.round_count())
     limit = _rounds(recipe)
     if limit is None or len(view.agents) > 1 or number > limit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -46,7 +47,8 @@ WORST: Final[Sequence[Verdict]] = (
 class Reader:
     """Collects the blocks of one report with its marks; `view` has the numbers of the reader (`by_first_use`)."""
 
-    def __init__(self, view: RunView) -> None:
+    def __init__(self, view: RunView, left: tuple[int, int] = (SPANS, MARKS)) -> None:
+        """`left` limits the pieces of text and the marks, of a report that is drawn in parts."""
         self._view = view
         self._checked: dict[tuple[int, str], Citation] = {(each.n, each.claim): each for each in view.citations}
         self._of: dict[int, list[Citation]] = defaultdict(list)
@@ -61,12 +63,17 @@ class Reader:
         self._marks: list[Data] = []
         self._cites: list[Data] = []
         self._known: dict[tuple[int, str], int] = {}
-        self._left = SPANS
+        self._left, self._most = left
 
     @property
     def full(self) -> bool:
         """Return whether some of the report was left out."""
         return self._left < 0
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """Return how many pieces and marks another part of the report may have."""
+        return self._left, self._most - len(self._marks)
 
     def data(self, laid_out: Sequence[Changed]) -> Data:
         """Return the report for the component; changed statements are marked."""
@@ -82,7 +89,14 @@ class Reader:
             joined = []
             blocks += self._changed(each)
         blocks += self._same(joined)
-        said = " ".join(each.text[:300] for each in laid_out[:3])
+        return self._data(blocks, " ".join(each.text[:300] for each in laid_out[:3]))
+
+    def draft(self, passages: Sequence[str]) -> Data:
+        """Return passages of an unchecked report for the component; one that was parsed before is not parsed again."""
+        blocks = [block for each in passages for block in self._blocks(_parsed(each))]
+        return self._data(blocks, " ".join(each[:300] for each in passages[:3]))
+
+    def _data(self, blocks: list[Data], said: str) -> Data:
         return {
             "kind": "report",
             "lang": "zh-CN" if language_of(said) == "zh" else "en",
@@ -162,7 +176,7 @@ class Reader:
 
     def _mark(self, group: Sequence[Span]) -> Any:
         numbers = list(dict.fromkeys(span.cites for span in group))
-        if len(self._marks) >= MARKS:
+        if len(self._marks) >= self._most:
             return f"[{', '.join(map(str, numbers))}]"
         found = [(n, self._citation(n, next(s.claim for s in group if s.cites == n))) for n in numbers]
         verdict = self._verdict(found)
@@ -218,6 +232,11 @@ class Reader:
             "notes": notes,
             "links": _links(source, quote),
         }
+
+
+@lru_cache(maxsize=512)
+def _parsed(passage: str) -> tuple[Block, ...]:
+    return parse(passage)
 
 
 def _links(source: Source, quote: str) -> list[tuple[str, str]]:

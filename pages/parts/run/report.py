@@ -13,7 +13,7 @@ from itertools import islice
 
 import streamlit as st
 
-from pages.parts.run import figures, reading, sources
+from pages.parts.run import drafting, figures, reading, so_far, sources
 from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
@@ -30,8 +30,8 @@ LONGEST = 120_000
 """Maximum characters of a report."""
 STATEMENTS, STATEMENT = 600, 20_000
 """Maximum number of statements of a report, and of characters of one, such as a table: parsing them takes time."""
-DRAFT, REWRITE = 6_000, 1_500
-"""Characters shown of text being written, from its end: of a first report, and of a new version beside the last one."""
+BESIDE = 250
+"""Characters of untagged words that may still turn out to stand beside a call."""
 WRITERS = ("researcher", "writer")
 """The roles that write the report; the others plan, sum up, read and judge."""
 GONE = 20
@@ -55,9 +55,6 @@ def draw(view: RunView) -> None:
     """Draw the report of a run at the shown round, with what changed in that round, and its sources."""
     finished = view.outcome is not None and view.outcome != "needs_input"
     if not view.report:
-        if not view.error and not finished:
-            found = count(len(view.sources), "source") if view.sources else t("no sources yet")
-            st.caption(t("The report appears here. So far: {found}.", found=found))
         return
     cut = _shown(view.report)
     shown = by_first_use(replace(view, report=cut))
@@ -105,27 +102,39 @@ def words(view: RunView, key: str) -> None:
 
 
 def draft(view: RunView) -> None:
-    """Draw the end of the report that the model is writing; a judge's words are no report."""
+    """Draw the report that the model is writing; before it, what is known so far."""
     if view.citations:  # the finished report stands above, with the verdicts known so far
         return
-    roles = roles_by_purpose(view.recipe.framework, view.recipe.context)
-    current = next((each for each in reversed(view.rounds) if roles.get(each.purpose) in WRITERS), None)
-    written = _written(view, current) if current else ""
+    current, written = _draft(view)
     if not current or not written:
+        if not view.report:
+            so_far.draw(view)
         return
     if current.reply is not None:
         st.caption(t("Checking the citations …"))
     elif view.report:
         st.caption(t("Round {number} rewrites the report", number=current.number))
-        written = written[-REWRITE:]
-    data = reading.Reader(view).data([Block(_tail(renumbered(written[-DRAFT:], numbering(view))))])
-    with st.container(key="rewriting" if view.report else "writing"):
-        component.draw(f"draft-{view.run}", {**data, "caret": current.reply is None})
+    cut = _shown(written)
+    with st.container(key="rewriting" if view.report else "writing", gap=None):
+        whole = drafting.draw(view, cut, caret=current.reply is None and len(cut) >= len(written))
+    if not whole or len(cut) < len(written):
+        st.info(
+            t("The draft is too long to show in full. The download of the finished report has all of it."),
+            icon=":material/content_cut:",
+        )
 
 
-def _tail(text: str) -> str:
-    """Return a text without the rest of the word with which a cut began."""
-    return text if len(text) < REWRITE else text[text.find(" ") + 1 :]
+def is_written(view: RunView) -> bool:
+    """Return whether the model is writing the first version of the report."""
+    current, written = _draft(view)
+    return bool(current and written and current.reply is None and not view.report)
+
+
+def _draft(view: RunView) -> tuple[RoundView | None, str]:
+    """Return the latest round of a writer, and what it has written of a report; a judge's words are no report."""
+    roles = roles_by_purpose(view.recipe.framework, view.recipe.context)
+    current = next((each for each in reversed(view.rounds) if roles.get(each.purpose) in WRITERS), None)
+    return current, _written(view, current) if current else ""
 
 
 def _written(view: RunView, current: RoundView) -> str:
@@ -133,8 +142,8 @@ def _written(view: RunView, current: RoundView) -> str:
     if current.reply is not None:
         return "" if view.report or current.agent != "main" else current.reply.answer
     _, body = split_reasoning(current.draft)
-    written = tag(body, "answer") or tag(body, "report") or ("" if "<" in body or view.report else body.strip())
-    return re.sub(r"</?\w*$", "", written)
+    untagged = "" if "<tool_call" in body or view.report or len(body) < BESIDE else body.strip()
+    return re.sub(r"</?\w*$", "", tag(body, "answer") or tag(body, "report") or untagged)
 
 
 def _shown(text: str) -> str:

@@ -23,9 +23,11 @@ from pages.parts.run import (
     reply,
     report,
     scrubber,
+    so_far,
     timeline,
     watching,
 )
+from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, StoreUnavailable
@@ -68,7 +70,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         at_end = shown is view and not live
         if at_end:
             report.answer(view)
-        lanes, left, right, below = _columns(row, last, finished=not live)
+        lanes, left, following, right, below = _columns(row, last, finished=not live)
         with lanes:
             agent = agents.choose(bench, row, shown)
             lane = st.container(key="lanes")
@@ -77,12 +79,18 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         with left:
             recalled.draw(shown)
             plan.done(shown)
-            timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done], live=not at_rest)
+            timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done])
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
+        if not at_rest:
+            with following:
+                component.draw(f"follow-{row.id}", {"kind": "follow", "words": {"latest": t("Latest")}})
         with right:
             report.draw(shown)
             draft = st.container(key="draft", gap="xsmall")
             if at_rest:
+                if not shown.report:
+                    with draft:
+                        so_far.draw(shown)
                 forgotten.draw(shown)
                 branches.draw(shown)
         if live:
@@ -100,7 +108,10 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
 
 
 def _columns(row: RunRow, last: int, finished: bool) -> tuple[DeltaGenerator, ...]:
-    """Return the places of agents, rounds, report and what is below it; on narrow screens the report comes first (style.css)."""
+    """Return the places of agents, rounds, the button below them, report, and what is below it.
+
+    On narrow screens a finished report comes first (style.css).
+    """
     with st.container(key="sides-finished" if finished else "sides-live"):
         left, right = st.columns([1, 2], gap="large")
     with left:
@@ -109,8 +120,15 @@ def _columns(row: RunRow, last: int, finished: bool) -> tuple[DeltaGenerator, ..
             scrubber.button(row, last)
         lanes = st.container(key="agents", gap="xsmall")
         rounds = st.container(key="rounds", gap="xxsmall")
+        following = st.container(key="following")
     with right:
-        return lanes, rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
+        return (
+            lanes,
+            rounds,
+            following,
+            st.container(key="report", gap="xsmall"),
+            st.container(key="after", gap="small"),
+        )
 
 
 def _follow(

@@ -44,7 +44,7 @@ TOOLS = {
     "recall": later("Search memory"),
     "ask_user": later("Ask you"),
 }
-"""Title of each tool, for rounds in which the model gave no reason."""
+"""Title of each tool."""
 
 PURPOSES = {
     "plan": later("Plan"),
@@ -88,6 +88,16 @@ ICONS = {
     "ask_user": "contact_support",
 }
 """Material symbol of each tool."""
+
+PHASES = {
+    "planner": ("checklist", later("Planning")),
+    "summariser": ("summarize", later("Summing up")),
+    "writer": ("edit_note", later("Writing the report")),
+    "critic": ("rate_review", later("Reviewing the draft")),
+    "reader": ("article", later("Reading a page")),
+    "judge": ("fact_check", later("Checking citations")),
+}
+"""Material symbol and title of a request by its role; those of a researcher are named by their calls."""
 
 
 def clock(seconds: float) -> str:

@@ -1,0 +1,141 @@
+"""What a round is called: by its first call, or by its phase if it sums up, judges or frames."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pages.parts.run import details
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from pages.parts.shared.words import BESIDE, ICONS, PHASES, TOOLS, count, lasted
+from research.events.branches import PROPOSE, VERIFY
+from research.events.recipe import Recipe, roles_by_purpose
+from research.events.rounds import CallView, RoundView
+from research.events.view import RunView
+from research.text import as_words, clip
+from research.types import Observation, ToolCall
+
+SUBJECT: Final = 60
+"""Maximum characters of an argument, a result or a title."""
+
+
+def role(recipe: Recipe, current: RoundView) -> str:
+    """Return the role for which the model is asked, if it is one of `PHASES`; else an empty text."""
+    found = roles_by_purpose(recipe.framework, recipe.context).get(current.purpose, "")
+    return found if found in PHASES else ""
+
+
+def line(view: RunView, current: RoundView, now: float | None) -> str:
+    """Return number and name of a round, then what is known of its calls, as Markdown.
+
+    Requests beside the rounds have no number.
+    """
+    who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
+    name = plain(clip(_name(view, current, now), 100))
+    if current.purpose == VERIFY:  # its agents only tell batches apart
+        head = name
+    else:
+        head = f"{who}{name}" if current.purpose in BESIDE else f"**{current.number}**  {who}{name}"
+    if current.asked and not current.calls:
+        said = [plain(clip(" ".join(each.split()), SUBJECT)) for each in (current.asked, current.replied) if each]
+        return f"{head}  \n:gray[:small[{' → '.join(said)}]]"
+    if not current.calls:
+        took = current.seconds if current.done else now - current.started if now and current.ask else None
+        return f"{head}  :gray[:small[{lasted(took)}]]" if took is not None else head
+    return "  \n".join([head, *(f":gray[:small[{each}]]" for each in _calls(view, current, now))])
+
+
+def icon(view: RunView, current: RoundView) -> str:
+    """Return the Material symbol of a round that is done."""
+    if any(call.observation and not call.observation.ok for call in current.calls):
+        return ":material/error:"
+    if current.calls:
+        return f":material/{ICONS.get(current.calls[0].call.name, 'build')}:"
+    if current.asked:
+        return f":material/{ICONS['ask_user']}:"
+    phase = role(view.recipe, current)
+    return f":material/{PHASES[phase][0] if phase else 'edit_note'}:"
+
+
+def _name(view: RunView, current: RoundView, now: float | None) -> str:
+    if current.purpose == PROPOSE:
+        return t("Write the plan")
+    if current.calls:
+        first = _action(view, current.calls[0].call)
+        return f"{first} +{len(current.calls) - 1}" if len(current.calls) > 1 else first
+    if current.ask == 0:
+        return t("Before the first round")
+    if current.reply is None and now is None:
+        return t("Interrupted")
+    if phase := role(view.recipe, current):
+        return t(PHASES[phase][1])
+    if current.reply is None:
+        thinking, body = details.thought(current)
+        return t("Writing") if body.strip() else t("Thinking") if thinking.strip() else t("Waiting for the model")
+    return t("Ask you") if current.asked else t("Write the answer")
+
+
+def _action(view: RunView, call: ToolCall) -> str:
+    """Return what a call does, with its main argument."""
+    if call.name == "visit":
+        return t("Read {page}", page=clip(_title(view, call) or _address(call), SUBJECT))
+    title = t(TOOLS[call.name]) if call.name in TOOLS else call.name
+    subject, _ = _arguments(call)
+    return f"{title}: {subject}" if subject else title
+
+
+def _arguments(call: ToolCall) -> tuple[str, list[str]]:
+    """Return the first argument that is not just a number, and the others with their names."""
+    said = {name: clip(" ".join(as_words(value)[:200].split()), SUBJECT) for name, value in call.arguments.items()}
+    main = next((name for name, value in call.arguments.items() if not isinstance(value, int | float)), "")
+    others = [f"{_argument(name)}: {words}" for name, words in said.items() if name != main and words]
+    return said.get(main, ""), others
+
+
+def _argument(name: str) -> str:
+    return t("looking for") if name == "goal" else name.replace("_", " ")
+
+
+def _address(call: ToolCall) -> str:
+    """Return the address without its scheme, with which Streamlit would make it a link."""
+    return re.sub(r"^https?://(?:www\.)?", "", " ".join(as_words(call.arguments.get("url", ""))[:200].split()))
+
+
+def _title(view: RunView, call: ToolCall) -> str:
+    """Return the title of the page that a call opens, if the run has seen it."""
+    url = call.arguments.get("url")
+    seen = (source.title for passages in view.sources.values() for source in passages if source.url == url)
+    return next(seen, "")
+
+
+def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
+    """Return the arguments and the result of a single call, or a line for each of several."""
+    if len(current.calls) == 1:
+        call = current.calls[0]
+        _, others = _arguments(call.call)
+        if call.call.name == "visit" and _title(view, call.call):
+            others.insert(0, clip(_address(call.call), SUBJECT))
+        return [*map(plain, others), _result(call, now)]
+    lines = [
+        f"{plain(clip(_action(view, call.call), 2 * SUBJECT))} → {_result(call, now)}"
+        for call in current.calls[: details.CALLS]
+    ]
+    if (left := len(current.calls) - details.CALLS) > 0:
+        lines.append(t("and {calls} more", calls=count(left, "call")))
+    return lines
+
+
+def _result(call: CallView, now: float | None) -> str:
+    if call.observation is not None:
+        return f"{_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+    return f"… {lasted(now - call.started)}" if now else t("not finished")
+
+
+def _came_back(seen: Observation) -> str:
+    if seen.edited:
+        return t("edited by you")
+    if seen.sources and seen.ok:
+        return count(len(seen.sources), "source")
+    said = plain(clip(" ".join(seen.text[:500].split()), SUBJECT))
+    return said if seen.ok else t("failed: {reason}", reason=said)
