@@ -23,7 +23,7 @@ CALLS = 8
 """Maximum number of calls drawn per round."""
 LONG = 20_000
 """Maximum characters of a text; the messages file and the run export contain all of it."""
-TAIL = 1_500
+TAIL = 700
 """Characters shown of text being written, from its end."""
 CARET = "▍"
 """Stands where the next words will appear."""
