@@ -111,13 +111,13 @@ def test_while_a_judge_reads_the_page_shows_the_report_with_the_verdicts_so_far_
     assert f"Checking citations: {known + 3} of {known + 4}" in head
     assert "round" not in head
     rounds = live.get_by_key("rounds").expander
-    checks = [step.label for step in rounds if "Check the citations" in step.label]
+    checks = [step.label for step in rounds if "Checking citations" in step.label]
     assert len(checks) == 2
     assert not any("**" in label or "judge-" in label for label in checks)
     assert sum("Write the answer" in step.label for step in rounds) <= 1
 
 
-@pytest.mark.parametrize(("purpose", "title"), [("scribe", "Update the report"), ("summarise", "Summarize")])
+@pytest.mark.parametrize(("purpose", "title"), [("scribe", "Summing up"), ("extract", "Reading a page")])
 def test_a_request_beside_the_rounds_is_named_for_what_it_does(
     visit: Callable[..., AppTest], home: Path, answered: Path, purpose: str, title: str
 ) -> None:
