@@ -33,7 +33,7 @@ def draw(view: RunView, rounds: Sequence[RoundView]) -> None:
     start = max(0, end - PAGE)
     if len(rounds) > PAGE:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
-            _pages(view.run, start, end, len(rounds))
+            _pages(view.run, start, end, [each.purpose not in BESIDE for each in rounds])
     for current in rounds[start:end]:
         _step(view, current)
 
@@ -71,13 +71,16 @@ def _step(view: RunView, current: RoundView) -> None:
             details.draw(view, current)
 
 
-def _pages(run: str, start: int, end: int, total: int) -> None:
-    place = _place(run)
+def _pages(run: str, start: int, end: int, numbered: Sequence[bool]) -> None:
+    """Draw which rounds are shown, and what turns the page; `numbered` says of each step whether it counts as a round."""
+    place, total = _place(run), len(numbered)
 
     def turn(to: int) -> None:
         st.session_state[place] = None if to >= total else max(PAGE, to)
 
-    st.caption(t("Rounds {first} to {last} of {total}", first=start + 1, last=end, total=total))
+    last = sum(numbered[:end])
+    first = min(sum(numbered[:start]) + 1, last)
+    st.caption(t("Rounds {first} to {last} of {total}", first=first, last=last, total=sum(numbered)))
     st.button(
         t("Earlier"),
         key="rounds-earlier",
