@@ -106,8 +106,7 @@ def draft(view: RunView) -> None:
     """Draw the report that the model is writing, and how far it is checked; before it, what is known so far."""
     current, written = _draft(view)
     if not current or not written:
-        if not view.report:
-            so_far.draw(view)
+        so_far.draw(view)
         return
     if current.reply is not None:
         st.caption(_checking(view, written))
