@@ -107,8 +107,7 @@ def draft(view: RunView) -> None:
         return
     current, written = _draft(view)
     if not current or not written:
-        if not view.report:
-            so_far.draw(view)
+        so_far.draw(view)
         return
     if current.reply is not None:
         st.caption(t("Checking the citations …"))

@@ -20,8 +20,8 @@ TITLES, TITLE = 6, 80
 
 
 def draw(view: RunView) -> None:
-    """Draw what is known so far."""
-    if view.error or view.outcome not in (None, "needs_input"):
+    """Draw what is known so far; nothing once there is a report or the run has ended."""
+    if view.report or view.error or view.outcome not in (None, "needs_input"):
         return
     with st.container(key="so-far", gap="xxsmall"):
         st.caption(t("The report appears here. So far: {found}.", found=_found(view)))

@@ -70,27 +70,23 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         at_end = shown is view and not live
         if at_end:
             report.answer(view)
-        lanes, left, following, right, below = _columns(row, last, finished=not live)
+        at_rest = not (live and shown is view)
+        lanes, left, right, below = _columns(row, last, finished=not live, follows=not at_rest)
         with lanes:
             agent = agents.choose(bench, row, shown)
             lane = st.container(key="lanes")
         rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
-        at_rest = not (live and shown is view)
         with left:
             recalled.draw(shown)
             plan.done(shown)
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done])
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
-        if not at_rest:
-            with following:
-                component.draw(f"follow-{row.id}", {"kind": "follow", "words": {"latest": t("Latest")}})
         with right:
             report.draw(shown)
             draft = st.container(key="draft", gap="xsmall")
             if at_rest:
-                if not shown.report:
-                    with draft:
-                        so_far.draw(shown)
+                with draft:
+                    so_far.draw(shown)
                 forgotten.draw(shown)
                 branches.draw(shown)
         if live:
@@ -107,8 +103,8 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
                 facts.draw(bench, view, row)
 
 
-def _columns(row: RunRow, last: int, finished: bool) -> tuple[DeltaGenerator, ...]:
-    """Return the places of agents, rounds, the button below them, report, and what is below it.
+def _columns(row: RunRow, last: int, finished: bool, follows: bool) -> tuple[DeltaGenerator, ...]:
+    """Return the places of agents, rounds, report, and what is below it; `follows` keeps the newest round in sight.
 
     On narrow screens a finished report comes first (style.css).
     """
@@ -120,15 +116,10 @@ def _columns(row: RunRow, last: int, finished: bool) -> tuple[DeltaGenerator, ..
             scrubber.button(row, last)
         lanes = st.container(key="agents", gap="xsmall")
         rounds = st.container(key="rounds", gap="xxsmall")
-        following = st.container(key="following")
+        if follows:
+            component.draw(f"follow-{row.id}", {"kind": "follow", "words": {"latest": t("Latest")}})
     with right:
-        return (
-            lanes,
-            rounds,
-            following,
-            st.container(key="report", gap="xsmall"),
-            st.container(key="after", gap="small"),
-        )
+        return lanes, rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
 
 
 def _follow(
