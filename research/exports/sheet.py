@@ -172,7 +172,8 @@ class Sheet:
             return sign
         if kind in ("Sk", "Me"):  # the colour of a hand, the frame of a number
             return ""
-        return f"[{unicodedata.name(sign).lower()}]" if kind == "So" and unicodedata.name(sign, "") else "\ufffd"
+        name = unicodedata.name(sign, "").lower()
+        return f"[{name}]" if kind == "So" and name else "\ufffd"
 
     def put(self, line: Line, x: float, size: float) -> None:
         """Draw a line from `x` on, joining neighbours of one style, and move down to the next."""
