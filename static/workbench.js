@@ -2,6 +2,9 @@
 // All text arrives as data and is set as text: nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const MATH = /^(math|m[ino]|mtext|mspace|mrow|mfrac|msqrt|mroot|msu[bp]|msubsup|munder|mover|munderover|mstyle|mpadded|menclose|mtable|mt[rd])$/;
+const MATH_LOOKS = /^(mathvariant|stretchy|fence|form|accent|linethickness|columnalign|displaystyle)$/;
 const SIGNS = {
   supported: ["M2.5 6.5 5 9l4.5-6"],
   calculated: ["M2.5 4.5h7", "M2.5 7.5h7"],
@@ -11,6 +14,7 @@ const SIGNS = {
   contradicted: ["M3 3l6 6", "M9 3l-6 6"],
   dead: ["M2.5 9.5l7-7", "M3.5 6h1", "M7.5 6h1"],
 };
+const SHORT = 16; // characters of a cell that stay on one line
 const LEVELS = { 1: "h2", 2: "h3", 3: "h4", 4: "h5", 5: "h6", 6: "h6" };
 
 function make(tag, className, text) {
@@ -29,6 +33,14 @@ function sign(verdict) {
     line.setAttribute("d", each);
     drawn.append(line);
   }
+  return drawn;
+}
+
+function formula(each) {
+  const drawn = document.createElementNS(MATHML, MATH.test(each.t) ? each.t : "mrow");
+  for (const [name, value] of Object.entries(each.a || {})) if (MATH_LOOKS.test(name)) drawn.setAttribute(name, value);
+  if (each.x) drawn.append(each.x);
+  drawn.append(...(each.b || []).map(formula));
   return drawn;
 }
 
@@ -123,6 +135,7 @@ class Report {
           // An item of one paragraph needs no paragraph of its own.
           if (item.length === 1 && item[0].t === "p") line.append(...this.spans(item[0].s));
           else line.append(...this.blocks(item));
+          if (/^[\u2610\u2611] /.test(line.textContent)) line.className = "rw-task";
           list.append(line);
         }
         return list;
@@ -151,7 +164,10 @@ class Report {
       case "table":
         return this.table(each);
       default: {
-        const paragraph = make("p");
+        // A formula that is wider than the page scrolls, as a table does.
+        const alone = each.s.length === 1 && each.s[0].d;
+        const paragraph = make("p", alone ? "rw-wide" : "");
+        if (alone) paragraph.tabIndex = 0;
         paragraph.append(...this.spans(each.s));
         return paragraph;
       }
@@ -164,8 +180,9 @@ class Report {
     const row = (cells, tag) => {
       const line = make("tr");
       cells.forEach((cell, place) => {
-        const drawn = make(tag, each.right[place] ? "rw-right" : "");
+        const drawn = make(tag, `rw-${each.align[place] || "left"}`);
         drawn.append(...this.spans(cell));
+        if (drawn.textContent.length <= SHORT) drawn.classList.add("rw-short");
         line.append(drawn);
       });
       return line;
@@ -214,6 +231,11 @@ class Report {
   span(each) {
     if (each.m !== undefined) return this.mark(each.m);
     if (each.br) return make("br");
+    if (each.f) {
+      const drawn = formula(each.f);
+      if (each.d) drawn.setAttribute("display", "block");
+      return drawn;
+    }
     let drawn = document.createTextNode(each.x);
     const around = (tag, className) => {
       const outer = make(tag, className);
@@ -221,6 +243,7 @@ class Report {
       drawn = outer;
     };
     if (each.c) around("code");
+    if (each.s) around("s");
     if (each.i) around("em");
     if (each.b) around("strong");
     if (each.new) around("ins");

@@ -13,7 +13,7 @@ MODULES: Final = {
     "postgres": ("dbos", "psycopg", "psycopg_pool"),
     "mcp": ("mcp",),
     "gateway": ("starlette", "uvicorn"),
-    "export": ("fpdf", "fontTools", "pylopdf_fonts_zh_cn"),
+    "export": ("fpdf", "fontTools", "pylopdf_fonts_zh_cn", "manimgx_fonts"),
     "login": ("authlib",),
 }
 """The modules of each extra, as pyproject.toml declares their distributions."""

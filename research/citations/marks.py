@@ -28,6 +28,22 @@ _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 
+_IN_FORMULA = r"(?:[^$\\\n]|\\[^\n]|\n(?![ \t]*\n))"
+_IN_BRACKETS = r"(?:[^\\\n]|\\[^()\[\]\n]|\n(?![ \t]*\n))"
+FORMULA = re.compile(
+    rf"(?<![\\$])\$\$(?P<shown>{_IN_FORMULA}{{1,2000}}+)\$\$(?!\$)|"
+    rf"(?<![\\$\d])\$(?![\s$])(?P<dollars>{_IN_FORMULA}{{1,1000}}+)(?<!\s)\$(?![\d$])|"
+    rf"(?<!\\)\\\((?P<round>{_IN_BRACKETS}{{1,1000}}+)\\\)|"
+    rf"(?<!\\)\\\[(?=[^\]]{{0,1000}}(?:\\[A-Za-z]|[\^_=+]))(?P<square>{_IN_BRACKETS}{{1,2000}}+)\\\]"
+)
+"""A formula in LaTeX: `$$…$$`, `$…$`, `\\(…\\)` or `\\[…\\]`.
+
+A dollar sign before a space or after one, or before a digit after the formula, is money: "from $5 to $6" has no formula.
+"""
+_SHOWN = re.compile(
+    rf"^[ \t]*(?:\$\${_IN_FORMULA}{{1,2000}}+\$\$|\\\[{_IN_BRACKETS}{{1,2000}}+\\\])[ \t]*[.,;]?[ \t]*$", re.M
+)
+
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
     "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
@@ -62,9 +78,9 @@ class Statement(Struct, frozen=True):
 def normalised(text: str) -> str:
     """Rewrite all kinds of marks as `[n]`: 【1†L3】 ［1］ [^1] [Source 1] [1-3] <sup>1</sup> (source 1).
 
-    Code stays as it is, and so does `[1990-1995]`, because a number over 999 is not a source.
+    Code and formulas stay as they are, and so does `[1990-1995]`, because a number over 999 is not a source.
     """
-    return around_code(text, lambda part: _FOREIGN.sub(_canonical, part))
+    return around_code(text, lambda part: _FOREIGN.sub(_canonical, part), formulas=True)
 
 
 def _canonical(match: re.Match[str]) -> str:
@@ -83,8 +99,10 @@ def _canonical(match: re.Match[str]) -> str:
     return f"[{', '.join(map(str, found))}]"
 
 
-def around_code(text: str, prose: Callable[[str], str], code: Callable[[str], str] = str) -> str:
-    """Apply `prose` to all text outside code, and `code` to fences and code spans.
+def around_code(
+    text: str, prose: Callable[[str], str], code: Callable[[str], str] = str, *, formulas: bool = False
+) -> str:
+    """Apply `prose` to all text outside code, and `code` to fences and code spans, and to formulas if told so.
 
     `prose` sees a private character in place of each piece of code, so that a link around one stays whole.
     """
@@ -97,15 +115,17 @@ def around_code(text: str, prose: Callable[[str], str], code: Callable[[str], st
         return f"\ue000{len(pieces) - 1}\ue001"
 
     masked = _SPAN.sub(mask, _FENCE.sub(mask, text.replace("\ue000", "").replace("\ue001", "")))
+    if formulas:
+        masked = FORMULA.sub(mask, masked)
     done = prose(masked)
-    while "\ue000" in done:  # a span may contain a masked fence
+    while "\ue000" in done:  # a span may contain a masked fence, and a formula a span
         done = re.sub("\ue000(\\d+)\ue001", lambda match: code(pieces[int(match[1])]), done)
     return done
 
 
 def without_code(text: str) -> str:
-    """Return the text with a space in place of each piece of code."""
-    return around_code(text, str, lambda _: " ")
+    """Return the text with a space in place of each piece of code and each formula."""
+    return around_code(text, str, lambda _: " ", formulas=True)
 
 
 def cited(text: str) -> list[int]:
@@ -122,14 +142,16 @@ def without_marks(text: str) -> str:
 
 
 def statements(text: str) -> list[Statement]:
-    """Return the statements of a Markdown text: its sentences and table rows.  Code is left out.
+    """Return the statements of a Markdown text: its sentences and table rows.
+
+    Code, and formulas on lines of their own, are left out.
 
     A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
     heading, before, context = "", "", ""
     header: list[str] = []
-    plain = _FENCE.sub("\n", normalised(text))
+    plain = _SHOWN.sub("\n", _FENCE.sub("\n", normalised(text)))
     for line in plain.splitlines():
         if not line.strip():
             before, header = "", []
@@ -229,9 +251,9 @@ _REFERENCES = re.compile(
 def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the statements with a figure or a name that cite nothing, in order.
 
-    Left out: headings, questions, code, repetitions of `question`, lines that end in a colon, remarks about the report or
-    its sources, refusals, figures from `computed` (the outputs of the python tool), and everything under a heading such as
-    `References`.
+    Left out: headings, questions, code, formulas, repetitions of `question`, lines that end in a colon, remarks about the
+    report or its sources, refusals, figures from `computed` (the outputs of the python tool), and everything under a
+    heading such as `References`.
     """
     from research.citations.names import Names, is_country
     from research.citations.quantities import quantities
@@ -254,7 +276,7 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
             continue
         if plain and question and plain.casefold() in question.casefold():
             continue
-        spoken = re.sub(r"`[^`]*`", " ", plain)
+        spoken = FORMULA.sub(" ", re.sub(r"`[^`]*`", " ", plain))
         figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in computed_figures)]
         called = [name for name in known.of(spoken) if not any(name[1] in output for output in outputs)]
         strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)

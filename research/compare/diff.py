@@ -24,6 +24,8 @@ WORDS = 1_500
 """Maximum number of words of a statement to compare one by one."""
 
 _ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
+_WHOLE = re.compile(r"```|^[ \t]*(?:~~~|\$\$|\\\[)", re.M)
+"""Code and formulas, in which a sign at the beginning of a line makes no item."""
 _HEADING = re.compile(r"^(#{1,6} .*)$", re.M)
 _WORD = re.compile(r"\s*(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])|\s+")
 
@@ -61,7 +63,7 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def _items(piece: str) -> Iterator[str]:
-    if "```" in piece:
+    if _WHOLE.search(piece):
         yield piece
     else:
         for part in _HEADING.split(piece):

@@ -29,6 +29,7 @@ from research.evaluation.row_exports import expected
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse
+from research.exports.formulas import line
 from research.store import RunLog
 from research.text import clip
 
@@ -259,4 +260,4 @@ def _block(block: Block) -> str:
 
 
 def _words(spans: Iterable[Span]) -> str:
-    return escape("".join(span.text for span in spans))
+    return escape("".join(line(span.text) if span.formula else span.text for span in spans))

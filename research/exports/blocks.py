@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
@@ -16,12 +17,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations import MARK, normalised, statements, without_marks
+from research.citations.marks import FORMULA
 from research.exports.csl import web
+from research.exports.formulas import formula
 from research.text import clip
 from research.types import Citation, Verdict
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
@@ -38,6 +44,18 @@ _UNSEEN = re.compile(
 )
 """Controls that XML forbids, characters that reorder or hide text, and characters without meaning."""
 _END_OF_LINE = "\x0b"
+_LINES = 60
+"""Maximum number of lines of a formula."""
+_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+"""The letters of footnotes; Unicode has no raised q that fonts know."""
+_NUMBERED = re.compile(r"\[[\d\s,，、^-]*\]")
+"""What could be a citation mark."""
+_BOX = re.compile(r"\[([ xX])\](?: |$)")
+_BARE = re.compile(
+    r"https?://(?:[^\s\x0b<>()\[\]{}\"`“”‘’|\\\u3000-\u303f\uff00-\uff60]|\([^\s\x0b<>()]{0,200}\)){1,2000}(?<![.,;:!?'*_~])",
+    re.IGNORECASE,
+)
+"""An address in the text, without the punctuation after it."""
 WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 """Characters that Chinese and Japanese write without spaces."""
 _BREAK = re.compile(r"(?<![ \t])[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
@@ -53,6 +71,8 @@ class Span(Struct, frozen=True, omit_defaults=True):
     code: bool = False
     href: str = ""
     """An address with `http`, `https` or `mailto`, or empty."""
+    formula: Literal["", "inline", "display"] = ""
+    """Whether `text` is LaTeX, within a line or on a line of its own; `formulas.formula` draws it."""
     cites: int = 0
     """The number that a citation mark such as `[3]` cites; `text` is the mark."""
     status: Verdict | Literal[""] = ""
@@ -72,6 +92,8 @@ class Paragraph(Struct, frozen=True):
 
 class Code(Struct, frozen=True):
     text: str
+    language: str = ""
+    """A short name such as `python`, or empty."""
 
 
 class Rule(Struct, frozen=True):
@@ -88,28 +110,30 @@ class Items(Struct, frozen=True):
     """The first number; None for bullets."""
 
 
+Align = Literal["left", "center", "right"]
+
+
 class Table(Struct, frozen=True):
     head: tuple[tuple[Span, ...], ...]
     rows: tuple[tuple[tuple[Span, ...], ...], ...]
     """Rows have as many cells as the head."""
-    right: tuple[bool, ...] = ()
-    """Whether each column is aligned to the right."""
+    align: tuple[Align, ...] = ()
+    """How each column is aligned."""
 
 
 Block = Heading | Paragraph | Code | Rule | Quote | Items | Table
 
 
-def parse(report: str, citations: Sequence[Citation] = ()) -> tuple[Block, ...]:
-    """Parse a Markdown report into blocks; its marks get the verdicts of `citations`."""
-    from markdown_it import MarkdownIt
+def parse(text: str, citations: Sequence[Citation] = (), *, cited: bool = True) -> tuple[Block, ...]:
+    """Parse Markdown into blocks; the citation marks of a report get the verdicts of `citations`.
+
+    Text that cites nothing, with `cited` false, keeps its brackets, and its numbered footnotes are footnotes.
+    """
     from markdown_it.tree import SyntaxTreeNode
 
-    # no link definitions: `[1]: address` would redefine a citation mark
-    reader = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTED}).enable(["table", "strikethrough"])
-    reader.disable("reference")
-    reader.core.ruler.at("inline", _read_inline)
-    tokens = reader.parse(normalised(visible(_shallow(report))))
-    return tuple(_Reader(citations).blocks(SyntaxTreeNode(tokens).children, 0))
+    text = visible(_shallow(text))
+    tokens = _parser().parse(normalised(text) if cited else text)
+    return tuple(_Reader(citations, cited).blocks(SyntaxTreeNode(tokens).children, 0))
 
 
 _APART = re.compile(r"\n[ \t]*\n(?=[^\s>])(?![*+-](?:\s|\Z)|\d{1,9}(?:[.)]|\Z))")
@@ -134,16 +158,86 @@ def passages(report: str) -> Iterator[str]:
     yield report[start:]
 
 
-def _read_inline(state: StateCore) -> None:
-    """Replace the parser's inline step: a paragraph that would take minutes stays plain text."""
+@cache
+def _parser() -> MarkdownIt:
+    """Return the parser: CommonMark with GitHub's tables and strikethrough, footnotes and formulas."""
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import reference
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.rules_inline.state_inline import Scanned
     from markdown_it.token import Token
+    from mdit_py_plugins.footnote import footnote_plugin
 
-    for token in state.tokens:
-        if token.type == "inline" and token.content.count("[") > _BRACKETS:
-            token.children = [Token("text", "", 0, content=token.content)]
-        elif token.type == "inline":
-            token.children = []
-            state.md.inline.parse(token.content, state.md, state.env, token.children)
+    class Inline(StateInline):
+        """Finds emphasis beside Chinese, which has no spaces around it: `**“引文”**中文` is bold."""
+
+        def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - the parser's name
+            found = super().scanDelims(start, canSplitWord)
+            end = start + found.length
+            before, after = self.src[start - 1 : start] if start else "", self.src[end : min(end + 1, self.posMax)]
+            if canSplitWord and (WIDE.match(before) or WIDE.match(after)):
+                return Scanned(bool(after.strip()), bool(before.strip()), found.length)
+            return found
+
+    def inline(state: StateCore) -> None:
+        """Replace the parser's inline step: a paragraph that would take minutes stays plain text."""
+        for token in state.tokens:
+            if token.type == "inline" and token.content.count("[") > _BRACKETS:
+                token.children = [Token("text", "", 0, content=token.content)]
+            elif token.type == "inline":
+                token.children = []
+                within = Inline(token.content, state.md, state.env, token.children)
+                state.md.inline.tokenize(within)
+                for rule in state.md.inline.ruler2.getRules(""):
+                    rule(within)
+
+    def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        """Read the address of a link, but not `[1]: address`, which would redefine a citation mark."""
+        place = state.bMarks[start] + state.tShift[start]
+        return _NUMBERED.match(state.src, place) is None and reference(state, start, end, silent)
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTED}).enable(["table", "strikethrough"])
+    parser.block.ruler.at("reference", definition)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    parser.core.ruler.at("inline", inline)
+    parser.inline.ruler.before("escape", "formula", _formula)
+    parser.block.ruler.before("fence", "formula", _display, {"alt": ["paragraph", "blockquote", "list"]})
+    return parser
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """Read a formula within a paragraph."""
+    match = FORMULA.match(state.src, state.pos) if state.src[state.pos] in "$\\" else None
+    if match is None or match.end() > state.posMax:
+        return False
+    if not silent:
+        token = state.push("formula", "math", 0)
+        token.content = next(filter(None, match.groups()))
+        token.info = match.group()
+        token.markup = "display" if match["shown"] or match["square"] else "inline"
+    state.pos = match.end()
+    return True
+
+
+def _display(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a formula that has lines of its own, in which a sign at the beginning of a line makes no list."""
+    place = state.bMarks[start] + state.tShift[start]
+    if state.is_code_block(start) or not state.src.startswith(("$$", "\\["), place):
+        return False
+    last = start + 1
+    while last < min(end, start + _LINES) and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    text = state.getLines(start, last, state.blkIndent, False).lstrip(" \t")
+    match = FORMULA.match(text)
+    if match is None or text[match.end() :].partition("\n")[0].strip():
+        return False
+    if not silent:
+        token = state.push("formula", "math", 0)
+        token.content = next(filter(None, match.groups()))
+        token.info = match.group()
+        token.markup = "display"
+    state.line = start + match.group().count("\n") + 1
+    return True
 
 
 def visible(text: str) -> str:
@@ -156,7 +250,25 @@ def words(spans: Iterable[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-_MARKER = r"(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]))"
+def content(blocks: Iterable[Block]) -> str:
+    """Return the text of blocks without its markup."""
+    found: list[str] = []
+    for block in blocks:
+        match block:
+            case Heading(spans=spans) | Paragraph(spans=spans):
+                found.append(words(spans))
+            case Code(text=text):
+                found.append(text)
+            case Quote(blocks=inner):
+                found.append(content(inner))
+            case Items(items=items):
+                found += [content(item) for item in items]
+            case Table(head=head, rows=rows):
+                found += [" | ".join(words(cell) for cell in row) for row in (head, *rows)]
+    return "\n".join(found)
+
+
+_MARKER = r"(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\[\^[^\]\s]{1,60}\]:))"
 _MARKERS = re.compile(rf"^({_MARKER}{{10}}){_MARKER}+", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]{80,}", re.MULTILINE)
 
@@ -167,7 +279,9 @@ def _shallow(text: str) -> str:
 
 
 class _Reader:
-    def __init__(self, citations: Sequence[Citation]) -> None:
+    def __init__(self, citations: Sequence[Citation], cited: bool) -> None:
+        self._cited = cited
+        self._notes: dict[str, str] = {}
         self._verdicts = {(each.n, each.claim): each.status for each in citations}
         statuses: dict[int, set[Verdict]] = {}
         for each in citations:
@@ -182,14 +296,20 @@ class _Reader:
                 case "paragraph":
                     yield Paragraph(self._inline(node))
                 case "fence" | "code_block":
-                    yield Code(node.content.rstrip("\n"))
+                    yield Code(node.content.rstrip("\n"), language(node.info))
+                case "formula" if node.token is not None:
+                    yield Paragraph((_drawn(node.token, Span("")),))
+                case "footnote_reference":
+                    yield from self._note(str(node.meta["label"]), tuple(self.blocks(node.children, depth)))
                 case "hr":
                     yield Rule()
                 case "blockquote" if depth < DEEPEST:
                     yield Quote(tuple(self.blocks(node.children, depth + 1)))
                 case "bullet_list" | "ordered_list" if depth < DEEPEST:
                     start = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
-                    yield Items(tuple(tuple(self.blocks(item.children, depth + 1)) for item in node.children), start)
+                    yield Items(
+                        tuple(_task(tuple(self.blocks(item.children, depth + 1))) for item in node.children), start
+                    )
                 case "table":
                     yield self._table(node)
                 case _:  # too deep: flatten its content
@@ -198,8 +318,23 @@ class _Reader:
     def _table(self, node: SyntaxTreeNode) -> Table:
         head, *rows = (row for part in node.children for row in part.children)
         cells = [[self._inline(cell) for cell in row.children] for row in (head, *rows)]
-        right = tuple("right" in str(cell.attrs.get("style", "")) for cell in head.children)
-        return Table(tuple(cells[0]), tuple(map(tuple, cells[1:])), right)
+        return Table(tuple(cells[0]), tuple(map(tuple, cells[1:])), tuple(map(_align, head.children)))
+
+    def _note(self, label: str, blocks: tuple[Block, ...]) -> Iterable[Block]:
+        """Yield a footnote, where it stands, with the letter of its references."""
+        letter = self._letter(label)
+        match blocks:
+            case (Paragraph(spans=spans), *rest):
+                yield Paragraph(tuple(_merged((Span(f"{letter} "), *spans))))
+                yield from rest
+            case _:
+                yield Paragraph((Span(letter),))
+                yield from blocks
+
+    def _letter(self, label: str) -> str:
+        """Return the raised letters of a footnote; its numbers would look like those of sources."""
+        number = len(self._notes)
+        return self._notes.setdefault(label, _LETTERS[number % len(_LETTERS)] * (1 + number // len(_LETTERS)))
 
     def _inline(self, node: SyntaxTreeNode) -> tuple[Span, ...]:
         """Return the spans of a paragraph, a heading or a cell."""
@@ -207,7 +342,7 @@ class _Reader:
         if inline is None or inline.token is None:
             return ()
         found: dict[int, deque[str]] = {}  # the statements of each number's marks, in order
-        for statement in statements(inline.content) if "[" in inline.content else ():
+        for statement in statements(inline.content) if self._cited and "[" in inline.content else ():
             claim = without_marks(statement.text)
             for n in _numbers(statement.text):
                 found.setdefault(n, deque()).append(claim)
@@ -229,6 +364,10 @@ class _Reader:
                     look = replace(look, href="")
                 case "code_inline":
                     yield replace(look, text=token.content, code=True)
+                case "formula":
+                    yield _drawn(token, look)
+                case "footnote_ref":
+                    yield replace(look, text=self._letter(str(token.meta["label"])))
                 case "softbreak":
                     yield replace(look, text=_END_OF_LINE)
                 case "hardbreak":
@@ -242,14 +381,61 @@ class _Reader:
     def _marked(self, text: str, look: Span, found: dict[int, deque[str]]) -> Iterable[Span]:
         """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
-        for mark in () if look.href else MARK.finditer(text):
-            yield replace(look, text=text[place : mark.start()])
+        for mark in MARK.finditer(text) if self._cited and not look.href else ():
+            yield from _linked(text[place : mark.start()], look)
             for n in map(int, re.findall(r"\d+", mark[1])):
                 claim = found[n].popleft() if found.get(n) else ""
                 status = self._verdicts.get((n, claim)) or self._only.get(n) or ""
                 yield replace(look, text=f"[{n}]", cites=n, status=status, claim=claim)
             place = mark.end()
-        yield replace(look, text=text[place:])
+        yield from _linked(text[place:], look)
+
+
+def _linked(text: str, look: Span) -> Iterable[Span]:
+    """Split bare addresses of the web from the text, as links."""
+    place = 0
+    for match in _BARE.finditer(text) if not look.href else ():
+        yield replace(look, text=text[place : match.start()])
+        yield replace(look, text=match.group(), href=_address(match.group()))
+        place = match.end()
+    yield replace(look, text=text[place:])
+
+
+def _drawn(token: Token, look: Span) -> Span:
+    """Return a formula as a span, or its source if it cannot be drawn."""
+    display = token.markup == "display"
+    latex = " ".join(token.content.split())
+    if formula(latex, display) is None:
+        return replace(look, text=" ".join(token.info.split()))
+    return replace(look, text=latex, formula="display" if display else "inline")
+
+
+def _task(item: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return an item of a list with a box in place of the `[ ]` or `[x]` of a task."""
+    match item:
+        case (Paragraph(spans=(Span() as first, *rest)), *more) if first == Span(first.text) and (
+            box := _BOX.match(first.text)
+        ):
+            named = replace(first, text=("☐ " if box[1] == " " else "☑ ") + first.text[box.end() :])
+            return (Paragraph((named, *rest)), *more)
+        case _:
+            return item
+
+
+def is_task(item: Sequence[Block]) -> bool:
+    """Return whether an item begins with the box of a task, which needs no bullet."""
+    return bool(item) and isinstance(item[0], Paragraph) and words(item[0].spans).startswith(("☐ ", "☑ "))
+
+
+def _align(cell: SyntaxTreeNode) -> Align:
+    style = str(cell.attrs.get("style", ""))
+    return "right" if "right" in style else "center" if "center" in style else "left"
+
+
+def language(info: str) -> str:
+    """Return the name of a fence's language; empty unless it is one plain word."""
+    found = re.match(r"[A-Za-z][\w+#-]{0,19}(?=\s|$)", info.strip())
+    return found.group().lower() if found else ""
 
 
 def _numbers(text: str) -> list[int]:
@@ -261,7 +447,7 @@ def _merged(spans: Iterable[Span]) -> Iterable[Span]:
     """Join neighbours of the same style."""
     for look, group in groupby(spans, lambda span: replace(span, text="")):
         texts = [span.text for span in group]
-        for text in texts if look.cites else ["".join(texts)]:
+        for text in texts if look.cites or look.formula else ["".join(texts)]:
             if text:
                 yield replace(look, text=_joined(text))
 

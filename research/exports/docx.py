@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from research.events.view import RunView
 from research.exports.blocks import (
     WIDE,
+    Align,
     Block,
     Code,
     Heading,
@@ -24,10 +25,13 @@ from research.exports.blocks import (
     Rule,
     Span,
     Table,
+    is_task,
     visible,
     words,
 )
 from research.exports.document import Document, Reference, compose
+from research.exports.formulas import formula
+from research.exports.omml import omml
 from research.exports.words import SYMBOLS
 from research.text import clip
 
@@ -123,7 +127,7 @@ class _Writer:
     def items(self, block: Items, depth: int) -> None:
         """Draw a list with its markers as text, because Word continues its own numbering across lists."""
         for number, item in enumerate(block.items, block.start or 0):
-            mark = "•" if block.start is None else f"{number}."
+            mark = "" if is_task(item) else "•" if block.start is None else f"{number}."
             first = item[0] if item and isinstance(item[0], Paragraph) else Paragraph(())
             line = self.spans([Span(f"{mark}\t"), *first.spans], "List Paragraph", depth + 1)
             line.paragraph_format.first_line_indent = -self.inches(_INDENT)
@@ -166,14 +170,15 @@ class _Writer:
         if not shown:
             return
         rows = [row[:shown] for row in (table.head, *table.rows[:_ROWS])]
-        self.table(rows, headed=True, right=table.right)
+        self.table(rows, headed=True, align=table.align)
         for left, noun in ((len(table.rows) + 1 - len(rows), "row"), (len(table.head) - shown, "column")):
             if left:
                 self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, noun)))
 
-    def table(self, rows: Sequence[Sequence[tuple[Span, ...]]], *, headed: bool, right: Sequence[bool] = ()) -> None:
+    def table(self, rows: Sequence[Sequence[tuple[Span, ...]]], *, headed: bool, align: Sequence[Align] = ()) -> None:
         from docx.enum.text import WD_ALIGN_PARAGRAPH
 
+        sides = {"center": WD_ALIGN_PARAGRAPH.CENTER, "right": WD_ALIGN_PARAGRAPH.RIGHT}
         table = self.file.add_table(0, len(rows[0]), "Table Grid" if headed else None)._tbl
         asked = [max(_breadth(row[column]) for row in rows[:50]) for column in range(len(rows[0]))]
         for column, grid in zip(asked, table.tblGrid.gridCol_lst, strict=True):
@@ -188,8 +193,8 @@ class _Writer:
                 cell.append(line._p)
                 added.append(cell)
                 self.fill(line, [replace(span, bold=True) for span in spans] if headed and place == 0 else spans)
-                if right and right[column]:
-                    line.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+                if align and align[column] in sides:
+                    line.alignment = sides[align[column]]
             table.append(added)
         self.spans((), "Table Text")
 
@@ -211,7 +216,9 @@ class _Writer:
 
     def fill(self, line: Lines, spans: Iterable[Span]) -> None:
         for span in spans:
-            if span.href:
+            if span.formula and (made := formula(span.text, span.formula == "display")):
+                line._p.append(omml(made, display=span.formula == "display"))
+            elif span.href:
                 target = self.file.part.relate_to(span.href, _HYPERLINK, is_external=True)
                 self.link(line, span, {"r:id": target})
             elif span.cites in self._known:

@@ -13,7 +13,8 @@ from pathlib import Path
 from string import Template
 
 from research.events.view import RunView
-from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table
+from research.exports import formulas
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task
 from research.exports.document import STATUSES, Document, Note, Reference, compose
 from research.exports.words import SYMBOLS, Words
 
@@ -22,7 +23,7 @@ LONGEST = 600_000
 _ALLOWED = {
     "a": {"href", "class", "title"},
     "abbr": {"title", "class"},
-    "li": {"id", "value"},
+    "li": {"id", "value", "class"},
     "ol": {"start"},
     "td": {"class"},
     "th": {"class"},
@@ -30,6 +31,8 @@ _ALLOWED = {
     "p": {"class"},
     "section": {"class"},
     "code": {"class"},
+    **{tag: set(formulas.ATTRIBUTES) for tag in formulas.PARTS},
+    "math": {"display"},
     **dict.fromkeys(
         (
             "h2",
@@ -123,15 +126,19 @@ def _block(block: Block, document: Document) -> str:
         case Heading(level=level, spans=spans):
             return f"<h{min(level + 1, 6)}>{_spans(spans, document)}</h{min(level + 1, 6)}>"
         case Paragraph(spans=spans):
-            return f"<p>{_spans(spans, document)}</p>"
-        case Code(text=text):
-            return f"<pre><code>{escape(text)}</code></pre>"
+            # a formula that is wider than the page scrolls, as a table does
+            look = ' class="wide"' if len(spans) == 1 and spans[0].formula == "display" else ""
+            return f"<p{look}>{_spans(spans, document)}</p>"
+        case Code(text=text, language=language):
+            look = f' class="language-{language}"' if language else ""
+            return f"<pre><code{look}>{escape(text)}</code></pre>"
         case Rule():
             return "<hr>"
         case Quote(blocks=blocks):
             return f"<blockquote>{_blocks(blocks, document)}</blockquote>"
         case Items(items=items, start=start):
-            rows = "".join(f"<li>{_blocks(item, document)}</li>" for item in items)
+            looks = (' class="task"' if is_task(item) else "" for item in items)
+            rows = "".join(f"<li{look}>{_blocks(item, document)}</li>" for look, item in zip(looks, items, strict=True))
             return f"<ul>{rows}</ul>" if start is None else f'<ol start="{start}">{rows}</ol>'
         case Table():
             return _table(block, document)
@@ -139,7 +146,7 @@ def _block(block: Block, document: Document) -> str:
 
 def _table(table: Table, document: Document) -> str:
     def row(cells: Iterable[tuple[Span, ...]], tag: str) -> str:
-        looks = [' class="right"' if right else "" for right in table.right]
+        looks = ["" if align == "left" else f' class="{align}"' for align in table.align]
         inside = (f"<{tag}{look}>{_spans(cell, document)}</{tag}>" for cell, look in zip(cells, looks, strict=True))
         return f"<tr>{''.join(inside)}</tr>"
 
@@ -155,10 +162,18 @@ def _spans(spans: Iterable[Span], document: Document) -> str:
 def _span(span: Span, document: Document) -> str:
     if span.cites:
         return _mark(span, document)
-    text = escape(span.text).replace("\n", "<br>")
+    made = formulas.formula(span.text, span.formula == "display") if span.formula else None
+    text = _formula(made, span.formula == "display") if made else escape(span.text).replace("\n", "<br>")
     for name, tag in _SPAN_TAGS:
         text = f"<{tag}>{text}</{tag}>" if getattr(span, name) else text
     return f'<a href="{escape(span.href)}">{text}</a>' if span.href else text
+
+
+def _formula(sign: formulas.Sign, display: bool) -> str:
+    """Return a formula as MathML, which every browser draws."""
+    looks = "".join(f' {name}="{escape(value)}"' for name, value in formulas.attributes(sign, display))
+    inner = escape(sign.text) + "".join(_formula(each, False) for each in sign.inner)
+    return f"<{sign.tag}{looks}>{inner}</{sign.tag}>"
 
 
 def _mark(span: Span, document: Document) -> str:

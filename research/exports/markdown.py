@@ -29,6 +29,8 @@ _HTML = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"(?<=\])(?=\(\s*(?!<?(?:https?://|mailto:|#))|:)", re.IGNORECASE)
 """A link outside the web, or a link definition, which could also redefine a citation mark such as `[1]`."""
+_NOTE = re.compile(r"(\[\^[^\]\s]{1,60}\]):[ \t]+[\w*][^\s:/<]{0,60}[ \t]+[\w*]")
+"""The beginning of a footnote of two words or more, which no dialect takes for a link definition."""
 _MARKUP = re.compile(r"([\\`*_\[\]<>&$~|])|^([-+#])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 _UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -50,7 +52,15 @@ def markdown(view: RunView) -> str:
 
 def prose(text: str) -> str:
     """Keep the emphasis, lists, tables, code and web links of a model's Markdown; show all other markup literally."""
-    return _LINK.sub(_JOINER, _IMAGE.sub(f"!{_JOINER}", _HTML.sub(f"<{_JOINER}", text)))
+    inert = _IMAGE.sub(f"!{_JOINER}", _HTML.sub(f"<{_JOINER}", text))
+    return _LINK.sub(lambda match: "" if _is_note(inert, match.start()) else _JOINER, inert)
+
+
+def _is_note(text: str, end: int) -> bool:
+    """Return whether the label that ends there begins a footnote."""
+    start = text.rfind("[^", max(0, end - 64), end)
+    found = _NOTE.match(text, start) if start >= 0 and text[start - 1 : start] in ("", "\n") else None
+    return found is not None and found.end(1) == end
 
 
 def _closed(text: str) -> str:

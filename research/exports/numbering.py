@@ -29,12 +29,12 @@ def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:
-    """Return the text with the marks of a report in the reader's numbers; code stays as it is."""
+    """Return the text with the marks of a report in the reader's numbers; code and formulas stay as they are."""
 
     def mark(match: re.Match[str]) -> str:
         return f"[{', '.join(str(numbers.get(int(n), int(n))) for n in re.findall(r'[0-9]+', match[1]))}]"
 
-    return around_code(normalised(text), lambda part: MARK.sub(mark, part))
+    return around_code(normalised(text), lambda part: MARK.sub(mark, part), formulas=True)
 
 
 def by_first_use(view: RunView) -> RunView:

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from research.events.view import RunView
-from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, words
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task, words
 from research.exports.document import Reference, compose
 from research.exports.sheet import LINE, SIZE, SMALL, Sheet
 from research.text import clip
@@ -85,7 +85,8 @@ class _Writer(Sheet):
                 case Items(items=items, start=start):
                     outer, self.gap = self.gap, 0.9
                     for number, item in enumerate(items, start or 0):
-                        self.item("•" if start is None else f"{number}.", partial(self.blocks, item))
+                        mark = "" if is_task(item) else "•" if start is None else f"{number}."
+                        self.item(mark, partial(self.blocks, item))
                     self.gap = outer
                     self.space(outer - 0.9)
                 case Table():
@@ -124,7 +125,8 @@ class _Writer(Sheet):
         room = max(6.0, self.measure(Span(mark), self.size) + 2)
         self.need(self.size * 0.55)
         top = self.paper.y
-        self.put([(Span(mark), 0.0)], self.left, self.size)
+        if mark:
+            self.put([(Span(mark), 0.0)], self.left, self.size)
         self.paper.y = top
         self.indent(room)
         content()
@@ -179,13 +181,13 @@ class _Writer(Sheet):
         if sum(asked) > self.width:
             asked = [min(each, 2 * self.width / shown) for each in asked]
         widths = [each * min(1.0, self.width / sum(asked)) for each in asked]
-        self.row(head, widths, SMALL, table.right, ruled=True)
+        self.row(head, widths, SMALL, table.align, ruled=True)
         for row in rows:
             page = self.paper.page
             self.need(self.line_height(SMALL) * 2)
             if self.paper.page != page:
-                self.row(head, widths, SMALL, table.right, ruled=True)
-            self.row(row, widths, SMALL, table.right, ruled=True)
+                self.row(head, widths, SMALL, table.align, ruled=True)
+            self.row(row, widths, SMALL, table.align, ruled=True)
         self.space(2.2)
         if left := len(table.rows) - len(rows):
             self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))

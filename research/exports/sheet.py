@@ -1,7 +1,8 @@
 """Text layout for the PDF: fonts, line breaking, lines, and cells side by side.
 
 fpdf2 writes the file and embeds the used part of the fonts, but breaks lines only at spaces, which Chinese does not have, so
-lines are filled here.  Fonts come with packages: Noto Sans SC (OFL), and DejaVu (matplotlib) for what that lacks.
+lines are filled here.  Fonts come with packages: Noto Sans SC (OFL), DejaVu (matplotlib) for what that lacks, and Noto
+Emoji (OFL).
 Characters that may not begin or end a line follow UAX 14 (line breaking).
 """
 
@@ -19,9 +20,10 @@ import msgspec
 from msgspec.structs import replace
 
 from research._util import extras
-from research.exports.blocks import Span
+from research.exports.blocks import Align, Span
 from research.exports.document import Document
 from research.exports.font import truetype
+from research.exports.formulas import line as formula_line
 from research.exports.words import LETTERS, SYMBOLS
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ _VERDICTS: Final = {
     "contradicted": (192, 42, 42),
     "dead": (192, 42, 42),
 }
+_SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0}
+"""Share of the room of a cell that is on the left of its text."""
+_FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
+"""The two letters of a country, which readers see as its flag."""
 _PAGES = "\ue000\ue001\ue002\ue003"
 """Placeholder for the number of pages, in private characters that no other text contains."""
 
@@ -79,7 +85,7 @@ class Sheet:
         cells: Sequence[Sequence[Span]],
         widths: Sequence[float],
         size: float,
-        right: Sequence[bool] = (),
+        align: Sequence[Align] = (),
         *,
         ruled: bool = False,
     ) -> None:
@@ -90,8 +96,8 @@ class Sheet:
             top, x = self.paper.y, self.left
             for place, (lines, width) in enumerate(zip(filled, widths, strict=True)):
                 if number < len(lines):
-                    room = width - 3 - sum(wide for _, wide in lines[number]) if right and right[place] else 0.0
-                    self.put(lines[number], x + room, size)
+                    room = width - 3 - sum(wide for _, wide in lines[number])
+                    self.put(lines[number], x + room * (_SHARES[align[place]] if align else 0.0), size)
                     self.paper.y = top
                 x += width
             self.paper.y = top + self.line_height(size)
@@ -146,18 +152,28 @@ class Sheet:
                 if span.status:
                     yield Span(SYMBOLS[span.status], status=span.status)
                 continue
+            if span.formula:
+                span = replace(span, text=formula_line(span.text), formula="")
             for piece in _PIECE.findall(self.clean(span.text)):
                 parts = _LONG.findall(piece) if len(piece) > _UNBROKEN else [piece]
                 yield from (replace(span, text=part) for part in parts)
 
     def clean(self, text: str) -> str:
-        """Replace characters that the fonts lack with U+FFFD."""
-        composed = unicodedata.normalize("NFC", text)
-        return "".join(
-            sign if ord(sign) in self._shown or sign in "\n\t " else "\ufffd"
-            for sign in composed.replace("\t", "    ")
-            if unicodedata.category(sign) != "Cf" and not "\ufe00" <= sign <= "\ufe0f"
-        )
+        """Write the name of a picture that the fonts lack, `[rocket]`, and U+FFFD for any other character."""
+        composed = unicodedata.normalize("NFC", text).replace("\t", "    ")
+        flagged = _FLAG.sub(lambda flag: f"[{''.join(chr(ord(sign) - 0x1F1A5) for sign in flag[0])}]", composed)
+        return "".join(map(self._sign, flagged))
+
+    def _sign(self, sign: str) -> str:
+        kind = unicodedata.category(sign)
+        if kind == "Cf" or "\ufe00" <= sign <= "\ufe0f":
+            return ""
+        if ord(sign) in self._shown or sign in "\n ":
+            return sign
+        if kind in ("Sk", "Me"):  # the colour of a hand, the frame of a number
+            return ""
+        name = unicodedata.name(sign, "").lower()
+        return f"[{name}]" if kind == "So" and name else "\ufffd"
 
     def put(self, line: Line, x: float, size: float) -> None:
         """Draw a line from `x` on, joining neighbours of one style, and move down to the next."""
@@ -236,6 +252,7 @@ def _used(document: Document) -> set[str]:
 def _paper(document: Document) -> FPDF:
     """Return a file with an empty first page, fonts, page numbers and properties."""
     extras.need("export", "a report as PDF")
+    import manimgx_fonts
     import matplotlib
     from fpdf import FPDF
     from pylopdf_fonts_zh_cn import sans_path
@@ -260,10 +277,14 @@ def _paper(document: Document) -> FPDF:
         paper.add_font("sans", fname=Path(folder) / "sans.ttf")
     paper.add_font("mono", fname=fonts / "DejaVuSansMono.ttf")
     paper.add_font("more", fname=fonts / "DejaVuSans.ttf")
+    fallback = ["sans", "more"]
+    if any(unicodedata.category(sign) == "So" and sign > "\u2190" for sign in _used(document)):
+        paper.add_font("pictures", fname=next(Path(manimgx_fonts.__file__).parent.glob("NotoEmoji*.ttf")))
+        fallback.append("pictures")
     if say.language == "en":
         for sign in _LATIN:
             paper.fonts["sans"].cmap.pop(ord(sign), None)  # type: ignore[union-attr]
-    paper.set_fallback_fonts(["sans", "more"], exact_match=False)
+    paper.set_fallback_fonts(fallback, exact_match=False)
     paper.set_title(document.title)
     paper.set_lang("zh-CN" if say.language == "zh" else "en")
     paper.set_creator("Research Workbench")

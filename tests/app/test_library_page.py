@@ -96,8 +96,8 @@ def test_a_markdown_document_keeps_its_formatting_and_highlights_the_quote(
     app = visit(home, "library", doc=document.url, quote="has ![x](https://evil.example/p.png)")
     assert not app.exception
     drawn = app.get_by_key("document").markdown[0].value
-    assert "- made of **basalt** \\$x\\$\n- :primary-background[has " in drawn
-    assert "| a | b |\n|---|---|" in drawn
+    assert "- made of **basalt** $x$\n- :primary-background[has " in drawn
+    assert "| a | b |\n| --- | --- |" in drawn
     assert "![x](" not in drawn
 
 

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from research.types import Citation
-from tests.browser.conftest import App, ended, opened
+from tests.browser.conftest import OUTPUT, App, ended, opened
+from tests.constructs import FORMULAS, REPORT
 from tests.long_run import LongRun
 
 pytestmark = pytest.mark.browser
@@ -68,3 +69,37 @@ def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App) -> None
         assert page.evaluate("window.hit") is None
         # The page still responds: a round opens.
         opened(page.locator(".st-key-rounds"), "chronicle chapter 2", "search · input")
+
+
+def test_every_construct_is_drawn_and_a_wide_table_scrolls_in_itself(page: Page, app: App) -> None:
+    run = LongRun(app.bench.store, "261121-130000-constructs")
+    run.rounds(2)
+    row = "|" + " a wide cell | 1,234,567.89 |" * 6
+    wide = f"{row}\n{'|:--|--:' * 6}|\n{row}\n{row}"
+    run.finish(report=f"{REPORT}\n{wide}\n\n$$\n{' + '.join(f'x_{{{n}}}' for n in range(60))}\n$$\n\nThe end [1].")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app.url}/?run={run.run_id}")
+    expect(ended(page)).to_be_visible()
+    report = page.locator(".st-key-report .rw-report")
+    expect(report).to_contain_text("The end")
+    expect(report.locator("math")).to_have_count(len(FORMULAS) + 1)
+    for selector in (
+        "s",
+        "ol[start='3']",
+        "blockquote blockquote",
+        "pre code",
+        "hr",
+        "td.rw-center",
+        "td.rw-right",
+        "msqrt",
+    ):
+        expect(report.locator(selector).first).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    inner = report.locator(".rw-wide")
+    sizes = inner.evaluate_all("all => all.map(each => [each.scrollWidth, each.clientWidth])")
+    assert [full > shown for full, shown in sizes] == [False, False, False, True, True]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        for width in (390, 1440):
+            page.set_viewport_size({"width": width, "height": 844})
+            report.screenshot(path=OUTPUT / f"constructs-{width}-{scheme}.png")

@@ -13,6 +13,7 @@ from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research.compare.diff import changes, words
+from research.exports.blocks import content, parse
 from research.store.saved import Comparison, Opinion
 from research.text import clip
 from research.workbench.workbench import Workbench
@@ -156,7 +157,7 @@ def _changes(before: str, after: str) -> None:
             _marked(block.text, "red", "remove")
         else:
             pieces = []
-            for each in words(block.before, block.text):
+            for each in words(_text(block.before), _text(block.text)):
                 text = plain(each.text)
                 space = " " if each.text[:1].isspace() else ""
                 if each.state == "same":
@@ -167,6 +168,11 @@ def _changes(before: str, after: str) -> None:
                     pieces.append(f"{space}:red[~~{text}~~]")
             st.markdown("".join(pieces))
     st.caption(t("{statements} in both", statements=count(same, "statement")))
+
+
+def _text(statement: str) -> str:
+    """Return the words of a statement without its markup, which words that changed would tear apart."""
+    return content(parse(statement, cited=False))
 
 
 def _marked(text: str, colour: str, icon: str) -> None:

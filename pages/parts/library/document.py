@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import groupby
 
 import streamlit as st
 
@@ -13,6 +12,7 @@ from pages.parts.shared import address, cite
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
+from research.citations.marks import around_code
 from research.errors import ToolError
 from research.search.library.library import Library
 
@@ -20,6 +20,9 @@ MARKDOWN = (".md", ".markdown")
 """Ends of the addresses of documents that are shown with their formatting."""
 _OPENING = re.compile(r"[ \t]*(?:(?:#{1,6}|[-*+]|\d+[.)]|>)[ \t]+)*")
 """What makes a line a heading, an item of a list or a quotation."""
+_FROM, _TO = "\u2e28", "\u2e29"
+"""Signs around highlighted words while a document is parsed: brackets that are removed from it before."""
+_SIDES = re.compile(f"[{_FROM}{_TO}]")
 PART = 30_000
 """Characters drawn at a time."""
 
@@ -69,18 +72,23 @@ def _line(line: str, marked: bool) -> str:
 
 
 def _formatted(lines: Sequence[str], marked: Collection[int], part: range) -> str:
-    """Return a Markdown document with its formatting; a highlighted line keeps its place in a list or a heading."""
-    blocks = []
-    for highlighted, group in groupby(part, key=lambda index: index in marked):
-        some = [lines[index] for index in group]
-        blocks.append("\n".join(map(_highlighted, some)) if highlighted else prose("\n".join(some)))
-    return "\n".join(blocks)
+    """Return a Markdown document with its formatting; a highlighted line keeps its place in a list, a heading or a table."""
+    text = "\n".join(_highlighted(lines[n]) if n in marked else _SIDES.sub("", lines[n]) for n in part)
+    return around_code(
+        prose(text),
+        lambda words: words.replace(_FROM, ":primary-background[").replace(_TO, "]"),
+        lambda code: _SIDES.sub("", code),
+    )
 
 
 def _highlighted(line: str) -> str:
-    found = _OPENING.match(line)
+    """Return a line with signs around its words, or around those of each of its cells."""
+    bare = _SIDES.sub("", line)
+    if bare.lstrip().startswith("|"):
+        return re.sub(r"(?<=\|)[ \t]*([^|\s](?:[^|]*[^|\s])?)[ \t]*(?=\|)", rf" {_FROM}\1{_TO} ", bare)
+    found = _OPENING.match(bare)
     assert found is not None, "the pattern also matches nothing"
-    return f"{found[0]}:primary-background[{plain(line[found.end() :])}]"
+    return f"{found[0]}{_FROM}{bare[found.end() :]}{_TO}"
 
 
 def _pieces(line: str) -> list[str]:

@@ -11,6 +11,7 @@ from pages.parts.shared import cite, paging
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ago
+from research.exports.blocks import content, parse
 from research.exports.csl import web
 from research.memory import Entry, Filters, Match
 from research.text import clip
@@ -74,7 +75,7 @@ def matches(bench: Workbench, found: Sequence[Match], opened: str) -> None:
 def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[Entry]) -> None:
     pin = ":material/keep: " if entry.pinned else ""
     about = similar.subject(entry)
-    words = plain(clip(" ".join(entry.text.replace("**", "").split()), TEXT))
+    words = plain(clip(" ".join(content(parse(clip(entry.text, 10 * TEXT), cited=False)).split()), TEXT))
     with st.container(
         key=f"memory-text-{entry.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import streamlit as st
@@ -9,7 +10,7 @@ import streamlit as st
 from pages.parts.memory import entries, filters, note
 from pages.parts.shared import address, cite, undo
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
+from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import when
 from research.errors import ConfigError
 from research.memory import Entry
@@ -18,6 +19,7 @@ from research.workbench.workbench import Workbench
 
 SHOWN = 5_000
 """Maximum characters of a text."""
+_BREAK = re.compile(r"(?<=\S)\n(?=\S)")
 
 
 def draw(bench: Workbench, entry_id: str) -> None:
@@ -39,12 +41,23 @@ def draw(bench: Workbench, entry_id: str) -> None:
                 on_click=address.put,
                 args=("entry", ""),
             )
-        cite.quoted(clip(entry.text, SHOWN))
+        _text(entry)
         if entry.quote and entry.quote.strip() != entry.text:
             st.caption(t("Based on"))
             cite.quoted(clip(entry.quote, SHOWN))
         _origin(bench, entry)
         _actions(bench, entry)
+
+
+def _text(entry: Entry) -> None:
+    """Draw the words of a page as they are, and those of a model or a user as the Markdown that they write."""
+    text = clip(entry.text, SHOWN)
+    if entry.provenance == "page":
+        cite.quoted(text)
+        return
+    with st.container(border=True):
+        # a note keeps its lines
+        st.markdown(prose(_BREAK.sub("  \n", text) if entry.provenance == "user" else text), anchors=False)
 
 
 def _origin(bench: Workbench, entry: Entry) -> None:

@@ -46,7 +46,7 @@ def _map(found: list[Compared]) -> None:
         st.caption(t("Only the first {statements} are compared.", statements=count(MOST, "statement")))
     for each in sorted(found, key=lambda one: (not one.disputed, one.shared)):
         with st.container(border=True, gap="xxsmall"):
-            st.markdown(plain(clip(each.text, QUOTE)))
+            st.markdown(prose(clip(each.text, QUOTE)), anchors=False)
             for name, stance in each.stances.items():
                 icon, words = SAYS[stance.says]
                 quote = (

@@ -62,7 +62,9 @@ def unfinished(current: RoundView) -> None:
     """Draw a round in progress: the latest words and the calls."""
     thinking, body = thought(current)
     if thinking:
-        st.markdown(f"{prose(end_of(thinking, TAIL))} {CARET}")
+        shown = prose(end_of(thinking, TAIL))
+        # the last line of code, a table or a formula takes no more words
+        st.markdown(shown + ("\n\n" if shown.endswith(("```", "|", "$$")) else " ") + CARET)
     if "<tool_call" in body:
         st.caption(t("Writing a tool call …"))
     for note in current.notes[-3:]:

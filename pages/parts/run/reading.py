@@ -17,8 +17,22 @@ from pages.parts.shared.words import VERDICT_NAMES, VERDICTS
 from research.compare.diff import Block as Changed
 from research.compare.diff import words as compared
 from research.events.view import RunView
-from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse, words
+from research.exports.blocks import (
+    Block,
+    Code,
+    Heading,
+    Items,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Table,
+    content,
+    parse,
+    words,
+)
 from research.exports.csl import web
+from research.exports.formulas import Sign, formula, size
 from research.text import clip, language_of
 from research.types import Citation, Source, Verdict
 
@@ -111,7 +125,7 @@ class Reader:
 
     def _changed(self, each: Changed) -> list[Data]:
         parsed = parse(each.text, self._view.citations)
-        before = _words(parse(each.before)) if each.before else ""
+        before = content(parse(each.before)) if each.before else ""
         found = self._blocks(parsed, before)
         for block in found[:1]:
             block["state"] = each.state
@@ -147,9 +161,9 @@ class Reader:
             case Items(items=items, start=start):
                 kind: Data = {"t": "ul"} if start is None else {"t": "ol", "start": start}
                 return {**kind, "items": [self._blocks(item, before) for item in items if self._left >= 0]}
-            case Table(head=head, rows=rows, right=right):
+            case Table(head=head, rows=rows, align=align):
                 drawn = [[self._spans(cell) for cell in row] for row in rows if self._left >= 0]
-                return {"t": "table", "head": [self._spans(cell) for cell in head], "rows": drawn, "right": list(right)}
+                return {"t": "table", "head": [self._spans(cell) for cell in head], "rows": drawn, "align": list(align)}
 
     def _spans(self, spans: Sequence[Span], before: str = "") -> list[Any]:
         """Return the pieces of a paragraph; the marks of one statement become one, where its last mark is."""
@@ -171,7 +185,12 @@ class Reader:
                 text = span.text.rstrip(" ") if follows else span.text
                 if follows and place + 1 in groups and text != span.text:
                     text += "\u202f"  # keeps the mark on the line of its statement
-                found += _pieces(replace(span, text=text), new)
+                made = formula(span.text, span.formula == "display") if span.formula else None
+                if made:
+                    self._left -= size(made)
+                    found.append({"f": _signs(made), **({"d": 1} if span.formula == "display" else {})})
+                else:
+                    found += _pieces(replace(span, text=text), new)
         return found
 
     def _mark(self, group: Sequence[Span]) -> Any:
@@ -253,10 +272,11 @@ def _links(source: Source, quote: str) -> list[tuple[str, str]]:
 
 
 def _pieces(span: Span, new: bool) -> list[Any]:
-    """Return the text of a span with its looks, and its line breaks; tildes stay, because they mean "about"."""
+    """Return the text of a span with its looks, and its line breaks."""
     looks: Data = {
         **({"b": 1} if span.bold else {}),
         **({"i": 1} if span.italic else {}),
+        **({"s": 1} if span.strike else {}),
         **({"c": 1} if span.code else {}),
         **({"h": span.href} if span.href else {}),
         **({"new": 1} if new else {}),
@@ -265,11 +285,19 @@ def _pieces(span: Span, new: bool) -> list[Any]:
     for number, line in enumerate(span.text.split("\n")):
         if number:
             found.append({"br": 1})
-        if span.strike and line:
-            line = f"~~{line}~~"
         if line:
             found.append({"x": line, **looks} if looks else line)
     return found
+
+
+def _signs(sign: Sign) -> Data:
+    """Return a formula as data: an element of MathML with its attributes, its text and its parts."""
+    return {
+        "t": sign.tag,
+        **({"a": dict(sign.looks)} if sign.looks else {}),
+        **({"x": sign.text} if sign.text else {}),
+        **({"b": [_signs(each) for each in sign.inner]} if sign.inner else {}),
+    }
 
 
 def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
@@ -282,7 +310,7 @@ def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
             cuts.append((at, piece.state == "added"))
     at, place = 0, 0
     for span in spans:
-        if span.cites:
+        if span.cites or span.formula:
             at += len(span.text)
             yield span, False
             continue
@@ -295,24 +323,6 @@ def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
             yield replace(span, text=span.text[start - at : stop - at]), new
             start = stop
         at = end
-
-
-def _words(blocks: Iterable[Block]) -> str:
-    """Return the text of blocks without its markup."""
-    found: list[str] = []
-    for block in blocks:
-        match block:
-            case Heading(spans=spans) | Paragraph(spans=spans):
-                found.append(words(spans))
-            case Code(text=text):
-                found.append(text)
-            case Quote(blocks=inner):
-                found.append(_words(inner))
-            case Items(items=items):
-                found += [_words(item) for item in items]
-            case Table(head=head, rows=rows):
-                found += [" | ".join(words(cell) for cell in row) for row in (head, *rows)]
-    return "\n".join(found)
 
 
 def _bare(code: str) -> str:

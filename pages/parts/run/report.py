@@ -42,13 +42,6 @@ BEFORE = 2_000
 """Maximum characters of a removed statement."""
 UNFINISHED = ("failed", "stopped", "tool_errors", "no_evidence")
 """Outcomes of which the report only lists what was seen, so that its first words are no answer."""
-_DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d+[.)])){10}|^[ \t]{60}", re.M)
-"""Quotations and lists nested so deeply that they slow down the browser."""
-_KNOTS = re.compile(r"[\[\]*_`~]{40}|(?:\[[^\[\]\n]{0,3}+){30}|(?:[*_]{1,3}+[^\s*_]{0,3}+ ?+){60}")
-"""Runs of brackets and emphasis that no writer means.
-
-Possessive quantifiers keep matching linear.
-"""
 
 
 def draw(view: RunView) -> None:
@@ -205,11 +198,6 @@ def _head(view: RunView, laid_out: Sequence[Block], finished: bool) -> None:
         if found["removed"]:
             with st.popover(t("{removed} removed", removed=found["removed"]), type="tertiary", help=t("Removed text")):
                 for block in [block for block in laid_out if block.state == "removed"][:GONE]:
-                    st.markdown(prose(_tame(clip(block.text, BEFORE))), anchors=False)
+                    st.markdown(prose(clip(block.text, BEFORE)), anchors=False)
                 if (left := found["removed"] - GONE) > 0:
                     st.caption(t("and {statements} more", statements=count(left, "statement")))
-
-
-def _tame(text: str) -> str:
-    """Return a passage without the nesting that slows down the browser, for a popover."""
-    return " ".join(text.split()) if _DEEP.search(text) else _KNOTS.sub("…", text)

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.run import details, naming
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted
+from pages.parts.shared.words import BESIDE, lasted
 from research.events.rounds import RoundView
 from research.events.view import RunView
 

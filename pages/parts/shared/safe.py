@@ -1,4 +1,4 @@
-"""Escaping of foreign text: what models, pages and users wrote never becomes an image, an icon or a formula.
+"""Foreign text as Markdown for Streamlit: what models, pages and users wrote never becomes an image, an icon or a diagram.
 
 All Markdown that the workbench did not write itself goes through one of these two functions. Streamlit escapes HTML
 by itself; `unsafe_allow_html` is never used.
@@ -7,59 +7,162 @@ by itself; `unsafe_allow_html` is never used.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 
-from markdown_it import MarkdownIt
+from msgspec.structs import replace
+
+from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse
 
 _JOINER = "\u2060"  # invisible; separates characters that have a meaning only together
-_IMAGE = re.compile(r"!\[([^\[\]]*)\](?=\()")
-_WEB = r"<?(?:https?://|mailto:|#)"
-_LINK = rf"\](?=[(:]\s*(?!\s|{_WEB}))|<(?!https?://|mailto:)(?=[a-z][a-z\d+.-]+:)"
-"""The start of a link to anything but the web, or of a link definition."""
-_BRACKETS = 2_000
-"""Most `[` of a text that is parsed: the time grows with their square."""
-_FENCE = re.compile(r"^([ \t>*+\-\d.)]*```+)[^`\n]*$", re.M)
 _DIRECTIVE = re.compile(r":(?=[\w+\-/]+[:\[{])|:(?=:{1,9}\w)")
-_AS_IS = r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)|(?<![`\\])(?P<ticks>`+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)|https?://[^\s<>()\[\]]+"
-"""Fenced code, inline code and addresses, where a backslash would show."""
-_SPECIAL = rf"(?<!\\)\\*(?P<mark>[$~]|:(?={_JOINER}))"
-_PROSE = re.compile(rf"(?P<as_is>{_AS_IS})|(?P<link>{_LINK})|{_SPECIAL}", re.I | re.M | re.S)
-_CODE_TOO = re.compile(rf"(?P<as_is>(?!))|(?P<link>{_LINK})|{_SPECIAL}", re.I)
-_ANY_LINK = re.compile(_LINK, re.I)
+_AT_END = re.compile(r":(?=[\w+\-/]*$)|!$")
+"""What a link after the text would turn into a directive or a picture."""
 _MARKUP = re.compile(rf"([\\`*_\[\]<>#|~$!(){{}}&]|:(?={_JOINER}))|^([+-])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 _ADDRESS = re.compile(r"(https?)(://)|(?<!\w)(www)(\.)", re.I)
+_IN_TEXT = re.compile(rf"[\\`*_\[\]<>~$|]|&(?=#?\w+;)|:(?={_JOINER})")
+_OPENING = re.compile(r"^[ \t]*(?:([+\-=#])|(\d{1,9})([.)]))?", re.M)
+"""What could make a line a heading, a rule, or an item of a list."""
+_TOUCHING = "*~`"
+_RULES = {"left": "---", "center": ":---:", "right": "---:"}
 
 
 def prose(text: str) -> str:
-    """Escape Markdown from a model or a page: emphasis, lists, tables, links and code stay, the rest shows literally.
+    """Rewrite Markdown from a model or a page, so that Streamlit draws what it says and nothing else.
 
-    An image becomes a link, because Streamlit would fetch it. A dollar sign is money, not LaTeX; a tilde means
-    "about", not strike-through; `:red[…]`, `:material/…:` and Mermaid fences are reserved for the app.
+    The text is parsed into the tree from which reports are drawn, and written again from that. So emphasis, lists, tables,
+    code, formulas and links to the web stay, a picture becomes a link, because Streamlit would fetch it, and all else
+    shows literally: HTML, `:red[…]`, `:material/…:`, and the names of languages, of which Mermaid's draws a diagram.
     """
-    text = _IMAGE.sub(lambda match: f"[image: {match[1]}]" if match[1].strip() else "[image]", text)
-    text = text.replace("![", f"!{_JOINER}[")
-    # Both are needed: the joiner prevents icons and emoji, a backslash keeps the brackets.
-    text = _DIRECTIVE.sub(f":{_JOINER}", _FENCE.sub(r"\1", text))
-    found = _PROSE.sub(_quiet, text)
-    # The pattern for code knows only some of Markdown's rules, so a link may hide in what it takes for code.
-    doubtful = any(_ANY_LINK.search(kept) for kept in (match["as_is"] for match in _PROSE.finditer(text)) if kept)
-    return _CODE_TOO.sub(_quiet, text) if doubtful and not _only_web_links(found) else found
+    return _blocks(parse(text, cited=False))
 
 
-def _only_web_links(text: str) -> bool:
-    """Return whether all links of the Markdown lead to the web; False also for a text that takes long to parse."""
-    if text.count("[") > _BRACKETS:
-        return False
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # it would hide links instead of telling of them
-    tokens = [inner for token in parser.parse(text) for inner in token.children or ()]
-    return all(re.match(_WEB, str(token.attrs["href"]), re.I) for token in tokens if token.type == "link_open")
+def _blocks(blocks: Iterable[Block], within: bool = False) -> str:
+    """Return blocks; within an item of a list, a list or code follows its paragraph without an empty line."""
+    written, before, other = "", None, False
+    for block in blocks:
+        # a list after a list of the same kind would continue it
+        other = (
+            not other
+            and isinstance(block, Items)
+            and isinstance(before, Items)
+            and (block.start is None) == (before.start is None)
+        )
+        piece = _block(block, other)
+        tight = (
+            within
+            and isinstance(before, Paragraph)
+            and piece.startswith(("- ", "1. ", "```"))
+            and not isinstance(block, Paragraph)
+        )
+        if piece:
+            written += ("\n" if tight else "\n\n" if written else "") + piece
+            before = block
+    return written
 
 
-def _quiet(match: re.Match[str]) -> str:
-    """Return what a match becomes: code and addresses stay, and links and special characters show literally."""
-    if match["as_is"]:
-        return match["as_is"]
-    return f"{match['link']}{_JOINER}" if match["link"] else f"\\{match['mark']}"
+def _block(block: Block, other: bool) -> str:
+    match block:
+        case Heading(level=level, spans=spans):
+            return f"{'#' * level} {_line(spans)}"
+        case Paragraph(spans=(Span(formula="display", text=latex),)) if "$" not in latex:
+            return f"$$\n{_latex(latex)}\n$$"
+        case Paragraph(spans=spans):
+            return _OPENING.sub(_literal, _spans(spans)).strip()
+        case Code(text=text):
+            fence = _fence(text, 3)
+            return f"{fence}\n{text}\n{fence}"
+        case Rule():
+            return "___"
+        case Quote(blocks=inner):
+            return "\n".join(f"> {line}".rstrip() for line in _blocks(inner).split("\n"))
+        case Items(items=items, start=start):
+            bullet = "*" if other else "-"
+            marks = (bullet if start is None else f"{start + n}{')' if other else '.'}" for n in range(len(items)))
+            return "\n".join(_item(mark, _blocks(item, within=True)) for mark, item in zip(marks, items, strict=True))
+        case Table(head=head, rows=rows, align=align):
+            cells = [[_cell(cell) for cell in row] for row in (head, *rows)]
+            first, *rest = (f"| {' | '.join(row)} |" for row in cells)
+            return "\n".join([first, f"| {' | '.join(_RULES[each] for each in align)} |", *rest])
+
+
+def _item(mark: str, content: str) -> str:
+    indent = " " * (len(mark) + 1)
+    first, *rest = content.split("\n")
+    return "\n".join([f"{mark} {first}".rstrip(), *(f"{indent}{line}" if line else "" for line in rest)])
+
+
+def _literal(match: re.Match[str]) -> str:
+    """Escape the beginning of a line, without the spaces before it."""
+    sign, number, stop = match.groups()
+    return f"\\{sign}" if sign else f"{number}\\{stop}" if number else ""
+
+
+def _line(spans: Iterable[Span]) -> str:
+    """Return the spans of a heading or a cell, which have no line breaks."""
+    return _spans(replace(span, text=span.text.replace("\n", " ")) for span in spans).strip()
+
+
+def _cell(spans: Iterable[Span]) -> str:
+    """Return the spans of a cell, which a bar would end; one in a formula becomes a command."""
+    drawn = (
+        replace(each, text=each.text.replace("\\|", "\\Vert ").replace("|", "\\vert ")) if each.formula else each
+        for each in spans
+    )
+    return _line(drawn).replace("\\|", "|").replace("|", "\\|")
+
+
+def _spans(spans: Iterable[Span]) -> str:
+    written = ""
+    for span, after in pairwise([*spans, Span("")]):
+        piece = _span(span, linked=bool(after.href))
+        # signs that touch would be one longer sign
+        written += _JOINER if written[-1:] in _TOUCHING and piece[:1] in _TOUCHING and written and piece else ""
+        written += piece
+    return written
+
+
+def _span(span: Span, linked: bool) -> str:
+    """Return one span; `linked` tells whether a link follows it."""
+    if span.formula:
+        return _escaped(span.text) if "$" in span.text else f"${_latex(span.text)}$"
+    if span.href and span.text == span.href and not span.code:
+        return f"<{span.href}>"
+    if span.code:
+        ticks = _fence(span.text, 1)
+        room = " " if span.text[:1] in "` " or span.text[-1:] in "` " else ""
+        written = f"{ticks}{room}{span.text}{room}{ticks}"
+    else:
+        written = _escaped(_AT_END.sub(rf"\g<0>{_JOINER}", span.text) if linked and not span.href else span.text)
+    for drawn, sign in ((span.italic, "*"), (span.bold, "**"), (span.strike, "~~")):
+        if drawn and written.strip():
+            # beside letters, a sign is emphasis wherever it stands
+            side = (
+                ""
+                if re.match(r"\w", span.text) and re.search(r"\w$", span.text) and written[0] not in "*`"
+                else _JOINER
+            )
+            written = f"{sign}{side}{written}{side}{sign}"
+    return f"[{written}](<{span.href}>)" if re.search(r"[()\\]", span.href) else _link(written, span.href)
+
+
+def _latex(text: str) -> str:
+    """Return a formula without what could begin a tag."""
+    return text.replace("<", "\\lt ")
+
+
+def _link(written: str, href: str) -> str:
+    target = re.sub(r"&(?=#?\w+;)", "&amp;", href.replace("|", "%7C"))
+    return f"[{written}]({target})" if href else written
+
+
+def _escaped(text: str) -> str:
+    return _IN_TEXT.sub(r"\\\g<0>", _DIRECTIVE.sub(f":{_JOINER}", text.replace("![", f"!{_JOINER}[")))
+
+
+def _fence(text: str, least: int) -> str:
+    """Return a run of backticks that the text does not contain."""
+    return "`" * max(least, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
 
 
 def plain(text: str) -> str:
