@@ -139,10 +139,17 @@ def parse(text: str, citations: Sequence[Citation] = (), *, cited: bool = True) 
 _APART = re.compile(r"\n[ \t]*\n(?=[^\s>])(?![*+-](?:\s|\Z)|\d{1,9}(?:[.)]|\Z))")
 """Blank lines before a line that no list or quotation contains."""
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_NOTE = re.compile(r"^ {0,3}\[\^[^\]\n]{1,100}\]:", re.MULTILINE)
 
 
 def passages(report: str) -> Iterator[str]:
-    """Cut Markdown into passages that can be parsed one by one; appended text changes only the last one."""
+    """Cut Markdown into passages that can be parsed one by one; appended text changes only the last one.
+
+    Text with footnotes stays whole: a mark belongs to a note that may stand anywhere.
+    """
+    if _NOTE.search(report):
+        yield report
+        return
     start = seen = 0
     fence = ""
     for apart in _APART.finditer(report):
