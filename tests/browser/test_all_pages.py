@@ -90,6 +90,12 @@ def test_every_page_is_accessible_and_fits_the_window(
         assert menu is not None and menu["x"] + menu["width"] <= width, menu
 
 
+STILL = """() => Promise.all(
+    document.getAnimations().filter(each => each.effect.getComputedTiming().endTime < Infinity)
+        .map(each => each.finished.catch(() => null)))"""
+"""Waits for the end of what fades and moves, such as the change of colours."""
+
+
 def dress_up(page: Page, width: int, scheme: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -100,7 +106,8 @@ def settled_in(page: Page, scheme: str, screenshot: Path) -> None:
     settle(page)
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", BACKGROUND[scheme])
     screenshot.parent.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=screenshot, animations="disabled")  # which also ends the transition between the colours
+    page.evaluate(STILL)
+    page.screenshot(path=screenshot, animations="disabled")
 
 
 def faults(page: Page) -> list[Any]:
