@@ -374,11 +374,11 @@ def test_text_from_models_and_files_is_escaped(visit: Visit, home: Path, asked: 
     kept(home, {"react/full": "10"}, question="Which {n}? " + HOSTILE, name="n ![x](y) :red[z]")
     app = visit(home, "evaluate", evaluation="n ![x](y) :red[z]", question="dev-0")
     assert not app.exception
-    drawn = [texts(app), *(element.proto.label for element in app.get("page_link"))]
+    labels = [element.proto.label for element in app.get("page_link")]
+    drawn = [texts(app), *labels]
     assert "said dev-0" in drawn[0]
-    assert not [
-        text for text in drawn if "![x](" in text or ":material/home:" in text or ":red[z]" in text or " $x$" in text
-    ]
+    assert not [text for text in drawn if "![x](" in text or ":material/home:" in text or ":red[z]" in text]
+    assert not [label for label in labels if " $x$" in label], "a formula is drawn in an answer, but not in a name"
 
 
 def test_held_out_questions_stay_hidden_until_the_user_asks_for_them(visit: Visit, home: Path) -> None:
