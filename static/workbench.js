@@ -506,6 +506,7 @@ function composer(parentElement) {
 const drawn = new WeakMap();
 
 function follow(parentElement, words) {
+  if (!parentElement.isConnected) return undefined; // a page that is left at this moment has taken it out already
   let own = drawn.get(parentElement);
   if (!own) {
     const root = make("div", "rw-follow");
