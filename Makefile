@@ -8,8 +8,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 
 # The contract that every step while writing may break, in files that take a few seconds each.
-HEART := $(patsubst %,tests/contract/test_%.py,anthropic_client clarify compare fork_edits frameworks iter_research \
-	misbehaving_models one_driver openai_model reflexion rewoo run served_models store supervisor tool_rounds what_leaves)
+HEART := $(patsubst %,tests/contract/test_%.py,frameworks iter_research reflexion rewoo run store supervisor tool_rounds)
 LONG := $(patsubst %,--ignore=tests/unit/test_%.py,docs evaluation exports_documents growth imports)
 
 .PHONY: setup run quick test test-all check docs format words pictures lock wheel clean
@@ -36,7 +35,7 @@ run: setup
 	$(BIN)/python -m research library prepare
 	$(BIN)/python -m research app
 
-# What to run after every step: the unit tests and the heart of the contract, in less than a minute.
+# What to run after every step: the unit tests and the heart of the contract.
 quick: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(LONG) tests/unit $(HEART)
 
