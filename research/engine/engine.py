@@ -308,9 +308,11 @@ class ThreadEngine:
                 return
             try:
                 steps = self._continue(row, events, _resumption(row.id, events, by_itself=row.status == "running"))
-            except (
-                ConfigError
-            ) as error:  # e.g. its model is not installed here: a process that has it can resume the run
+            except ConfigError as error:
+                # E.g. its model is not installed here: a process that has it can resume the run.
+                if not events:  # of an earlier version, whose process died before the first one: it is found again
+                    _log.warning("run %s cannot be reclaimed: %s", run_id, error)
+                    return
                 paused = Paused(run=row.id, seq=events[-1].seq + 1, time=time.time(), reason=str(error))
                 steps = self._driver.leave(events, paused)
         except StoreUnavailable as error:  # it is found again when the store is back

@@ -224,3 +224,15 @@ def test_an_interrupted_run_that_cannot_continue_here_pauses_with_the_reason(pla
     with Provider(place.player) as provider:
         place.begin(provider, "resume").over()
     whole(place)
+
+
+def test_a_run_without_events_that_cannot_continue_here_is_left_as_it_is(place: Place) -> None:
+    """An earlier version saved a run before its first event."""
+
+    def not_here() -> None:
+        raise ConfigError("no such model here")
+
+    place.bench.store.create(RUN, QUESTION, place.bench.recipe(model="openai:fake", tools=["search"]))
+    place.age()
+    Slow(place, "", not_here).engine.drive(RUN)
+    assert (place.events, place.bench.store.run(RUN).status) == ([], "running")
