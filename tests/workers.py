@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from research.config.settings import Settings, variable
+from research.store import Store
 
 ROOT = Path(__file__).parents[1]
 LONG_S = 300.0
@@ -26,6 +27,17 @@ def until(true: Callable[[], object], within_s: float = LONG_S) -> None:
     while not true():
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.05)
+
+
+def heard(store: Store, run_id: str) -> None:
+    """Wait until the process that drives the run has looked for requests: it sends a heartbeat before each look."""
+    seen: set[float] = set()
+
+    def often() -> bool:
+        seen.add(store.run(run_id).heartbeat)
+        return len(seen) == 4
+
+    until(often)
 
 
 def address(log: Path, server: subprocess.Popen[Any]) -> str:

@@ -29,7 +29,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_pairwise
 from tests.player import ANSWER, QUESTION, Player, lap_of, purpose_of
 from tests.warm import Warm
-from tests.workers import LONG_S, until
+from tests.workers import LONG_S, heard
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = ("react", "tool_rounds", "iter_research")
@@ -57,17 +57,6 @@ def ended(bench: Workbench, run_id: str) -> RunView:
     return fold(bench.store.events(run_id))
 
 
-def heard(bench: Workbench, run_id: str) -> None:
-    """Wait until the process that drives the run has looked for requests: it sends a heartbeat before each look."""
-    seen: set[float] = set()
-
-    def often() -> bool:
-        seen.add(bench.store.run(run_id).heartbeat)
-        return len(seen) == 4
-
-    until(often)
-
-
 # -- pause ------------------------------------------------------------------------------------------------------------
 
 
@@ -90,7 +79,7 @@ def test_a_run_can_be_paused_from_a_second_process_and_resumed_in_a_third(
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived.wait(LONG_S)
         assert call(warm, home, "pause", run_id)[0] == 0
-        heard(bench, run_id)
+        heard(bench.store, run_id)
         gate.set()
         printed, _ = process.communicate()
         shown = json.loads(printed)

@@ -21,7 +21,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.faults.test_zombie import suspend
 from tests.player import QUESTION, Player, lap_of
-from tests.workers import LONG_S, until
+from tests.workers import LONG_S, heard
 
 
 class Stalled(NamedTuple):
@@ -69,9 +69,7 @@ def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(st
     assert engine.reclaimer.reclaim_lost() == []
     assert not engine.reclaimer.interrupted(store.run(stalled.run_id))
     stalled.process.send_signal(signal.SIGCONT)
-    for _ in range(2):  # requests are read after each heartbeat
-        last = store.run(stalled.run_id).heartbeat
-        until(lambda last=last: store.run(stalled.run_id).heartbeat != last)  # type: ignore[misc]
+    heard(store, stalled.run_id)
     stalled.reply.set()
     stalled.process.wait(LONG_S)
     assert store.run(stalled.run_id).status == "paused"

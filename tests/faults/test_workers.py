@@ -22,7 +22,7 @@ from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
 from tests.warm import Process, Warm
-from tests.workers import LONG_S, environment, until
+from tests.workers import LONG_S, environment, heard, until
 
 RUNS = int(os.environ.get("WORKBENCH_FAULTS", "6"))
 KILL_EVERY = 9
@@ -97,12 +97,6 @@ class Fleet:
 
     def status(self, run_id: str) -> str:
         return self.bench.store.run(run_id).status
-
-    def heard(self, run_id: str) -> None:
-        """Wait until the worker has read the requests to the run, as it does after each heartbeat."""
-        for _ in range(2):
-            last = self.bench.store.run(run_id).heartbeat
-            until(lambda last=last: self.bench.store.run(run_id).heartbeat != last)  # type: ignore[misc]
 
     def ended(self, *run_ids: str, within_s: float = LONG_S) -> None:
         until(lambda: all(self.status(run_id) in ENDED for run_id in run_ids), within_s)
@@ -218,7 +212,7 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     run_id = fleet.ask()
     until(lambda: provider.requests)
     fleet.bench.engine.pause(run_id)
-    fleet.heard(run_id)
+    heard(fleet.bench.store, run_id)
     provider.gate.set()
     until(lambda: fleet.status(run_id) == "paused")
     fleet.bench.engine.resume(run_id)
