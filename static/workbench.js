@@ -480,27 +480,27 @@ window.addEventListener("vite:preloadError", async () => {
 
 // -- The question box ------------------------------------------------------------------------------------------------
 
-// Puts the cursor into an empty page, and shows that a click on Start has arrived before the server answers.
+// Shows that a click on Start has arrived before the server answers, whichever box Streamlit has drawn meanwhile.
+function starts(event) {
+  const sheet = event.target.closest(".st-key-composer");
+  const box = sheet && sheet.querySelector("textarea");
+  const asked = event.type === "click"
+    ? event.target.closest(".st-key-start button")
+    : event.key === "Enter" && (event.ctrlKey || event.metaKey);
+  if (asked && box && box.value.trim()) sheet.dataset.starting = "1";
+}
+document.addEventListener("click", starts, true);
+document.addEventListener("keydown", starts, true);
+
+// Puts the cursor into an empty page.
 function composer(parentElement) {
   const sheet = parentElement.ownerDocument.querySelector(".st-key-composer");
-  if (!sheet) return () => {};
+  if (!sheet) return;
   delete sheet.dataset.starting;
   const box = sheet.querySelector("textarea");
   const idle = document.activeElement === document.body || document.activeElement === null;
   if (box && idle && !drawn.has(sheet) && window.matchMedia("(pointer: fine)").matches) box.focus({ preventScroll: true });
   drawn.set(sheet, true);
-  const starts = (event) => {
-    if (event.target.closest(".st-key-start button") && box && box.value.trim()) sheet.dataset.starting = "1";
-  };
-  const keys = (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && box && box.value.trim()) sheet.dataset.starting = "1";
-  };
-  sheet.addEventListener("click", starts, true);
-  sheet.addEventListener("keydown", keys, true);
-  return () => {
-    sheet.removeEventListener("click", starts, true);
-    sheet.removeEventListener("keydown", keys, true);
-  };
 }
 
 const drawn = new WeakMap();
