@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.citations.reasons import told
 from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, searched
@@ -250,7 +251,8 @@ def _doubt(citation: Citation, say: Words) -> str:
     verdict, claim = say(STATUSES[citation.status]), _line(citation.claim)
     if not citation.reason:
         return say("{verdict} (“{claim}”)", verdict=verdict, claim=claim)
-    return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=_line(citation.reason), claim=claim)
+    reason = _line(told(citation, say.language))
+    return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=reason, claim=claim)
 
 
 def _place(name: str, say: Words) -> str:

@@ -14,6 +14,7 @@ import research
 from pages.parts.run import naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.shared import language
 from pages.parts.shared.safe import plain
 from research.config.settings import load
 from research.evaluation import Dataset, Question
@@ -290,6 +291,15 @@ def test_a_parent_waits_for_its_children(home: Path) -> None:
     own = bench(home)
     for _ in own.engine.start(
         EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
+def test_agents_and_the_tools_of_a_framework_have_chinese_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    call = ToolCall("c1", "Section", {"name": "挪威的电力"})
+    done = CallView(call, 0.0, Observation("c1", "Section", "已记录。"))
+    asked = RoundView("main/researcher-1", 2, 2, "research", "m", 0.0, 0, [], calls=[done])
+    view = RunView(recipe=Recipe(framework="supervisor"))
+    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究者 1 · 提交章节：挪威的电力"
+
+
     ).events():
         pass
     events = own.store.events(LONG)
