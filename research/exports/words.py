@@ -46,6 +46,7 @@ _CHINESE: Final = {
     "{count} edited by the user before the research went on:": "研究继续之前，用户修改了{count}：",
     "the evolving report": "演进报告",
     "{count} without a source:": "{count}没有来源：",
+    "{count} without a source, marked {mark}:": "{count}没有来源，以 {mark} 标出：",
     "{count} taken out that no source had shown:": "删去了任何来源都没有出现过的{count}：",
     "{count} not shown here: too large, too many, or no PNG.": "{count}未在此显示：过大、过多或不是 PNG。",
     "{verdict} (“{claim}”)": "{verdict}（“{claim}”）",

@@ -164,6 +164,18 @@ def test_a_sentence_with_many_citations_is_drawn_with_all_of_them(visit: Visit, 
     assert (mark["n"], mark["v"], len(mark["c"])) == (list(marks), "dead", 7)
 
 
+def test_a_statement_without_a_source_is_marked_in_the_report(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    claims = "The seven towns have 7 markets.", "Chapter 1 tells of the harbour."
+    end = ending(2, f"{claims[0]} {claims[1][:-1]} [1].", (Citation(1, claims[1], "supported"),))
+    run.add([msgspec.structs.replace(end, uncited=claims[:1])])
+    (report,) = reports(visit(home, run=LONG))
+    assert report_text(report).startswith("The seven towns have 7 markets.{0} Chapter 1 tells of the harbour\u202f{1}.")
+    mark = report["marks"][0]
+    assert (mark["n"], mark["label"], report["cites"][mark["c"][0]]["links"]) == ([], "No source", [])
+
+
 def test_a_short_report_whose_sources_get_smaller_numbers_is_not_called_too_long(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(2)
@@ -279,6 +291,15 @@ def test_a_round_without_calls_is_named_by_its_phase(purpose: str, name: str) ->
     assert naming.line(view, asked, None).startswith(name)
 
 
+def test_agents_and_the_tools_of_a_framework_have_chinese_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    call = ToolCall("c1", "Section", {"name": "挪威的电力"})
+    done = CallView(call, 0.0, Observation("c1", "Section", "已记录。"))
+    asked = RoundView("main/researcher-1", 2, 2, "research", "m", 0.0, 0, [], calls=[done])
+    view = RunView(recipe=Recipe(framework="supervisor"))
+    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究者 1 · 提交章节：挪威的电力"
+
+
 def test_the_head_names_a_phase_instead_of_a_round(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(3)
@@ -291,15 +312,6 @@ def test_a_parent_waits_for_its_children(home: Path) -> None:
     own = bench(home)
     for _ in own.engine.start(
         EXAMPLE_QUESTION, own.recipe(framework="parallel", options={"framework.n": 2}), LONG, here=True
-def test_agents_and_the_tools_of_a_framework_have_chinese_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "current", lambda: "zh")
-    call = ToolCall("c1", "Section", {"name": "挪威的电力"})
-    done = CallView(call, 0.0, Observation("c1", "Section", "已记录。"))
-    asked = RoundView("main/researcher-1", 2, 2, "research", "m", 0.0, 0, [], calls=[done])
-    view = RunView(recipe=Recipe(framework="supervisor"))
-    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究者 1 · 提交章节：挪威的电力"
-
-
     ).events():
         pass
     events = own.store.events(LONG)

@@ -45,7 +45,9 @@ def checked(view: RunView) -> None:
     if view.uncited:
         without = t("{statements} without a source", statements=count(len(view.uncited), "statement"))
         with st.expander(without, type="compact", icon=":material/help:"):
-            st.markdown("\n".join(f"- {plain(clip(sentence, 300))}" for sentence in view.uncited[:LISTED]))
+            st.markdown(
+                "\n".join(f"- {plain(clip(sentence.replace('**', ''), 300))}" for sentence in view.uncited[:LISTED])
+            )
     if view.removed:
         # As code, because Streamlit would turn them into links again.
         urls = "  \n".join(f"`{clip(url.replace('`', ''), 300)}`" for url in view.removed[:LISTED])
