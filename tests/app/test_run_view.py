@@ -246,9 +246,9 @@ def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visi
     for _ in own.engine.start(question, own.recipe(framework="supervisor"), LONG, here=True).events():
         pass
     divided = next(
-        step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Sections" in step.label
+        step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Name the sections" in step.label
     )
-    assert "  Sections: " in divided.split("  \n")[0]
+    assert "  Name the sections: " in divided.split("  \n")[0]
     assert "the coastline of France" in divided and "'" not in divided and "{" not in divided
     calls = [CallView(ToolCall(f"c{n}", "search", {"query": f"coast {n}"}), 0.0) for n in (1, 2)]
     asked = RoundView("main", 1, 1, "act", "extractive", 0.0, 0, [], calls=calls)
