@@ -160,6 +160,8 @@ class Framework(Entry, frozen=True, kw_only=True):
     """Name of the system prompt, a file `NAME.en.md` in `prompts/` beside the framework's file; by default its id."""
     purposes: Mapping[str, str] = {}
     """The purposes of its requests besides `act`, each with its role (see `events.recipe.ROLES`)."""
+    calls: Mapping[str, str] = {}
+    """The titles of the tools that it alone offers to the model, by name."""
     steps: tuple[str, ...] = ()
     """The purposes whose requests count as rounds."""
     work: Function | None = None

@@ -264,8 +264,8 @@ class Report {
     button.setAttribute("aria-label", own.label);
     button.setAttribute("aria-haspopup", "dialog");
     button.setAttribute("aria-expanded", "false");
-    if (own.v) button.append(sign(own.v));
-    button.append(make("span", "rw-hidden", "["), own.n.join(", "), make("span", "rw-hidden", "]"));
+    if (SIGNS[own.v]) button.append(sign(own.v));
+    button.append(make("span", "rw-hidden", "["), own.n.join(", ") || "?", make("span", "rw-hidden", "]"));
     this.opens(button, () => this.quotes(own));
     return button;
   }

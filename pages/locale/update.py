@@ -21,15 +21,14 @@ from research.workbench import presets
 from research.workbench.example import EXAMPLE_QUESTION
 
 ROOT = Path(__file__).parents[2]
-REASONS = ROOT / "research" / "citations"
 FILE = Path(__file__).parent / "zh.po"
-KEYWORDS = {"t": 0, "later": 0, "count": 1, "because": 0}
-"""Which argument is the text: of `t("…")`, `later("…")`, `count(number, "…")`, and `because("…")` in the citation check."""
+KEYWORDS = {"t": 0, "later": 0, "count": 1}
+"""Which argument is the text: of `t("…")`, `later("…")` and `count(number, "…")`."""
 
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield each text that the pages may show, with the file that contains it."""
-    for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py")), *sorted(REASONS.glob("*.py"))]:
+    for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]:
         for text in _literals(path):
             yield text, str(path.relative_to(ROOT))
     yield EXAMPLE_QUESTION, "research/workbench/example.py"
@@ -52,7 +51,7 @@ def messages() -> Iterator[tuple[str, str]]:
         place = f"{entry.function.__module__.replace('.', '/')}.py"
         yield from ((text, place) for text in (entry.title, entry.summary, entry.when))
         if isinstance(entry, plugins.Framework):
-            yield from ((text, place) for text in (entry.note, *entry.refuses.values()))
+            yield from ((text, place) for text in (entry.note, *entry.refuses.values(), *entry.calls.values()))
         for option in entry.options:
             yield option.help, place
             yield option.name.replace("_", " ").capitalize(), place

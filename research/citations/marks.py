@@ -243,6 +243,8 @@ _META = re.compile(
     r"|(?:来源|资料)(?:中)?(?:没有|未)",
     re.I,
 )
+_AHEAD = re.compile(r"\b(?:the following|as follows|below)\b|以下|下列|如下", re.I)
+"""Words by which a sentence without figures introduces what comes after it."""
 _REFERENCES = re.compile(
     r"^\W*(?:sources?|references?|bibliography|further reading|notes|参考(?:文献|资料)|来源|引用|注释)\W*$", re.I
 )
@@ -251,9 +253,9 @@ _REFERENCES = re.compile(
 def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the statements with a figure or a name that cite nothing, in order.
 
-    Left out: headings, questions, code, formulas, repetitions of `question`, lines that end in a colon, remarks about the
-    report or its sources, refusals, figures from `computed` (the outputs of the python tool), and everything under a
-    heading such as `References`.
+    Left out: headings, questions, code, formulas, repetitions of `question`, lines that end in a colon, sentences that only
+    introduce what follows, remarks about the report or its sources, refusals, figures from `computed` (the outputs of the
+    python tool), and everything under a heading such as `References`.
     """
     from research.citations.names import Names, is_country
     from research.citations.quantities import quantities
@@ -280,6 +282,6 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
         figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in computed_figures)]
         called = [name for name in known.of(spoken) if not any(name[1] in output for output in outputs)]
         strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
-        if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24)):
+        if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24) and not _AHEAD.search(plain)):
             found.append(plain)
     return tuple(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -44,6 +44,10 @@ _UNSEEN = re.compile(
 )
 """Controls that XML forbids, characters that reorder or hide text, and characters without meaning."""
 _END_OF_LINE = "\x0b"
+_UNCITED = "uncited"
+"""Key of the statements without a source in the parser's environment."""
+_UNSOURCED = "\ue003"
+"""Stands behind a statement without a source; `visible` leaves no such character in a text."""
 _LINES = 60
 """Maximum number of lines of a formula."""
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
@@ -56,6 +60,8 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 """An address in the text, without the punctuation after it."""
+UNSOURCED = "[?]"
+"""The mark of a statement without a source."""
 WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 """Characters that Chinese and Japanese write without spaces."""
 _BREAK = re.compile(r"(?<![ \t])[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
@@ -79,6 +85,8 @@ class Span(Struct, frozen=True, omit_defaults=True):
     """`Citation.status` of the statement before the mark; empty if unknown."""
     claim: str = ""
     """The statement of a mark, without its marks: `Citation.claim` if it was checked."""
+    unsourced: bool = False
+    """Whether `text` marks the statement before it as one without a source."""
 
 
 class Heading(Struct, frozen=True):
@@ -124,15 +132,19 @@ class Table(Struct, frozen=True):
 Block = Heading | Paragraph | Code | Rule | Quote | Items | Table
 
 
-def parse(text: str, citations: Sequence[Citation] = (), *, cited: bool = True) -> tuple[Block, ...]:
+def parse(
+    text: str, citations: Sequence[Citation] = (), *, cited: bool = True, uncited: Collection[str] = ()
+) -> tuple[Block, ...]:
     """Parse Markdown into blocks; the citation marks of a report get the verdicts of `citations`.
+
+    The statements `uncited`, as `citations.uncited` returns them, get a mark of their own.
 
     Text that cites nothing, with `cited` false, keeps its brackets, and its numbered footnotes are footnotes.
     """
     from markdown_it.tree import SyntaxTreeNode
 
     text = visible(_shallow(text))
-    tokens = _parser().parse(normalised(text) if cited else text)
+    tokens = _parser().parse(normalised(text) if cited else text, {_UNCITED: frozenset(uncited)})
     return tuple(_Reader(citations, cited).blocks(SyntaxTreeNode(tokens).children, 0))
 
 
@@ -188,15 +200,21 @@ def _parser() -> MarkdownIt:
 
     def inline(state: StateCore) -> None:
         """Replace the parser's inline step: a paragraph that would take minutes stays plain text."""
-        for token in state.tokens:
-            if token.type == "inline" and token.content.count("[") > _BRACKETS:
-                token.children = [Token("text", "", 0, content=token.content)]
-            elif token.type == "inline":
-                token.children = []
-                within = Inline(token.content, state.md, state.env, token.children)
-                state.md.inline.tokenize(within)
-                for rule in state.md.inline.ruler2.getRules(""):
-                    rule(within)
+
+        def tokens(text: str) -> list[Token]:
+            if text.count("[") > _BRACKETS:
+                return [Token("text", "", 0, content=text)]
+            within = Inline(text, state.md, state.env, [])
+            state.md.inline.tokenize(within)
+            for rule in state.md.inline.ruler2.getRules(""):
+                rule(within)
+            return within.tokens
+
+        for token, marked in _with_uncited(state.tokens, state.env[_UNCITED]):
+            token.children = tokens(marked)
+            seen = sum(each.content.count(_UNSOURCED) for each in token.children if each.type == "text")
+            if seen < marked.count(_UNSOURCED):  # a statement ends within code, a formula or an address
+                token.children = tokens(token.content)
 
     def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         """Read the address of a link, but not `[1]: address`, which would redefine a citation mark."""
@@ -210,6 +228,43 @@ def _parser() -> MarkdownIt:
     parser.inline.ruler.before("escape", "formula", _formula)
     parser.block.ruler.before("fence", "formula", _display, {"alt": ["paragraph", "blockquote", "list"]})
     return parser
+
+
+def _with_uncited(tokens: Sequence[Token], uncited: Collection[str]) -> Iterator[tuple[Token, str]]:
+    """Yield each paragraph, heading and cell with its text, in which a sign stands behind each statement in `uncited`."""
+    row: list[Token] = []
+    opened = ""
+    for token in tokens:
+        if token.type in ("tr_open", "tr_close"):
+            if row and _bare(" | ".join(cell.content for cell in row)) in uncited:
+                last = next((cell for cell in reversed(row) if cell.content), row[-1])
+                yield from ((cell, cell.content + _UNSOURCED * (cell is last)) for cell in row)
+            else:
+                yield from ((cell, cell.content) for cell in row)
+            row = []
+        elif token.type != "inline":
+            opened = token.type
+        elif opened in ("td_open", "th_open"):
+            row.append(token)
+        else:
+            yield token, _marked(token.content, uncited if opened == "paragraph_open" else ())
+
+
+def _marked(text: str, uncited: Collection[str]) -> str:
+    """Return a paragraph with a sign behind each statement in `uncited`, within the emphasis that ends there."""
+    found, place = "", 0
+    for statement in statements(text) if uncited else ():
+        at = text.find(statement.text, place)
+        if at >= 0 and _bare(statement.text) in uncited:
+            end = at + len(statement.text.rstrip("*_ \\"))
+            found += text[place:end] + _UNSOURCED
+            place = end
+    return found + text[place:]
+
+
+def _bare(statement: str) -> str:
+    """Return a statement as `citations.uncited` returns it."""
+    return without_marks(statement).strip("*_ ")
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
@@ -389,13 +444,21 @@ class _Reader:
         """Split citation marks from the text; `[1, 4]` becomes two spans."""
         place = 0
         for mark in MARK.finditer(text) if self._cited and not look.href else ():
-            yield from _linked(text[place : mark.start()], look)
+            yield from _noted(text[place : mark.start()], look)
             for n in map(int, re.findall(r"\d+", mark[1])):
                 claim = found[n].popleft() if found.get(n) else ""
                 status = self._verdicts.get((n, claim)) or self._only.get(n) or ""
                 yield replace(look, text=f"[{n}]", cites=n, status=status, claim=claim)
             place = mark.end()
-        yield from _linked(text[place:], look)
+        yield from _noted(text[place:], look)
+
+
+def _noted(text: str, look: Span) -> Iterable[Span]:
+    """Split the signs behind statements without a source from the text."""
+    for number, piece in enumerate(text.split(_UNSOURCED)):
+        if number:
+            yield replace(look, text=UNSOURCED, unsourced=True)
+        yield from _linked(piece, look)
 
 
 def _linked(text: str, look: Span) -> Iterable[Span]:

@@ -11,10 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.citations.reasons import told
 from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, searched
-from research.exports.blocks import Block, Heading, Span, Table, parse, visible, words
+from research.exports.blocks import UNSOURCED, Block, Heading, Span, Table, parse, visible, words
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use
@@ -121,7 +122,7 @@ def compose(view: RunView, longest: int) -> Document:
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = view.report.strip()
     drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
-    body = parse(drawn, view.citations) if drawn else parse(say("There is no report yet."))
+    body = parse(drawn, view.citations, uncited=view.uncited) if drawn else parse(say("There is no report yet."))
     match body:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
@@ -143,7 +144,7 @@ def compose(view: RunView, longest: int) -> Document:
         else "",
         tuple(_drawn(chart, say) for chart in charts(view)),
         cited,
-        checked(view, say),
+        checked(view, say, UNSOURCED),
         plots,
         say("{count} not shown here: too large, too many, or no PNG.", count=say.count(hidden, "plot"))
         if hidden
@@ -250,7 +251,8 @@ def _doubt(citation: Citation, say: Words) -> str:
     verdict, claim = say(STATUSES[citation.status]), _line(citation.claim)
     if not citation.reason:
         return say("{verdict} (“{claim}”)", verdict=verdict, claim=claim)
-    return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=_line(citation.reason), claim=claim)
+    reason = _line(told(citation, say.language))
+    return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=reason, claim=claim)
 
 
 def _place(name: str, say: Words) -> str:
@@ -258,15 +260,18 @@ def _place(name: str, say: Words) -> str:
     return say(place_name(name)) if name == FACTBOOK else place_name(name)
 
 
-def checked(view: RunView, say: Words) -> tuple[Note, ...]:
-    """Return the notes on missing parts, edits, citations and removed addresses; empty if there is nothing to report."""
+def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
+    """Return the notes on missing parts, edits, citations and removed addresses; empty if there is nothing to report.
+
+    `mark` is the mark of a sentence without a source, if the file shows it.
+    """
     statuses = Counter(citation.status for citation in view.citations)
     comma = "，" if say.language == "zh" else ", "
     counts = comma.join(
         f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses[each]
     )
     dead = [f"[{c.n}] {_line(c.claim)}" for c in view.citations if c.status == "dead"]
-    uncited = [_line(sentence) for sentence in view.uncited]
+    uncited = [_line(sentence.replace("**", "")) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
     notes = []
     missing = [part for part in view.parts if part.status == "not_found"]
@@ -286,7 +291,10 @@ def checked(view: RunView, say: Words) -> tuple[Note, ...]:
     if dead:
         notes.append(Note(say("Cited numbers that no source has:"), _listed(dead, say)))
     if uncited:
-        text = say("{count} without a source:", count=say.count(len(uncited), "sentence"))
+        counted = say.count(len(uncited), "sentence")
+        text = say("{count} without a source:", count=counted)
+        if mark:
+            text = say("{count} without a source, marked {mark}:", count=counted, mark=mark)
         notes.append(Note(text, _listed(uncited, say)))
     if removed:
         text = say("{count} taken out that no source had shown:", count=say.count(len(removed), "address"))

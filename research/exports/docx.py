@@ -223,6 +223,8 @@ class _Writer:
                 self.link(line, span, {"r:id": target})
             elif span.cites in self._known:
                 self.link(line, span, {"w:anchor": f"source-{span.cites}"})
+            elif span.unsourced:
+                _coloured(self.run(line, span), _COLOURS["partial"])
             else:
                 self.run(line, span)
             if span.cites and span.status:

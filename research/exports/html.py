@@ -162,6 +162,8 @@ def _spans(spans: Iterable[Span], document: Document) -> str:
 def _span(span: Span, document: Document) -> str:
     if span.cites:
         return _mark(span, document)
+    if span.unsourced:
+        return f'<abbr class="partial" title="{escape(document.say("without a source"))}">{escape(span.text)}</abbr>'
     made = formulas.formula(span.text, span.formula == "display") if span.formula else None
     text = _formula(made, span.formula == "display") if made else escape(span.text).replace("\n", "<br>")
     for name, tag in _SPAN_TAGS:

@@ -124,7 +124,7 @@ class Sheet:
                 continue
             wide = self.measure(piece, size)
             if (
-                used + wide > width and line and (piece.cites or not piece.status)
+                used + wide > width and line and (piece.cites or not (piece.status or piece.unsourced))
             ):  # a status sign stays on the line of its mark
                 if piece.text.isspace():
                     continue
@@ -194,8 +194,9 @@ class Sheet:
 
     def write(self, span: Span, size: float, wide: float, height: float) -> None:
         paper = self.paper
+        verdict = "partial" if span.unsourced else span.status
         target: str | int = span.href or (self._targets.get(span.cites, "") if span.cites else "")
-        colour = _LINK if target else _VERDICTS[span.status] if span.status else _QUIET if self.quiet else _INK
+        colour = _LINK if target else _VERDICTS[verdict] if verdict else _QUIET if self.quiet else _INK
         paper.set_text_color(*colour)
         paper.set_draw_color(*colour)
         self.font(span, size)
@@ -213,12 +214,12 @@ class Sheet:
             paper.line(paper.x - wide, paper.y + height / 2, paper.x, paper.y + height / 2)
 
     def font(self, span: Span, size: float) -> None:
-        small = 0.82 if span.cites or span.status else 0.9 if span.code else 1.0
+        small = 0.82 if span.cites or span.status or span.unsourced else 0.9 if span.code else 1.0
         self.paper.set_font("mono" if span.code else "sans", size=size * small)
 
     def measure(self, span: Span, size: float) -> float:
         """Return the width of a span in millimetres."""
-        key = (span.text, "mono" if span.code else "mark" if span.cites or span.status else "", size)
+        key = (span.text, "mono" if span.code else "mark" if span.cites or span.status or span.unsourced else "", size)
         if (known := self._widths.get(key)) is None:
             self.font(span, size)
             known = self._widths[key] = self.paper.get_string_width(span.text)

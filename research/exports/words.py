@@ -46,6 +46,7 @@ _CHINESE: Final = {
     "{count} edited by the user before the research went on:": "研究继续之前，用户修改了{count}：",
     "the evolving report": "演进报告",
     "{count} without a source:": "{count}没有来源：",
+    "{count} without a source, marked {mark}:": "{count}没有来源，以 {mark} 标出：",
     "{count} taken out that no source had shown:": "删去了任何来源都没有出现过的{count}：",
     "{count} not shown here: too large, too many, or no PNG.": "{count}未在此显示：过大、过多或不是 PNG。",
     "{verdict} (“{claim}”)": "{verdict}（“{claim}”）",
@@ -65,7 +66,7 @@ _CHINESE: Final = {
     "Parts of the question that were not found:": "问题中没有找到答案的部分：",
     "Date": "日期",
     "Outcome": "结果",
-    "Recipe": "配方",
+    "Recipe": "方案",
     "Model": "模型",
     "Rounds": "轮数",
     "Calls": "调用",
@@ -83,17 +84,17 @@ _CHINESE: Final = {
     "Answered": "已回答",
     "Partly answered": "部分已回答",
     "Answered; the last verdict on the answer is FAIL": "已回答；对答案的最后评判是“未通过”（FAIL）",
-    "The limit of rounds was reached; best answer from what is known": "已达轮数上限；以下为根据已知内容的最佳回答",
-    "The token budget is spent; best answer from what is known": "词元预算用尽；以下为根据已知内容的最佳回答",
-    "The cost budget is spent; best answer from what is known": "费用预算用尽；以下为根据已知内容的最佳回答",
-    "The time is up; best answer from what is known": "时间已到；以下为根据已知内容的最佳回答",
+    "The limit of rounds was reached; best answer from what is known": "已达轮次上限；以下是基于已知内容的最佳回答",
+    "The token budget is spent; best answer from what is known": "词元预算已用完；以下是基于已知内容的最佳回答",
+    "The cost budget is spent; best answer from what is known": "费用预算已用完；以下是基于已知内容的最佳回答",
+    "The time is up; best answer from what is known": "时间已到；以下是基于已知内容的最佳回答",
     "The tools failed": "工具失败",
     "The agent repeated itself and was stopped; best answer from what is known": (
-        "代理重复自身，已被停止；以下为根据已知内容的最佳回答"
+        "智能体陷入重复，已被停止；以下是基于已知内容的最佳回答"
     ),
-    "No evidence found": "未找到证据",
-    "A question to you is open": "等待您的回答",
-    "Stopped; what was found so far": "已停止；以下为目前所得",
+    "No evidence found": "没有找到证据",
+    "A question to you is open": "有一个问题等您回答",
+    "Stopped; what was found so far": "已停止；以下是目前找到的内容",
     "Failed": "失败",
 }
 

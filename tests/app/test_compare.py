@@ -17,6 +17,7 @@ from research.events.recipe import Budget, Recipe
 from research.store.saved import Opinion
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.app.conftest import key
 from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
@@ -86,6 +87,25 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_the_comparison(
 
     for run in comparison.runs:
         assert open_home.bench().engine.wait(run, LONG_S)
+
+
+def test_a_model_chosen_on_ask_is_the_default_until_another_is_chosen_here(visit: Visit, home: Path) -> None:
+    def models(app: AppTest) -> list[str]:
+        return [app.selectbox(key=f"compare-2-{n}-model").value for n in (0, 1)]
+
+    app = visit(home, "compare")
+    assert models(app) == ["extractive"] * 2
+    app.switch_page("pages/ask.py").run()
+    app.session_state["known-models"] = ["openai:one", "openai:two"]
+    app.run()
+    app.selectbox(key=key(app, "model")).select("openai:one").run()
+    app.switch_page("pages/compare.py").run()
+    assert models(app) == ["openai:one"] * 2
+    app.selectbox(key="compare-2-1-model").select("openai:two").run()
+    app.switch_page("pages/ask.py").run()
+    app.selectbox(key=key(app, "model")).select("extractive").run()
+    app.switch_page("pages/compare.py").run()
+    assert models(app) == ["extractive", "openai:two"]
 
 
 def test_an_unusable_recipe_shows_an_error_and_starts_nothing(visit: Visit, home: Path) -> None:

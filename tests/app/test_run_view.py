@@ -14,6 +14,7 @@ import research
 from pages.parts.run import naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.shared import language
 from pages.parts.shared.safe import plain
 from research.config.settings import load
 from research.evaluation import Dataset, Question
@@ -163,6 +164,18 @@ def test_a_sentence_with_many_citations_is_drawn_with_all_of_them(visit: Visit, 
     assert (mark["n"], mark["v"], len(mark["c"])) == (list(marks), "dead", 7)
 
 
+def test_a_statement_without_a_source_is_marked_in_the_report(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    claims = "The seven towns have 7 markets.", "Chapter 1 tells of the harbour."
+    end = ending(2, f"{claims[0]} {claims[1][:-1]} [1].", (Citation(1, claims[1], "supported"),))
+    run.add([msgspec.structs.replace(end, uncited=claims[:1])])
+    (report,) = reports(visit(home, run=LONG))
+    assert report_text(report).startswith("The seven towns have 7 markets.{0} Chapter 1 tells of the harbour\u202f{1}.")
+    mark = report["marks"][0]
+    assert (mark["n"], mark["label"], report["cites"][mark["c"][0]]["links"]) == ([], "No source", [])
+
+
 def test_a_short_report_whose_sources_get_smaller_numbers_is_not_called_too_long(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(2)
@@ -233,9 +246,9 @@ def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visi
     for _ in own.engine.start(question, own.recipe(framework="supervisor"), LONG, here=True).events():
         pass
     divided = next(
-        step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Sections" in step.label
+        step.label for step in visit(home, run=LONG).get_by_key("rounds").expander if "Name the sections" in step.label
     )
-    assert "  Sections: " in divided.split("  \n")[0]
+    assert "  Name the sections: " in divided.split("  \n")[0]
     assert "the coastline of France" in divided and "'" not in divided and "{" not in divided
     calls = [CallView(ToolCall(f"c{n}", "search", {"query": f"coast {n}"}), 0.0) for n in (1, 2)]
     asked = RoundView("main", 1, 1, "act", "extractive", 0.0, 0, [], calls=calls)
@@ -276,6 +289,15 @@ def test_a_round_without_calls_is_named_by_its_phase(purpose: str, name: str) ->
     asked = RoundView("main", 3, 3, purpose, "m", 0.0, 0, [], reply=Reply("{}"))
     view = RunView(recipe=Recipe(framework="supervisor", context="evolving"))
     assert naming.line(view, asked, None).startswith(name)
+
+
+def test_agents_and_the_tools_of_a_framework_have_chinese_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    call = ToolCall("c1", "Section", {"name": "挪威的电力"})
+    done = CallView(call, 0.0, Observation("c1", "Section", "已记录。"))
+    asked = RoundView("main/researcher-1", 2, 2, "research", "m", 0.0, 0, [], calls=[done])
+    view = RunView(recipe=Recipe(framework="supervisor"))
+    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究者 1 · 提交章节：挪威的电力"
 
 
 def test_the_head_names_a_phase_instead_of_a_round(visit: Visit, home: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_ratio_has_digits_that_say_something(one: str, two: str, ratio: str) -
     found = tuple(Finding(name, Target("Exports"), fact(value, name)) for name, value in (("A", one), ("B", two)))
     q = Question("Which?", ("A", "B"), frozenset(), (Target("Exports"),), (), "compare")
     said = answer(Verdict(q, findings=found, chosen="A", computed=Computation("", "")), "en", [], [])
-    assert f"A : B = **{ratio} times**." in said
+    assert f"The figure for A is **{ratio} times** that for B." in said
 
 
 def test_a_figure_is_not_compared_with_itself() -> None:

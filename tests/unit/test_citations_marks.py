@@ -79,6 +79,18 @@ def test_statements_that_need_no_citation_are_not_counted(text: str) -> None:
     assert uncited(text) == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Norway and Sweden can be told apart by the following figures.",
+        "挪威和瑞典的情况可以从以下几个方面来看。",
+    ],
+)
+def test_a_sentence_that_introduces_what_follows_is_no_statement_without_a_source(text: str) -> None:
+    assert uncited(text) == ()
+    assert uncited(text.replace("figures", "5 million figures").replace("几个", "5,000,000 个")) != ()
+
+
 def test_uncited_statements_with_figures_or_names_are_counted() -> None:
     text = "France had 68 million people in 2024. It grew [1]. Emmanuel Macron met Olaf Scholz in Berlin.\n\n法国人口为6837万。"
     assert uncited(text) == (

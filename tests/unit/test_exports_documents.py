@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pypdf import PdfReader
 
+from research.citations import uncited
+from research.citations.reasons import because
 from research.events.events import Event, RunStarted
 from research.events.recipe import Recipe
 from research.events.view import RunView
@@ -55,8 +57,9 @@ REPORT = """## 摘要
 """
 CITATIONS = (
     Citation(1, "法国2024年的实际GDP（购买力平价）为 **3.732 万亿美元** ，约占世界的 2 %", "supported"),
-    Citation(2, "第二句没有核实。", "unsupported", reason="Not there."),
-)
+    Citation(2, "第二句没有核实。", "unsupported", reason="the source does not mention 核实",
+             reasons=(because("the source does not mention {name}", name="核实"),)),
+)  # fmt: skip
 
 
 def chinese() -> RunView:
@@ -112,7 +115,7 @@ def test_a_chinese_report_is_chinese_throughout(name: str) -> None:
     text = re.sub(r"\s", "", READERS[name](chinese()))
     for expected in (
         CHINESE, "摘要", "3.732万亿美元", "斜体", "代码", "≈−²€", "国家", "引文", "参考文献", "法国·经济", "核查",
-        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：Notthere.", "没有来源的一句。", "图",
+        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：来源未提到核实", "没有来源的一句。", "图",
     ):  # fmt: skip
         assert expected in text, expected
     assert "References" not in text
@@ -203,6 +206,48 @@ def test_citation_marks_carry_the_verdict_on_their_own_statement() -> None:
     ]
     (first,), (second,) = parse("One is so [1].", checked), parse("Two is so [1].", checked)
     assert [span.status for span in (*first.spans, *second.spans) if span.cites] == ["supported", "partial"]  # type: ignore[union-attr]
+
+
+UNSOURCED = """## Norway has 5 million people
+
+This report compares two countries. Norway has **5 million** people. **Sweden has 10 million people.** Iceland is small [1].
+Denmark has `5 million cows. Yes` and 6 million people.
+
+| Country | People |
+|---|---:|
+| Norway | 5 million |
+| Sweden | 10 million [1] |
+
+- Finland has *6 million people*
+
+$$x = 5$$
+"""
+
+
+def test_a_statement_without_a_source_is_marked_where_it_stands() -> None:
+    found = uncited(UNSOURCED)
+    text = texts(parse(UNSOURCED, uncited=found))
+    assert text.count("[?]") == 2, "a paragraph in which a statement ends within code has no marks"
+    paragraph = UNSOURCED.replace("Denmark has `5 million cows. Yes` and 6 million people.", "")
+    heading, first, table, items, shown = parse(paragraph, uncited=found)
+    assert isinstance(first, Paragraph) and isinstance(table, Table)
+    assert texts((heading, shown)) == "Norway has 5 million people\nx = 5\n"
+    said = (
+        "This report compares two countries. Norway has 5 million people.[?] Sweden has 10 million people.[?] Iceland"
+    )
+    assert texts((first,)).startswith(said)
+    assert [span.bold for span in first.spans if span.unsourced] == [False, True]
+    assert [[span.unsourced for span in row[1]] for row in table.rows] == [[False, True], [False, False]]
+    assert "[?]" not in texts(parse(paragraph)), "nothing is known about a draft"
+
+
+@pytest.mark.parametrize("name", ["html", "pdf", "docx"])
+def test_an_export_shows_the_marks_of_statements_without_a_source(name: str) -> None:
+    report = "Norway has 5 million people. Sweden has 10 million people [1]."
+    view = run_of(source(1, "Sweden"), report=report, uncited=uncited(report))
+    text = re.sub(r"\s", "", READERS[name](view))
+    assert "Norwayhas5millionpeople.[?]Sweden" in text
+    assert "1sentencewithoutasource,marked[?]:" in text
 
 
 def test_chinese_lines_are_joined_without_a_space_and_english_lines_with_one() -> None:

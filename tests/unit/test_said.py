@@ -27,7 +27,7 @@ from research.tools.spec import spec_of
 from research.tools.visit import VisitTool
 
 PACKAGE = Path(plugins.__file__).parent
-IMPORTS = re.compile(r"research\._util(?:\.said import| import said)")
+IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import because")
 OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values(), *STATES.values()}
 """Texts that the code translates by a variable."""
 
@@ -52,7 +52,7 @@ def descriptions(schema: Any) -> Iterator[str]:
 
 
 def texts_of(path: Path) -> Iterator[str]:
-    """Yield the texts that a module says by `say` and `translated`, with those of its constants in capitals."""
+    """Yield the texts that a module says by `say`, `translated` and `because`, with those of its constants in capitals."""
     tree = ast.parse(path.read_text("utf-8"))
     constants = {
         node.targets[0].id: node.value.value
@@ -62,7 +62,11 @@ def texts_of(path: Path) -> Iterator[str]:
         and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and re.search(r"\b(?:say|translated)$", ast.unparse(node.func)) and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and re.search(r"\b(?:say|translated|because)$", ast.unparse(node.func))
+            and node.args
+        ):
             first = node.args[0]
             if isinstance(first, ast.Constant):
                 yield str(first.value)

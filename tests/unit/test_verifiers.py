@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from research.citations.calibration import Rate, Sample, calibrate, thresholds
-from research.citations.judge import BATCH, ModelVerifier, excerpts, judge_messages, read_verdicts
+from research.citations.judge import BATCH, ModelVerifier, excerpts, judge_messages, read_verdicts, take_recorded
 from research.citations.judges import Judges
 from research.citations.verifiers import (
     CAREFUL,
@@ -111,6 +111,16 @@ def test_a_tick_needs_a_line_of_its_own_source_with_a_figure_of_the_claim(
     found = read_verdicts(pointing(("unsupported", []), (verdict, lines)), "m", batch)[1]
     assert found
     assert found.status == status
+
+
+def test_a_judge_of_chinese_claims_is_asked_in_chinese_and_its_recorded_reply_counts() -> None:
+    pair = Pair("渡轮可载 40 人（The ferry）。", BOAT.passages)
+    request = judge_messages([(pair.claim, excerpts(pair))])
+    system, user = (message.content for message in request)
+    assert system.startswith("你核查") and "陈述 1：渡轮可载 40 人" in user and "Claim" not in user
+    found: dict[Pair, Judgement] = {}
+    assert take_recorded(request, pointing(("supported", [3])), "m", [pair], found) == [pair]
+    assert found[pair].quote == "It carries 40 people."
 
 
 def test_each_line_of_the_sources_stands_once_in_a_prompt() -> None:

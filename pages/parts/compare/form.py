@@ -104,7 +104,9 @@ def _recipes(bench: Workbench, beside: RunRow | None) -> list[dict[str, Any]]:
     chosen = []
     for place, column in enumerate(columns):
         with column:
-            model = beside.recipe.model if beside else bench.settings.model
+            model = (
+                beside.recipe.model if beside else st.session_state.get(form_state.key("model"), bench.settings.model)
+            )
             chosen.append(compare_recipe.draw(bench, f"compare-{least}-{place}", *pairs[place], model))
     return chosen
 

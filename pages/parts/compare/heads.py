@@ -11,7 +11,7 @@ from pages.parts.compare.columns import Column
 from pages.parts.run import head
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import clock, count, money, short
+from pages.parts.shared.words import clock, cost, count, money, short
 from research.errors import REFUSED
 from research.workbench.workbench import Workbench
 
@@ -91,7 +91,7 @@ def _spent(column: Column, now: float) -> None:
         else t("{spent} tokens", spent=about),
         t("{spent} of {cap}", spent=plain(money(view.cost_usd)), cap=plain(money(budget.usd)))
         if budget.usd
-        else t("cost {cost}", cost=plain(money(view.cost_usd))),
+        else plain(cost(view.cost_usd)),
         count(len(view.sources), "source"),
     ]
     st.caption(" · ".join(said))

@@ -11,7 +11,7 @@ from pages.parts.compare.columns import Column
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame, tabular
-from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count, lasted, money
+from pages.parts.shared.words import VERDICTS, count, lasted, money, times
 from research.compare import Figures, costs, figures, requests, sources
 from research.exports.progress import OUTCOMES
 from research.text import clip
@@ -104,8 +104,7 @@ def _verdicts(each: Figures) -> str:
     """Return the number of citations per verdict, with the icons used on every page."""
     found = [(status, number) for status, number in (each.citations or {}).items() if number]
     return " · ".join(
-        f":{VERDICTS[status][0]}[:material/{VERDICTS[status][1]}:] {number:,} {t(VERDICT_NAMES[status])}"
-        for status, number in found
+        f":{VERDICTS[status][0]}[:material/{VERDICTS[status][1]}:] {times(number, status)}" for status, number in found
     )
 
 

@@ -9,10 +9,11 @@ from itertools import groupby
 import streamlit as st
 
 from pages.parts.compare.columns import Column
+from pages.parts.run import naming
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
-from pages.parts.shared.words import BESIDE, ICONS, PURPOSES, TOOLS, count, lasted
+from pages.parts.shared.words import ICONS, PHASES, agent_name, count, lasted, tool_title
 from research.agent.protocols.tagged import split_reasoning
 from research.compare import CommonRounds, Row, Step, align, identical, steps
 from research.compare.steps import MOST
@@ -37,7 +38,7 @@ def shared_rounds(columns: Sequence[Column], common: CommonRounds) -> None:
         finished = [step for step in steps(view)[: len(steps(view)) - left] if _settled(step)]
         st.caption(t("These rounds are identical in every run; the code above is their fingerprint."))
         with st.container(key="compare-common-steps"):
-            st.markdown("  \n".join(f"**{step.round.number}** {_cell(step)}" for step in finished[:ROWS]))
+            st.markdown("  \n".join(f"**{step.round.number}** {_cell(columns[0], step)}" for step in finished[:ROWS]))
         if len(finished) > ROWS:
             st.caption(t("and {steps} more", steps=count(len(finished) - ROWS, "step")))
 
@@ -70,7 +71,7 @@ def draw(columns: Sequence[Column], after: int = 0) -> None:
         shown = rows[-ROWS:] if live else rows[:ROWS]
     head = [column.name for column in columns]
     with st.container(key="compare-steps"):
-        st.markdown(tabular(head, [_cells(row) for row in shown]))
+        st.markdown(tabular(head, [_cells(columns, row) for row in shown]))
 
 
 def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bool]) -> None:
@@ -84,7 +85,7 @@ def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bo
         if alike:
             cells.append([f":gray[{count(len(found), 'identical step')}]"] * len(columns))
         else:
-            cells += [_cells(row) for row in found]
+            cells += [_cells(columns, row) for row in found]
     with st.container(key="compare-steps"):
         st.markdown(tabular([column.name for column in columns], cells[:ROWS]))
     if len(cells) > ROWS:
@@ -108,24 +109,25 @@ def now(columns: Sequence[Column]) -> None:
             st.caption("  \n".join(_doing(column, at)) if column.working else "")
 
 
-def _cells(row: Row) -> list[str]:
-    return [_cell(step) if step and _settled(step) else "" for step in row]
+def _cells(columns: Sequence[Column], row: Row) -> list[str]:
+    return [_cell(column, step) if step and _settled(step) else "" for column, step in zip(columns, row, strict=True)]
 
 
 def _settled(step: Step) -> bool:
     return step.call.observation is not None if step.call else step.round.done
 
 
-def _cell(step: Step) -> str:
+def _cell(column: Column, step: Step) -> str:
     """Return the step and its result as one line of Markdown."""
-    who = "" if step.round.agent == "main" else f":gray[{plain(step.round.agent.removeprefix('main/'))}] "
+    who = "" if step.round.agent == "main" else f":gray[{plain(agent_name(step.round.agent))}] "
     if step.call is None:
-        answers = step.answers and step.round.purpose not in BESIDE
-        words = t("Write the answer") if answers else t(PURPOSES.get(step.round.purpose, "Think"))
-        return f"{who}:material/edit_note: {words} :gray[:small[{lasted(step.round.seconds)}]]"
+        role = naming.role(column.view.recipe, step.round)
+        icon, title = PHASES[role] if role else ("edit_note", "")
+        words = t(title) if title else t("Write the answer") if step.answers else t("Think")
+        return f"{who}:material/{icon}: {words} :gray[:small[{lasted(step.round.seconds)}]]"
     seen = step.call.observation
     icon = ICONS.get(step.tool, "build")
-    tool = t(TOOLS[step.tool]) if step.tool in TOOLS else plain(step.tool)
+    tool = plain(tool_title(step.tool))
     came = ""
     if seen is not None:
         if not seen.ok:
@@ -136,17 +138,18 @@ def _cell(step: Step) -> str:
             came = plain(clip(" ".join(seen.text.split()), 60))
         took = t("edited by you") if seen.edited else lasted(seen.seconds)
         came = f" :gray[:small[→ {came} · {took}]]"
-    return f"{who}:material/{icon}: {tool}: {plain(clip(step.asked, 120))}{came}"
+    asked = t("{name}: {value}", name=tool, value=plain(clip(step.asked, 120)))
+    return f"{who}:material/{icon}: {asked}{came}"
 
 
 def _doing(column: Column, at: float) -> list[str]:
     """Return one line per active agent."""
     lines = []
     for current in column.view.rounds:
-        who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))}: "
+        who = "" if current.agent == "main" else f"{plain(agent_name(current.agent))}: "
         for call in current.calls:
             if call.observation is None:
-                name = t(TOOLS[call.call.name]) if call.call.name in TOOLS else plain(call.call.name)
+                name = plain(tool_title(call.call.name))
                 lines.append(f":material/sync: {who}{name} … {lasted(max(0.0, at - call.started))}")
         if current.reply is None and current.ask:
             thinking, body = split_reasoning(current.draft)

@@ -15,7 +15,7 @@ from pages.parts.run.choices import limits
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
-from pages.parts.shared.words import clock, count, lasted, money, short, when
+from pages.parts.shared.words import clock, cost, count, lasted, money, short, when
 from research.errors import REFUSED, ConfigError, StoreUnavailable
 from research.evaluation import Plan
 from research.evaluation.background import Evaluations, Progress
@@ -169,7 +169,7 @@ def _working(jobs: Evaluations, standing: Progress) -> None:
     seconds = time.time() - job.started
     with st.container(horizontal=True, vertical_alignment="center"):
         progress = t("{done} of {total} runs", done=f"{standing.done:,}", total=f"{standing.total:,}")
-        parts = [progress, *_to_judge(standing), clock(seconds), t("cost {cost}", cost=plain(money(found.spent_usd)))]
+        parts = [progress, *_to_judge(standing), clock(seconds), plain(cost(found.spent_usd))]
         remaining = job.remaining(found.left)
         if remaining is not None and not job.stopping.is_set():
             some = t("less than a minute left") if remaining < 60 else t("about {time} left", time=lasted(remaining))
@@ -244,7 +244,7 @@ def _resting(bench: Workbench, jobs: Evaluations, standing: Progress) -> None:
         st.error(plain(job.error), title=t("It could not continue; finished runs are kept"))
     elif job is not None and job.reason:
         st.warning(plain(job.reason), title=t("A run is paused, and no other was started"))
-    spent = t("cost {cost}", cost=plain(money(found.spent_usd)))
+    spent = plain(cost(found.spent_usd))
     rows = f"{standing.total:,}"
     if not found.left:
         st.markdown(t(":material/check_circle: All {total} runs done · {cost}", total=rows, cost=spent))

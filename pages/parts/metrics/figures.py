@@ -12,7 +12,7 @@ from pages.parts.shared import titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
-from pages.parts.shared.words import TOOLS, count, lasted, money, short
+from pages.parts.shared.words import count, lasted, money, short, tool_title
 from research.errors import ConfigError
 from research.ops.alerts import alerts, parse
 from research.ops.metrics import Figures, Metrics, Times, by_cell, by_tool, combined
@@ -155,7 +155,7 @@ def times(found: Sequence[Figures]) -> None:
         _row(t("Model call"), measured(took for each in found for took in each.replies)),
         *(
             _row(
-                t(TOOLS[each.name]) if each.name in TOOLS else plain(clip(each.name, 40)),
+                plain(clip(tool_title(each.name), 40)),
                 each.times,
                 f"{each.calls:,}",
                 f"{each.failed / each.calls:.1%}",

@@ -11,7 +11,7 @@ from pages.parts.shared import component
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
-from pages.parts.shared.words import count, lasted
+from pages.parts.shared.words import agent_name, count, lasted
 from research.events.events import ChildFinished, ChildStarted, Event
 from research.events.view import RunView
 from research.exports.progress import OUTCOMES
@@ -64,7 +64,7 @@ def choose(bench: Workbench, row: RunRow, view: RunView) -> str | None:
         t("Show rounds of"),
         view.agents,
         key=key,
-        format_func=lambda agent: plain(_name(agent)),
+        format_func=lambda agent: plain(agent_name(agent)),
         on_change=_link,
         args=(key,),
     )
@@ -95,7 +95,7 @@ def lanes(view: RunView, now: float) -> None:
         work = sum(span.end - span.start for span in own)
         drawn.append(
             {
-                "name": _name(agent),
+                "name": agent_name(agent),
                 "state": lasted(work),
                 "live": view.running and any(not r.done for r in view.rounds if r.agent == agent),
                 "spans": [
@@ -161,7 +161,7 @@ def _waits(agent: str, busy: Sequence[Span], grown: Sequence[Child], now: float)
         alive = [child for child in below if child.started < start and (child.ended or now) > free]
         if start > free and alive:
             since, until = max(free, min(c.started for c in alive)), min(start, max(c.ended or now for c in alive))
-            found.append(Span(agent, "waits", since, until, ", ".join(_name(child.agent) for child in alive)))
+            found.append(Span(agent, "waits", since, until, ", ".join(agent_name(child.agent) for child in alive)))
         free = max(free, end)
     return found
 
@@ -172,14 +172,14 @@ def _chart(view: RunView, shown: Sequence[Span]) -> None:
     since = view.started
     rows = frame(
         {
-            "agent": [_name(span.agent) for span in shown[:BARS]],
+            "agent": [agent_name(span.agent) for span in shown[:BARS]],
             "doing": [t(DOING[span.doing]) for span in shown[:BARS]],
             "from": [round(span.start - since, 2) for span in shown[:BARS]],
             "until": [round(max(span.end - since, span.start - since + 0.02), 2) for span in shown[:BARS]],
             "what": [span.what for span in shown[:BARS]],
         }
     )
-    names = [_name(agent) for agent in view.agents]
+    names = [agent_name(agent) for agent in view.agents]
     dark = st.context.theme.type == "dark"
     colours = ["#7fb8de", "#6cc48d", "#565b61"] if dark else ["#1f5f8b", "#3f8f5c", "#c9cbcd"]
     chart = (
@@ -217,7 +217,7 @@ def _tree(view: RunView, grown: dict[str, Child]) -> None:
     st.dataframe(
         frame(
             {
-                t("Agent"): [f"{'   ' * path.count('/')}{_name(path)}" for path in paths],
+                t("Agent"): [f"{'   ' * path.count('/')}{agent_name(path)}" for path in paths],
                 t("Task"): [clip(" ".join(task[path].split()), 300) for path in paths],
                 t("Outcome"): [_ended(view, grown, path) for path in paths],
                 t("Rounds"): [view.round_count(path) for path in paths],
@@ -242,7 +242,3 @@ def _took(view: RunView, grown: dict[str, Child], path: str) -> str:
     if path == "main":
         return lasted(view.elapsed(view.updated))
     return lasted((grown[path].ended or view.updated) - grown[path].started)
-
-
-def _name(agent: str) -> str:
-    return agent.removeprefix("main/")

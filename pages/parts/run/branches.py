@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
-from pages.parts.shared.words import count
+from pages.parts.shared.words import agent_name, count
 from research.compare.agreement import MOST, Compared, agreement
 from research.events.view import RunView
 from research.text import clip
@@ -52,17 +52,13 @@ def _map(found: list[Compared]) -> None:
                 quote = (
                     "" if stance.says == "nothing" or stance.quote == each.text else f": “{clip(stance.quote, QUOTE)}”"
                 )
-                st.caption(f"{icon} **{plain(_name(name))}** {t(words)}{plain(quote)}")
+                st.caption(f"{icon} **{plain(agent_name(name))}** {t(words)}{plain(quote)}")
 
 
 def _reports(answers: Mapping[str, str]) -> None:
-    tabs = st.tabs([plain(_name(name)) for name in answers])
+    tabs = st.tabs([plain(agent_name(name)) for name in answers])
     for tab, text in zip(tabs, answers.values(), strict=True):
         with tab:
             st.markdown(prose(text[:REPORT]), anchors=False)
             if len(text) > REPORT:
                 st.caption(t("Shortened; the download has all {size}.", size=count(len(text), "character")))
-
-
-def _name(agent: str) -> str:
-    return agent.removeprefix("main/")

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
-from pages.parts.shared.words import count
+from pages.parts.shared.words import agent_name, count
 from research.citations.forgetting import Loss
 from research.events.view import RunView, forgotten
 from research.text import clip
@@ -58,7 +58,7 @@ def _told(agent: str, loss: Loss) -> str:
         gone=len(loss.gone),
         statements=count(loss.supported, "supported statement"),
     )
-    return told if agent == "main" else f"{plain(agent.removeprefix('main/'))}: {told}"
+    return told if agent == "main" else f"{plain(agent_name(agent))}: {told}"
 
 
 def _curve(found: list[tuple[str, Loss]]) -> None:
@@ -68,7 +68,7 @@ def _curve(found: list[tuple[str, Loss]]) -> None:
         {
             "round": [loss.round for _, loss in found],
             "kept": [1 - loss.share for _, loss in found],
-            "agent": [agent.removeprefix("main/") for agent, _ in found],
+            "agent": [agent_name(agent) for agent, _ in found],
         }
     )
     chart = (

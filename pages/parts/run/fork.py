@@ -14,7 +14,7 @@ from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import address, home
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import TOOLS, unique_labels
+from pages.parts.shared.words import tool_title, unique_labels
 from research import plugins
 from research.agent.fork import EDITED, EVOLVING, Editable, editable
 from research.errors import REFUSED
@@ -148,6 +148,6 @@ def _named(each: Editable) -> str:
         return t("The report so far")
     if each.call is None:
         return t("Round {number} · unreadable call", number=each.round)
-    tool = t(TOOLS[each.call.name]) if each.call.name in TOOLS else each.call.name
+    tool = tool_title(each.call.name)
     arguments = " ".join(" ".join(as_words(value)[:200] for value in each.call.arguments.values()).split())
     return t("Round {number} · {tool}: {asked}", number=each.round, tool=tool, asked=clip(arguments, 80))

@@ -8,7 +8,7 @@ from typing import Final
 from pages.parts.run import details
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import BESIDE, ICONS, PHASES, TOOLS, count, lasted
+from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, lasted, tool_title
 from research.events.branches import PROPOSE, VERIFY
 from research.events.recipe import Recipe, roles_by_purpose
 from research.events.rounds import CallView, RoundView
@@ -26,17 +26,22 @@ def role(recipe: Recipe, current: RoundView) -> str:
     return found if found in PHASES else ""
 
 
+def is_round(recipe: Recipe, current: RoundView) -> bool:
+    """Return whether a request counts as a round, rather than summing up, reading a page or checking beside them."""
+    return role(recipe, current) not in BESIDE
+
+
 def line(view: RunView, current: RoundView, now: float | None) -> str:
     """Return number and name of a round, then what is known of its calls, as Markdown.
 
     Requests beside the rounds have no number.
     """
-    who = "" if current.agent == "main" else f"{plain(current.agent.removeprefix('main/'))} · "
+    who = "" if current.agent == "main" else f"{plain(agent_name(current.agent))} · "
     name = plain(clip(_name(view, current, now), 100))
     if current.purpose == VERIFY:  # its agents only tell batches apart
         head = name
     else:
-        head = f"{who}{name}" if current.purpose in BESIDE else f"**{current.number}**  {who}{name}"
+        head = f"**{current.number}**  {who}{name}" if is_round(view.recipe, current) else f"{who}{name}"
     if current.asked and not current.calls:
         said = [plain(clip(" ".join(each.split()), SUBJECT)) for each in (current.asked, current.replied) if each]
         return f"{head}  \n:gray[:small[{' → '.join(said)}]]"
@@ -80,16 +85,20 @@ def _action(view: RunView, call: ToolCall) -> str:
     """Return what a call does, with its main argument."""
     if call.name == "visit":
         return t("Read {page}", page=clip(_title(view, call) or _address(call), SUBJECT))
-    title = t(TOOLS[call.name]) if call.name in TOOLS else call.name
+    title = tool_title(call.name)
     subject, _ = _arguments(call)
-    return f"{title}: {subject}" if subject else title
+    return t("{name}: {value}", name=title, value=subject) if subject else title
 
 
 def _arguments(call: ToolCall) -> tuple[str, list[str]]:
     """Return the first argument that is not just a number, and the others with their names."""
     said = {name: clip(" ".join(as_words(value)[:200].split()), SUBJECT) for name, value in call.arguments.items()}
     main = next((name for name, value in call.arguments.items() if not isinstance(value, int | float)), "")
-    others = [f"{_argument(name)}: {words}" for name, words in said.items() if name != main and words]
+    others = [
+        t("{name}: {value}", name=_argument(name), value=words)
+        for name, words in said.items()
+        if name != main and words
+    ]
     return said.get(main, ""), others
 
 

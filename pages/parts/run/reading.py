@@ -18,6 +18,7 @@ from research.compare.diff import Block as Changed
 from research.compare.diff import words as compared
 from research.events.view import RunView
 from research.exports.blocks import (
+    UNSOURCED,
     Block,
     Code,
     Heading,
@@ -46,6 +47,8 @@ LINES: Final = 12
 """Maximum number of lines of a quote beside the text; the card of its source has all of them."""
 BEFORE: Final = 2_000
 """Maximum characters of an earlier wording."""
+_NONE: Final = (0, "")
+"""What stands for the source of a statement that has none."""
 WORST: Final[Sequence[Verdict]] = (
     "contradicted",
     "unsupported",
@@ -121,10 +124,13 @@ class Reader:
         }
 
     def _same(self, texts: Sequence[str]) -> list[Data]:
-        return self._blocks(parse("\n\n".join(texts), self._view.citations)) if texts else []
+        return self._blocks(self._tree("\n\n".join(texts))) if texts else []
+
+    def _tree(self, text: str) -> tuple[Block, ...]:
+        return parse(text, self._view.citations, uncited=self._view.uncited)
 
     def _changed(self, each: Changed) -> list[Data]:
-        parsed = parse(each.text, self._view.citations)
+        parsed = self._tree(each.text)
         before = content(parse(each.before)) if each.before else ""
         found = self._blocks(parsed, before)
         for block in found[:1]:
@@ -180,6 +186,8 @@ class Reader:
         for place, (span, new) in enumerate(pieces):
             if place in groups:
                 found.append(self._mark(groups[place]))
+            elif span.unsourced:
+                found.append(self._unsourced())
             elif not span.cites:
                 follows = place + 1 < len(pieces) and pieces[place + 1][0].cites
                 text = span.text.rstrip(" ") if follows else span.text
@@ -207,6 +215,19 @@ class Reader:
         )
         cites = [self._cite(n, citation) for n, citation in found]
         self._marks.append({"n": numbers, "v": verdict, "label": label, "c": list(dict.fromkeys(cites))})
+        return {"m": len(self._marks) - 1}
+
+    def _unsourced(self) -> Any:
+        """Return the mark of a statement without a source."""
+        if len(self._marks) >= self._most:
+            return UNSOURCED
+        if _NONE not in self._known:
+            says = t("No source: nothing is cited for this statement.")
+            self._known[_NONE] = len(self._cites)
+            self._cites.append(
+                {"n": 0, "title": "", "quote": [], "v": "unsourced", "says": says, "notes": [], "links": []}
+            )
+        self._marks.append({"n": [], "v": "unsourced", "label": t("No source"), "c": [self._known[_NONE]]})
         return {"m": len(self._marks) - 1}
 
     def _citation(self, n: int, claim: str) -> Citation | None:
@@ -310,7 +331,7 @@ def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
             cuts.append((at, piece.state == "added"))
     at, place = 0, 0
     for span in spans:
-        if span.cites or span.formula:
+        if span.cites or span.formula or span.unsourced:
             at += len(span.text)
             yield span, False
             continue

@@ -32,7 +32,10 @@ def draw(
     begins = context if (framework, context) in defaults.COMPARED else policy.default_context
     st.session_state.setdefault(f"{key}-context-{framework}", begins)
     context = _choice(t("Context strategy"), f"{key}-context-{framework}", contexts)
-    st.session_state.setdefault(f"{key}-model", model)
+    # A model that the user left alone follows the default, which may have been chosen on another page since.
+    if st.session_state.setdefault(f"{key}-model", model) == st.session_state.get(f"{key}-model-default"):
+        st.session_state[f"{key}-model"] = model
+    st.session_state[f"{key}-model-default"] = model
     chosen = st.selectbox(
         t("Model"),
         models.offered(bench, model),

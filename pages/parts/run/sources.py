@@ -11,7 +11,7 @@ import streamlit as st
 from pages.parts.shared import cite
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
+from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
 from research.defaults import FACTBOOK
 from research.errors import REFUSED
@@ -34,7 +34,7 @@ def verdicts(view: RunView) -> str:
     """Return the verdicts on the citations as Markdown: `2 supported · 1 calculated`; empty if there is none."""
     found = Counter(citation.status for citation in view.citations)
     return " · ".join(
-        f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {found[each]:,} {t(VERDICT_NAMES[each])}"
+        f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {times(found[each], each)}"
         for each in VERDICTS
         if found[each]
     )
@@ -45,7 +45,9 @@ def checked(view: RunView) -> None:
     if view.uncited:
         without = t("{statements} without a source", statements=count(len(view.uncited), "statement"))
         with st.expander(without, type="compact", icon=":material/help:"):
-            st.markdown("\n".join(f"- {plain(clip(sentence, 300))}" for sentence in view.uncited[:LISTED]))
+            st.markdown(
+                "\n".join(f"- {plain(clip(sentence.replace('**', ''), 300))}" for sentence in view.uncited[:LISTED])
+            )
     if view.removed:
         # As code, because Streamlit would turn them into links again.
         urls = "  \n".join(f"`{clip(url.replace('`', ''), 300)}`" for url in view.removed[:LISTED])

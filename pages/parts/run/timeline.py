@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.run import details, naming
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import BESIDE, lasted
+from pages.parts.shared.words import lasted
 from research.events.rounds import RoundView
 from research.events.view import RunView
 
@@ -33,7 +33,7 @@ def draw(view: RunView, rounds: Sequence[RoundView]) -> None:
     start = max(0, end - PAGE)
     if len(rounds) > PAGE:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
-            _pages(view.run, start, end, [each.purpose not in BESIDE for each in rounds])
+            _pages(view.run, start, end, [naming.is_round(view.recipe, each) for each in rounds])
     for current in rounds[start:end]:
         _step(view, current)
 

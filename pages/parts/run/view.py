@@ -83,14 +83,13 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
             report.draw(shown)
-            draft = st.container(key="draft", gap="xsmall")
+            draft = None if at_rest else report.drafting_places(view)
             if at_rest:
-                with draft:
-                    so_far.draw(shown)
+                so_far.draw(shown)
                 forgotten.draw(shown)
                 branches.draw(shown)
         if live:
-            _follow(bench, row, view, agent, (top, lane, open_rounds, draft), at_rest)
+            _follow(bench, row, view, agent, (top, lane, open_rounds), draft)
             return
         with lane:
             agents.lanes(shown, shown.updated)
@@ -123,14 +122,19 @@ def _columns(row: RunRow, last: int, finished: bool, follows: bool) -> tuple[Del
 
 
 def _follow(
-    bench: Workbench, row: RunRow, view: RunView, agent: str | None, places: Sequence[DeltaGenerator], past: bool
+    bench: Workbench,
+    row: RunRow,
+    view: RunView,
+    agent: str | None,
+    places: Sequence[DeltaGenerator],
+    draft: report.Drafting | None,
 ) -> None:
     """Update the header, the active rounds and the words being written from the store; the rest stays as drawn.
 
-    There may be no event yet: then only the row is known.
+    There may be no event yet: then only the row is known.  There is no place for a draft beside an earlier round.
     """
     drawn, settled, changed = _progress(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
-    top, lane, open_rounds, draft = places
+    top, lane, open_rounds = places
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
@@ -148,7 +152,7 @@ def _follow(
         now = time.time()
         with top:
             head.live(bench, row, view, now)
-        if past:
+        if draft is None:
             return
         with lane:
             agents.lanes(view, now)
@@ -158,9 +162,7 @@ def _follow(
                 new = [r for r in view.rounds if not r.done or (r.agent, r.ask) not in settled]
                 timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
             st.empty()
-        with draft:
-            report.draft(view)
-            st.empty()
+        changed |= report.draft(view, draft)
 
     follow()
 

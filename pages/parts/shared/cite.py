@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts.shared.language import t, translated
+from pages.parts.shared import language
+from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research.citations.calibration import Calibration
+from research.citations.reasons import told
 from research.exports.csl import web
 from research.text import clip
 from research.types import Citation, Source
@@ -68,14 +70,8 @@ def reason(citation: Citation) -> str:
 
 
 def reason_text(citation: Citation) -> str:
-    """Return the reason for a verdict; in English if the run was saved without the parts of the reason."""
-    said = []
-    for each in citation.reasons:
-        ours = translated(each.text, dict(each.values))
-        if ours is None and each.values:
-            return clip(citation.reason, QUOTE)
-        said.append(each.text if ours is None else ours)
-    return clip(t("; ").join(said) or citation.reason, QUOTE)
+    """Return the reason for a verdict."""
+    return clip(told(citation, language.current()), QUOTE)
 
 
 def judge(name: str) -> str:

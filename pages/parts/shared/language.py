@@ -6,7 +6,6 @@ fails for untranslated text.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -40,12 +39,6 @@ def t(text: str, **values: object) -> str:
     """
     found = _catalogue(current()).get(text, text)
     return found.format(**values) if values else found
-
-
-def translated(text: str, values: Mapping[str, str]) -> str | None:
-    """Return a text of a stored run in the current language; None if that is English or the text is not ours."""
-    found = _catalogue(current()).get(text)
-    return found.format_map(defaultdict(str, values)) if found else None
 
 
 def versions(text: str) -> set[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pages.parts.shared.language import current, later, t
+from research import plugins
 
 if TYPE_CHECKING:
     from research.workbench.estimate import Span
@@ -43,30 +44,9 @@ TOOLS = {
     "scholar": later("Search for papers"),
     "recall": later("Search memory"),
     "ask_user": later("Ask you"),
+    "final_answer": later("Write the answer"),
 }
-"""Title of each tool."""
-
-PURPOSES = {
-    "plan": later("Plan"),
-    "replan": later("Plan"),
-    "outline": later("Write the outline"),
-    "summarise": later("Summarize"),
-    "scribe": later("Update the report"),
-    "condense": later("Shorten the report"),
-    "propose": later("Write the plan"),
-    "conclude": later("Write the answer"),
-    "solve": later("Write the answer"),
-    "synthesise": later("Write the answer"),
-    "evaluate": later("Evaluate"),
-    "reflect": later("Reflect"),
-    "introduce": later("Write the introduction"),
-    "finish": later("Finish"),
-    "extract": later("Read a page"),
-    "verify": later("Check the citations"),
-    "act": later("Think"),
-    "research": later("Think"),
-}
-"""Title of a model request without a tool call, by purpose."""
+"""Title of each tool; frameworks name those of their own."""
 
 JUDGES = {
     "uncertain": later("what the rules leave open"),
@@ -74,9 +54,6 @@ JUDGES = {
     "off": later("off: rules only"),
 }
 """Title of what a judge of citations reads."""
-
-BESIDE = frozenset(("summarise", "scribe", "condense", "extract", "verify"))
-"""Purposes of requests beside the rounds: they sum up, read a page or check, and have no number of their own."""
 
 ICONS = {
     "search": "search",
@@ -98,6 +75,42 @@ PHASES = {
     "judge": ("fact_check", later("Checking citations")),
 }
 """Material symbol and title of a request by its role; those of a researcher are named by their calls."""
+
+BESIDE = frozenset(("summariser", "reader", "judge"))
+"""Roles whose requests are beside the rounds: they sum up, read a page or check, and have no number of their own."""
+
+
+AGENTS = {
+    "main": later("main"),
+    "researcher": later("researcher-{n}"),
+    "run": later("run-{n}"),
+    "trial": later("trial-{n}"),
+    "judge": later("judge-{n}"),
+    "reader": later("reader"),
+}
+"""Title of an agent, by the first part of its name."""
+
+
+def agent_name(path: str) -> str:
+    """Return the name of an agent without the main agent above it: `researcher-1`; not escaped for Markdown."""
+    return "/".join(map(_part, path.removeprefix("main/").split("/")))
+
+
+def _part(name: str) -> str:
+    kind, _, number = name.partition("-")
+    title = AGENTS.get(kind, "")
+    return t(title, n=number) if title and number.isdecimal() == ("{n}" in title) else name
+
+
+def tool_title(name: str) -> str:
+    """Return the title of a tool, or its name if it has none; not escaped for Markdown."""
+    title = TOOLS.get(name) or _own_tools().get(name)
+    return t(title) if title else name
+
+
+@plugins.derived
+def _own_tools() -> Mapping[str, str]:
+    return {name: title for entry in plugins.framework.all() for name, title in entry.calls.items()}
 
 
 def clock(seconds: float) -> str:
@@ -136,12 +149,22 @@ def money(usd: float | None) -> str:
     return f"${usd:.2f}" if usd == 0 or usd >= 0.01 else f"${usd:.4f}"
 
 
+def cost(usd: float | None) -> str:
+    """Return what was spent: `cost $0.03`, `cost unknown`; not yet escaped for Markdown."""
+    return t("cost unknown") if usd is None else t("cost {cost}", cost=money(usd))
+
+
 def count(number: int, what: str) -> str:
     """Return `1 source`, `1,204 sources`; translated nouns contain the measure word: `3 个来源`."""
     if current() != "en":
         return f"{number:,} {t(what)}"
     many = "es" if what.endswith(("s", "ch")) else "s"
     return f"{number:,} {what}" + ("" if number == 1 else many)
+
+
+def times(number: int, verdict: str) -> str:
+    """Return how many citations have a verdict: `2 supported`."""
+    return t("{n} {verdict}", n=f"{number:,}", verdict=t(VERDICT_NAMES[verdict]))
 
 
 def when(seconds: float) -> str:

@@ -252,11 +252,13 @@ def measure(words: dict[str, str], of: str) -> str:
 
     >>> [measure({"language": "en"}, label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
     ['total population', 'male median age', 'real GDP per capita']
+    >>> measure({"language": "en"}, "Military Expenditures")
+    'military expenditures'
     """
     if words["language"] == "zh" or not glossary.chinese_label(of):
         return of
     head, _, rest = of.partition(", ")
-    head = head[:1].lower() + head[1:] if _LOWER.match(head) else head
+    head = _small(head)
     if rest in ("total", "total population"):
         return head if _AVERAGE.search(head) else f"total {head}"
     if rest in _BEFORE:
@@ -264,6 +266,21 @@ def measure(words: dict[str, str], of: str) -> str:
     if rest in _BEHIND:
         return f"{head} {rest}"
     return f"{head} ({rest})" if rest else head
+
+
+def _small(head: str) -> str:
+    """Return a label without the capitals of a title: of its first word, and of words that other labels write small."""
+    first, *more = head.split(" ")
+    words = [first[:1].lower() + first[1:] if _LOWER.match(first) else first]
+    for word in more:
+        # What follows a capital is part of a name: World Heritage Sites.
+        words.append(word.lower() if word.lower() in _written_small() and not words[-1][:1].isupper() else word)
+    return " ".join(words)
+
+
+@cache
+def _written_small() -> frozenset[str]:
+    return frozenset(word for label in glossary.terms("label") for word in re.findall(r"(?<= )[a-z]+\b", label))
 
 
 def a_measure(words: dict[str, str], of: str) -> str:

@@ -76,7 +76,7 @@ _WORDS = {
         "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
         "list": "{subject}: {label}: {value} [{n}].",
         "times": "{r} times",
-        "as_many": "{a} : {b} = **{r}**.",
+        "as_many": "The figure for {a} is **{r}** that for {b}.",
         "grown": "{subject}: {label} {verb}, {span}.",
         "of_year": "{name} {year}",
         "other_one": "{name} {value} [{n}]",
