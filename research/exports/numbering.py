@@ -24,7 +24,8 @@ def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
     """
     used = [n for n in cited(view.report if report is None else report) if n in view.sources or n <= LARGEST]
     order = [n for n in used if n in view.sources] + [n for n in used if n not in view.sources]
-    return {n: place for place, n in enumerate(dict.fromkeys([*order, *sorted(view.sources)]), 1)}
+    order += [n for n in sorted(view.sources) if n not in set(order)]
+    return {n: place for place, n in enumerate(order, 1)}
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:

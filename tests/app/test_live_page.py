@@ -10,11 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import drafting
-from pages.parts.shared import component
 from research.config.settings import load
 from research.events.events import Asked, Event, Replied, RunStarted, Streamed, ToolFinished, ToolStarted
 from research.events.recipe import Recipe
-from research.events.view import RunView
 from research.exports.blocks import parse, passages
 from research.types import Observation, Reply, Source, ToolCall, Usage
 from research.workbench.workbench import Workbench
@@ -95,20 +93,6 @@ def test_a_complete_part_of_a_draft_is_parsed_once(visit: Visit, home: Path, mon
     live.add(Streamed(ask=1, text=" More words."))
     drafts(app.run())
     assert 0 < sum(map(len, parsed)) < drafting.PART
-
-
-def test_complete_parts_stay_on_the_page_and_only_the_end_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[str] = []
-    monkeypatch.setattr(component, "draw", lambda key, data: drawn.append(key))
-    view = RunView(run="r")
-    parts = drafting.complete(view, LONG, "begun")
-    assert len(parts) > 1 and drawn == [f"draft-r-{place}" for place in range(len(parts))]
-    drawn.clear()
-    assert drafting.draw(view, f"{LONG} More words.", True, parts) == drafting.Drawn(whole=True, outdated=False)
-    assert drawn == [f"draft-r-{len(parts)}"]
-    longer = "\n\n".join([LONG, *SECTIONS])
-    assert drafting.draw(view, longer, True, parts).outdated, "three more parts are drawn with each word"
-    assert drafting.draw(view, "Another draft.", True, parts).outdated
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from dataclasses import replace
 from itertools import islice
 
 import streamlit as st
-from msgspec import Struct
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.run import drafting, figures, reading, so_far, sources
 from pages.parts.shared import component
@@ -96,59 +94,26 @@ def words(view: RunView, key: str) -> None:
     _statements(shown, [Block(shown.report)], key, whole=len(cut) >= len(view.report))
 
 
-class Drafting(Struct, frozen=True):
-    """The places of a draft, and its complete parts, which the page draws once."""
-
-    above: DeltaGenerator
-    end: DeltaGenerator
-    parts: tuple[str, ...]
-
-
-def drafting_places(view: RunView) -> Drafting:
-    """Draw the complete parts of the report that the model is writing, and return where the rest of it goes."""
+def draft(view: RunView) -> None:
+    """Draw the report that the model is writing; before it, what is known so far."""
+    if view.citations:  # the finished report stands above, with the verdicts known so far
+        return
     current, written = _draft(view)
-    parts: tuple[str, ...] = ()
-    with st.container(key="draft", gap="xsmall"):
-        above = st.container(gap="xsmall")
-        if current and written and not view.citations:
-            parts = drafting.complete(view, _shown(written), _paper(view, "begun"))
-        return Drafting(above, st.container(gap="xsmall"), parts)
-
-
-def draft(view: RunView, places: Drafting) -> bool:
-    """Draw the end of the report that the model is writing, or before it what is known so far.
-
-    Return whether the parts that the page has drawn are outdated.
-    """
-    current, written = _draft(view)
-    shown = current and written and not view.citations  # else the finished report stands above, with its verdicts
-    with places.above:
-        if shown and current and current.reply is not None:
-            st.caption(t("Checking the citations …"))
-        elif shown and current and view.report:
-            st.caption(t("Round {number} rewrites the report", number=current.number))
-        st.empty()  # a fragment may only write to places it wrote to on the first run
-    with places.end:
-        if not shown or not current:
-            if not view.citations:
-                so_far.draw(view)
-            st.empty()
-            return bool(places.parts)
-        cut = _shown(written)
-        with st.container(key=_paper(view, "end"), gap=None):
-            drawn = drafting.draw(view, cut, current.reply is None and len(cut) >= len(written), places.parts)
-        if not drawn.whole or len(cut) < len(written):
-            st.info(
-                t("The draft is too long to show in full. The download of the finished report has all of it."),
-                icon=":material/content_cut:",
-            )
-        st.empty()
-    return drawn.outdated
-
-
-def _paper(view: RunView, part: str) -> str:
-    """Return the key of a part of the draft, for style.css."""
-    return f"{'rewriting' if view.report else 'writing'}-{part}"
+    if not current or not written:
+        so_far.draw(view)
+        return
+    if current.reply is not None:
+        st.caption(t("Checking the citations …"))
+    elif view.report:
+        st.caption(t("Round {number} rewrites the report", number=current.number))
+    cut = _shown(written)
+    with st.container(key="rewriting" if view.report else "writing", gap=None):
+        whole = drafting.draw(view, cut, caret=current.reply is None and len(cut) >= len(written))
+    if not whole or len(cut) < len(written):
+        st.info(
+            t("The draft is too long to show in full. The download of the finished report has all of it."),
+            icon=":material/content_cut:",
+        )
 
 
 def is_written(view: RunView) -> bool:
@@ -175,8 +140,6 @@ def _written(view: RunView, current: RoundView) -> str:
 
 def _shown(text: str) -> str:
     """Return the part of a report that is drawn: its first statements, each cut at a line."""
-    if len(text) <= STATEMENT and text.count("\n") < STATEMENTS:
-        return text  # no statement can be too long, nor can there be too many
     found = list(islice(blocks(_cut(text, LONGEST)), STATEMENTS + 1))
     if len(found) <= STATEMENTS and len(text) <= LONGEST and all(len(each) <= STATEMENT for each in found):
         return text

@@ -83,13 +83,14 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
             report.draw(shown)
-            draft = None if at_rest else report.drafting_places(view)
+            draft = st.container(key="draft", gap="xsmall")
             if at_rest:
-                so_far.draw(shown)
+                with draft:
+                    so_far.draw(shown)
                 forgotten.draw(shown)
                 branches.draw(shown)
         if live:
-            _follow(bench, row, view, agent, (top, lane, open_rounds), draft)
+            _follow(bench, row, view, agent, (top, lane, open_rounds, draft), at_rest)
             return
         with lane:
             agents.lanes(shown, shown.updated)
@@ -122,19 +123,14 @@ def _columns(row: RunRow, last: int, finished: bool, follows: bool) -> tuple[Del
 
 
 def _follow(
-    bench: Workbench,
-    row: RunRow,
-    view: RunView,
-    agent: str | None,
-    places: Sequence[DeltaGenerator],
-    draft: report.Drafting | None,
+    bench: Workbench, row: RunRow, view: RunView, agent: str | None, places: Sequence[DeltaGenerator], past: bool
 ) -> None:
     """Update the header, the active rounds and the words being written from the store; the rest stays as drawn.
 
-    There may be no event yet: then only the row is known.  There is no place for a draft beside an earlier round.
+    There may be no event yet: then only the row is known.
     """
     drawn, settled, changed = _progress(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
-    top, lane, open_rounds = places
+    top, lane, open_rounds, draft = places
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
@@ -152,7 +148,7 @@ def _follow(
         now = time.time()
         with top:
             head.live(bench, row, view, now)
-        if draft is None:
+        if past:
             return
         with lane:
             agents.lanes(view, now)
@@ -162,7 +158,9 @@ def _follow(
                 new = [r for r in view.rounds if not r.done or (r.agent, r.ask) not in settled]
                 timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
             st.empty()
-        changed |= report.draft(view, draft)
+        with draft:
+            report.draft(view)
+            st.empty()
 
     follow()
 
