@@ -11,11 +11,12 @@ import msgspec
 from pydantic import Field
 
 from research._util.said import say
-from research.defaults import FACTBOOK, OWN_DOCUMENTS
+from research.defaults import FACTBOOK, FACTBOOK_LANGUAGE, OWN_DOCUMENTS
 from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.plugins import tool
 from research.search import merge, web
+from research.search.relevance import beginning, best_quote, room
 from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.text import clip
 from research.tools.host import Host
@@ -24,30 +25,32 @@ from research.types import Passage, Searcher, Tool, ToolOutput, ToolSpec
 from research.web.url_guard import is_users_own
 
 LIMIT = 10
-SNIPPET = 200
-"""Characters of a result's quote."""
 _NAMED, _NAME = 12, 60
 """Most collections that the description names, and most characters of each name."""
 
 
 class SearchTool:
-    """Returns at most 10 results, best first, each with a quote of at most 200 characters."""
+    """Returns at most 10 results, best first, each with the lines that fit the query best, the first one with more of them."""
 
     timeout_s = 45.0
     """Longer than a service may take with all its retries, so that its own error arrives."""
 
-    def __init__(self, searchers: Sequence[Searcher], own: Sequence[str] = (), scope: Scope = EVERYTHING) -> None:
-        """`own` are the names of the user's own collections that are searched."""
+    def __init__(
+        self, searchers: Sequence[Searcher], collections: Sequence[str] = (), scope: Scope = EVERYTHING
+    ) -> None:
+        """`collections` are the names of the library's collections that are searched."""
         self._scope = scope
         self._searchers = searchers
-        self._own = own
+        self._collections = collections
 
     @property
     def spec(self) -> ToolSpec:
         about = "Search for documents. Returns numbered results with a title, a url and the passage that fits best."
-        if self._own:
-            names = ", ".join(clip(" ".join(name.split()), _NAME) for name in self._own[:_NAMED])
-            more = ", …" if len(self._own) > _NAMED else ""
+        if FACTBOOK in self._collections:
+            about += f"\n{FACTBOOK_LANGUAGE}"
+        if own := [Path(name).name or name for name in self._collections if name != FACTBOOK]:
+            names = ", ".join(clip(" ".join(name.split()), _NAME) for name in own[:_NAMED])
+            more = ", …" if len(own) > _NAMED else ""
             about += f"\n{OWN_DOCUMENTS}\n{names}{more}"
         return spec_of(self.__call__, "search", about)
 
@@ -69,10 +72,17 @@ class SearchTool:
         without = say("No results {dropped}: these are without that filter.", dropped=dropped) if dropped else ""
         return ToolOutput(
             "\n".join(filter(None, (without, gathered.remarks))),
-            tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found),
+            tuple(
+                msgspec.structs.replace(p, quote=_fitting(p.quote, query, room(rank))) for rank, p in enumerate(found)
+            ),
             private=any(is_users_own(passage.url) for passage in found),
             searched=searched,
         )
+
+
+def _fitting(quote: str, query: str, limit: int) -> str:
+    """Return the part of a result's quote that fits the query best; the library has chosen it already."""
+    return quote if len(quote) <= limit else best_quote([quote], query, limit) or beginning(quote, limit)
 
 
 def _nothing(ask: web.SearchRequest, dropped: str) -> str:
@@ -102,9 +112,7 @@ def search(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     remote = web.services([name for name in recipe.search if name not in own_sources], host.settings)
     inside = list(dict.fromkeys(each for name in recipe.search for each in own_sources.get(name, ())))
     own = [_Collections(host, inside)] if inside else []
-    return SearchTool(
-        [*own, *remote], [Path(name).name or name for name in inside if name != FACTBOOK], of_recipe(recipe)
-    )
+    return SearchTool([*own, *remote], inside, of_recipe(recipe))
 
 
 class _Collections:
