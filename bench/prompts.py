@@ -49,11 +49,10 @@ class _Search:
         return ToolOutput("", (PASSAGE,))
 
 
-def requests(framework: str, protocol: ProtocolName, language: str) -> list[Body]:
-    """Return the requests of a run as they reach the server."""
-    recipe = Recipe(
-        framework=framework, context=plugins.framework.get(framework).default_context, protocol=protocol, novelty=False
-    )
+def requests(framework: str, protocol: ProtocolName, language: str, **options: Any) -> list[Body]:
+    """Return the requests of a run as they reach the server; `options` are the framework's."""
+    context = plugins.framework.get(framework).default_context
+    recipe = Recipe(framework=framework, framework_options=options, context=context, protocol=protocol, novelty=False)
     with FakeOpenAI(Player(protocol, LAPS)) as server:
         model = openai_model("fake", base_url=server.base_url, api_key="", native=protocol == "native")
         shared = RunContext(lambda name: model, Toolbox([_Search(), ScholarTool([])]), meter=Meter(Budget()))

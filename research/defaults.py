@@ -16,6 +16,8 @@ AUDIT = "audit"
 CONTEXTS = (CONTEXT, "window", "resum", "evolving")
 OWN_DOCUMENTS = "Also searches the user's own documents:"
 """A line in the description of the tool `search`, before the names of the user's collections."""
+FACTBOOK_LANGUAGE = "The World Factbook in the library is in English: search it with English words."
+"""A line in the description of the tool `search` where it searches the Factbook."""
 TOOLS = ("search", "visit", "python")
 """The tools of a run whose recipe names none; `QUERY` joins them where a collection has a table."""
 QUERY = "query"

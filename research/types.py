@@ -273,6 +273,15 @@ class Windowed(Protocol):
 
 
 @runtime_checkable
+class Verbatim(Protocol):
+    """A model that reads each result by itself and follows no reference to an earlier one."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether results in its prompts repeat what earlier ones show."""
+
+
+@runtime_checkable
 class Yielding(Protocol):
     """A model whose service does not accept every parameter."""
 

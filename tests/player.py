@@ -119,7 +119,8 @@ def purpose_of(body: Body) -> str:
 
 def _heads(name: str) -> tuple[str, ...]:
     """Return the beginning of a prompt, up to its first slot or line break, in both languages."""
-    slots = {"date": "\0", "calling": "\0", "reason": "\0", "question": "\0", "plan": "\0", "sections": "\0"}
+    names = ("date", "calling", "reason", "form", "question", "left", "plan", "sections")
+    slots = dict.fromkeys(names, "\0")
     texts = (prompts.text(name, language, **slots) for language in ("en", "zh"))
     return tuple(text.partition("\0")[0].partition("\n")[0] for text in texts)
 

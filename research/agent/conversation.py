@@ -9,7 +9,7 @@ import msgspec
 
 from research import plugins
 from research._util import said
-from research.agent import plan, prompts, protocols, recall
+from research.agent import plan, prompts, protocols, recall, repeats
 from research.agent.asking import ASK_USER, ask_user_spec
 from research.agent.context import RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
@@ -22,7 +22,7 @@ from research.events.recipe import Recipe
 from research.events.transcript import Interaction, Transcript
 from research.models import tokens
 from research.text import clip, language_of
-from research.types import Message, ProtocolName, ToolCall, ToolSpec, Windowed
+from research.types import Message, ProtocolName, ToolCall, ToolSpec, Verbatim, Windowed
 
 
 class Conversation:
@@ -37,6 +37,8 @@ class Conversation:
         self.language = recipe.language if recipe.language != "auto" else language_of(question)
         self.protocol = self._protocol_of("act")
         """How calls travel in the request that is being made; between requests, in those that act."""
+        self._verbatim = self._verbatim_for("act")
+        """Whether results in that request repeat what earlier ones show."""
         self._instructions = ""
         """What the framework adds to the system prompt."""
         self._must_act = False
@@ -76,6 +78,10 @@ class Conversation:
         name, recipe = self.recipe.model_for(purpose), self.recipe
         choose = protocols.choose if name == recipe.model else protocols.choose_for_role
         return choose(recipe.protocol, self.context.models(name))
+
+    def _verbatim_for(self, purpose: str) -> bool:
+        model = self.context.models(self.recipe.model_for(purpose))
+        return isinstance(model, Verbatim) and model.verbatim
 
     @property
     def question(self) -> str:
@@ -175,6 +181,10 @@ class Conversation:
         """Return the messages of the rounds from index `first`."""
         rounds = range(first, self.transcript.length)
         return [message for index in rounds for message in self.protocol.turn(self.round(index))]
+
+    def without_repeats(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages as the model gets them: a result refers to what an earlier one shows; see `repeats`."""
+        return list(messages) if self._verbatim else repeats.without_repeats(messages, self.language)
 
     def round(self, index: int) -> Interaction:
         """Return a round as a model under the current protocol would have written it.

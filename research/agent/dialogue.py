@@ -169,6 +169,7 @@ class Dialogue(Conversation):
     def _protocol_for(self, purpose: str, *, must_act: bool, must_call: bool) -> Iterator[None]:
         """Let calls travel as the model of this purpose needs it, and let the prompt say what is asked of the reply."""
         before, self.protocol = self.protocol, self._protocol_of(purpose)
+        verbatim, self._verbatim = self._verbatim, self._verbatim_for(purpose)
         asked = self._must_act, self._must_call
         self._must_act = must_act and self.protocol.name == "native"
         self._must_call = must_call
@@ -178,6 +179,7 @@ class Dialogue(Conversation):
         finally:
             self._spoken = self.protocol.name
             self.protocol = self._model_calls.protocol = before
+            self._verbatim = verbatim
             self._must_act, self._must_call = asked
 
     def _is_question(self, answer: str) -> bool:
@@ -241,7 +243,7 @@ class Dialogue(Conversation):
             self._transcript = msgspec.structs.replace(self._transcript, report_covers=composed.report.covers)
         if composed.summary:
             self._transcript = msgspec.structs.replace(self._transcript, summary=composed.summary)
-        return tuple(composed.messages)
+        return tuple(self.without_repeats(composed.messages))
 
     def _prompt_of(self, messages: tuple[Message, ...], purpose: str, *, composed: bool) -> Prompt:
         model = self.context.models(self.recipe.model_for(purpose)).name

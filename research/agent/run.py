@@ -99,7 +99,8 @@ class Run(Dialogue):
         yield from self.context.mark(Concluding(agent=self.agent, reason=reason))
         if reason in ("cost", "time"):
             return Answer(self.known(), reason)
-        instruction = prompts.text("conclude", self.language, reason=reason)
+        form = prompts.text(f"answer_{self._protocol_of('conclude').name}", self.language)
+        instruction = prompts.text("conclude", self.language, reason=reason, form=form)
         try:
             reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=self.agent != MAIN)
         except (LimitReached, ProviderError):

@@ -74,7 +74,7 @@ def evolving(
 def _merged(run: Run) -> Steps[Summary]:
     """Merge the new rounds into the report, once per round; a failed request leaves the report unchanged."""
     covers = run.transcript.length
-    seen = as_text(run.turns(run.transcript.report_covers))
+    seen = as_text(run.without_repeats(run.turns(run.transcript.report_covers)))
     brief = run.brief("scribe", question=run.question, report=run.transcript.report, observation=seen)
     try:
         reply = yield from run.ask("scribe", messages=brief, tools=())

@@ -70,13 +70,13 @@ def resum(
 
 
 def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list[Message]:
-    history, earlier = as_text(turns), previous.text if previous else ""
+    history, earlier = as_text(run.without_repeats(turns)), previous.text if previous else ""
     return run.brief("summarise", question=run.question, history=history, previous=earlier)
 
 
 def _messages(run: Run, summary: Summary | None, bound: int) -> list[Message]:
     system, question = run.head(bound)
     if summary is None:
-        return [system, question, *run.turns()]
+        return run.without_repeats([system, question, *run.turns()])
     words = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
-    return [system, Message("user", words), *run.turns(summary.covers)]
+    return run.without_repeats([system, Message("user", words), *run.turns(summary.covers)])

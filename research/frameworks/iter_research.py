@@ -79,7 +79,7 @@ def _reads(native: bool) -> Reads:
 def _rewrite(run: Run, report: str, limit: int) -> Steps[None]:
     """Replace the report by that of the reply, or by one that contains the last observation; bound its size."""
     if not report and run.transcript.length > run.transcript.report_covers:
-        seen = as_text(run.turns(run.transcript.length - 1))
+        seen = as_text(run.without_repeats(run.turns(run.transcript.length - 1)))
         report = yield from _asked(run, "scribe", report=run.transcript.report, observation=seen)
     if estimate_tokens(report) > limit:
         shorter = yield from _asked(run, "condense", report=report, limit=str(limit))

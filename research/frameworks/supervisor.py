@@ -194,7 +194,7 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
     first = [tool for tool in run.tools if tool.name not in later]
     try:
         for left in reversed(range(planning)):
-            extra = prompts.text("outline_task", run.language, question=run.question)
+            extra = prompts.text("outline_task", run.language, question=run.question, left=str(left))
             reply = yield from run.ask(
                 "outline",
                 extra=extra,

@@ -11,7 +11,7 @@ import msgspec
 from pydantic import Field
 
 from research._util.said import say
-from research.defaults import FACTBOOK, OWN_DOCUMENTS
+from research.defaults import FACTBOOK, FACTBOOK_LANGUAGE, OWN_DOCUMENTS
 from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.plugins import tool
@@ -36,18 +36,22 @@ class SearchTool:
     timeout_s = 45.0
     """Longer than a service may take with all its retries, so that its own error arrives."""
 
-    def __init__(self, searchers: Sequence[Searcher], own: Sequence[str] = (), scope: Scope = EVERYTHING) -> None:
-        """`own` are the names of the user's own collections that are searched."""
+    def __init__(
+        self, searchers: Sequence[Searcher], collections: Sequence[str] = (), scope: Scope = EVERYTHING
+    ) -> None:
+        """`collections` are the names of the library's collections that are searched."""
         self._scope = scope
         self._searchers = searchers
-        self._own = own
+        self._collections = collections
 
     @property
     def spec(self) -> ToolSpec:
         about = "Search for documents. Returns numbered results with a title, a url and the passage that fits best."
-        if self._own:
-            names = ", ".join(clip(" ".join(name.split()), _NAME) for name in self._own[:_NAMED])
-            more = ", …" if len(self._own) > _NAMED else ""
+        if FACTBOOK in self._collections:
+            about += f"\n{FACTBOOK_LANGUAGE}"
+        if own := [Path(name).name or name for name in self._collections if name != FACTBOOK]:
+            names = ", ".join(clip(" ".join(name.split()), _NAME) for name in own[:_NAMED])
+            more = ", …" if len(own) > _NAMED else ""
             about += f"\n{OWN_DOCUMENTS}\n{names}{more}"
         return spec_of(self.__call__, "search", about)
 
@@ -102,9 +106,7 @@ def search(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     remote = web.services([name for name in recipe.search if name not in own_sources], host.settings)
     inside = list(dict.fromkeys(each for name in recipe.search for each in own_sources.get(name, ())))
     own = [_Collections(host, inside)] if inside else []
-    return SearchTool(
-        [*own, *remote], [Path(name).name or name for name in inside if name != FACTBOOK], of_recipe(recipe)
-    )
+    return SearchTool([*own, *remote], inside, of_recipe(recipe))
 
 
 class _Collections:

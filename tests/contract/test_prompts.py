@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bench.prompts import FOLDER, pages
+import pytest
+
+from bench.prompts import FOLDER, pages, requests
+from research.types import ProtocolName
+from tests.player import purpose_of
 
 
 def test_the_written_prompts_are_those_of_the_code() -> None:
@@ -28,3 +32,31 @@ def test_no_prompt_contradicts_itself() -> None:
             one_call = "single tool call" in system or "调用一次工具" in system
             assert not (one_call and re.search("independent calls|互不依赖的调用", system)), path.name
             assert not ("must be called" in system and "call no tool" in system), path.name
+
+
+@pytest.mark.parametrize("framework", ["react", "tool_rounds", "iter_research"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_forced_answer_has_the_form_that_the_protocol_asks_for(framework: str, language: str) -> None:
+    forms: dict[ProtocolName, bool] = {"native": False, "tagged": True}
+    for protocol, tags in forms.items():
+        last = requests(framework, protocol, language, rounds=2)[-1]
+        assert purpose_of(last) == "conclude"
+        assert ("<answer>" in last["messages"][-1]["content"]) is tags
+
+
+def test_the_supervisor_is_told_how_many_rounds_are_left_for_its_plan() -> None:
+    first = requests("supervisor", "native", "en", planning=3)[0]
+    assert "Rounds left before the sections must be named: 2." in first["messages"][-1]["content"]
+
+
+def test_no_model_is_asked_to_think_twice() -> None:
+    for path in FOLDER.glob("*.native.*.md"):
+        steps = path.read_text("utf-8").split("\n## ")[1:]
+        if not path.name.startswith("rewoo"):  # its steps are text in every protocol
+            assert not [step.splitlines()[0] for step in steps if "<think>" in step], path.name
+
+
+def test_every_report_is_asked_for_years_and_a_source_for_each_row() -> None:
+    for path in FOLDER.glob("*.*.md"):
+        text = path.read_text("utf-8")
+        assert "its year" in text and "every row" in text or "年份" in text and "每一行" in text, path.name

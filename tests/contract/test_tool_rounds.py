@@ -96,7 +96,9 @@ def test_the_first_round_may_offer_search_alone(play: Play) -> None:
 
 
 def test_three_times_the_token_limit_ends_the_loop(play: Play) -> None:
-    many = FakeReply("", [("search", {"query": f"Japan economy trade {n}"}) for n in range(9)])
+    places = ("Japan", "Kenya", "Chile", "France", "Norway", "India", "Cuba", "Egypt", "Canada")
+    pages = [f"library://factbook/{place.lower()}/economy" for place in places]
+    many = FakeReply("", [("visit", {"url": page, "goal": "trade"}) for page in pages])
     view, requests = play(many, SEARCH, ANSWER, max_tokens=1_000)
     assert view.outcome == "tokens"
     assert ["tools" in body for body in requests] == [True, True, False]

@@ -18,6 +18,7 @@ class ExtractiveModel:
 
     name = "extractive"
     native = False
+    verbatim = True
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield the reply as deltas, then its completion."""
