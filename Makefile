@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # The contract that every step while writing may break, in files that take a few seconds each.
 HEART := $(patsubst %,tests/contract/test_%.py,frameworks iter_research reflexion rewoo run store supervisor tool_rounds)
-LONG := $(patsubst %,--ignore=tests/unit/test_%.py,docs evaluation exports_documents growth imports)
+LONG := $(patsubst %,--ignore=tests/unit/test_%.py,changes docs evaluation exports_documents growth imports parser)
 
 .PHONY: setup run quick test test-all check docs format words pictures lock wheel clean
 

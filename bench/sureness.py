@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.printing import table
-from research.answers import parts_of
 from research.models.extractive import meaning
+from research.models.extractive.asked import parts_of
 from research.models.extractive.described import beyond
 from research.models.extractive.grounding import asking_sentences
 from research.models.extractive.phrasebook import measures

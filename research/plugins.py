@@ -1,4 +1,4 @@
-"""Plug-ins: frameworks, context strategies, tools, models, search services and scorers.
+"""Plug-ins: frameworks, context strategies, tools, models, search services, scorers and checks of answers.
 
 Each is one file with one decorated function, found by its name: in its own room of this package, in another installed
 package that names it as an entry point, or in this process, where the decorator ran.  `framework.get("react")` imports
@@ -228,6 +228,13 @@ class Scorer(Entry, frozen=True, kw_only=True):
     higher_is_better: bool = True
 
 
+class AnswerCheck(Entry, frozen=True, kw_only=True):
+    """A check of a final answer: `(question, answer, citations) -> str | None`; what it finds wrong, or None.
+
+    An answer with a finding is shown with it, and its outcome is `rejected`.
+    """
+
+
 class Broken(Struct, frozen=True):
     """A plug-in that cannot be loaded."""
 
@@ -382,9 +389,10 @@ tool = Registry(ToolEntry, "tool", "tool", "research.tools", "tools")
 provider = Registry(Provider, "model provider", "provider", "research.models", "models")
 searcher = Registry(SearchService, "search service", "searcher", "research.search.services", "search")
 scorer = Registry(Scorer, "scorer", "scorer", "research.evaluation", "scorers")
+answer_check = Registry(AnswerCheck, "answer check", "answer_check", "research.agent", "answer_checks")
 
 KINDS: Mapping[str, Registry[Any]] = {
-    each.decorator: each for each in (framework, context, tool, provider, searcher, scorer)
+    each.decorator: each for each in (framework, context, tool, provider, searcher, scorer, answer_check)
 }
 
 

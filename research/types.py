@@ -333,6 +333,15 @@ class Embedder(Protocol):
         """Return unit vectors, shape (len(texts), dimension)."""
 
 
+class Part(Struct, frozen=True, omit_defaults=True):
+    """One thing that the question asks for, and whether the answer gives it, as whoever answered says."""
+
+    text: str
+    status: Literal["answered", "not_found"]
+    reason: str = ""
+    """Why it counts as not found."""
+
+
 class Reply(Struct, frozen=True, omit_defaults=True):
     """A parsed completion: the model's reasoning, calls, answer and report."""
 
@@ -350,6 +359,10 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """The provider's own blocks, sent back unchanged with this reply."""
     errors: tuple[CallError, ...] = ()
     """Calls that cannot run, besides at least one that can; each gets one failed observation."""
+    short: str = ""
+    """The answer in one line, if the model says it."""
+    parts: tuple[Part, ...] = ()
+    """What the model says that the question asks for, and of each whether it was found."""
 
 
 Verdict = Literal["supported", "calculated", "partial", "unverified", "unsupported", "contradicted", "dead"]
@@ -418,15 +431,6 @@ class Citation(Struct, frozen=True, omit_defaults=True):
     """The parts of `reason`, for other languages; empty in runs of earlier versions."""
 
 
-class Part(Struct, frozen=True, omit_defaults=True):
-    """One thing that the question asks for, and whether the report answers it."""
-
-    text: str
-    status: Literal["answered", "not_found"]
-    reason: str = ""
-    """Why it counts as not found."""
-
-
 class PlanItem(Struct, frozen=True, omit_defaults=True):
     """One thing that a run intends to find out."""
 
@@ -463,3 +467,11 @@ class Answer(Struct, frozen=True):
     """A longer text, if the framework writes one; empty: the answer is the report."""
     checked: Checked | None = None
     """Set if the report is about another text: it is then kept as it is, and not checked again."""
+    short: str = ""
+    parts: tuple[Part, ...] = ()
+    """Both as in `Reply`."""
+
+    @classmethod
+    def of(cls, reply: Reply, outcome: Outcome = "answered") -> Answer:
+        """Return the answer in a reply."""
+        return cls(reply.answer, outcome, short=reply.short, parts=reply.parts)

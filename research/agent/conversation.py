@@ -120,6 +120,8 @@ class Conversation:
             system += "\n\n" + self._instructions
         if self._rounds:
             system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
+        if not (self._own_prompt or self._must_act or self._must_call):  # tools have fields for it
+            system += "\n\n" + prompts.text("account", self.language)
         if self._alone:
             system += "\n\n" + prompts.text("assume", self.language)
         if self.transcript.reflections:

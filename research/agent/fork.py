@@ -14,8 +14,9 @@ from msgspec import Struct
 from research import plugins
 from research.agent.protocols.tagged import split_reasoning, write_call
 from research.errors import ConfigError
-from research.events.branches import Branches, first_rounds, step_purposes
+from research.events.branches import Branches, first_rounds, is_step
 from research.events.events import (
+    Asked,
     ChildFinished,
     Concluding,
     Edited,
@@ -260,7 +261,8 @@ def prefix_hash(events: Iterable[Event], round: int) -> str:
     for event in kept:
         branches.apply(event)
     if not branches.parallel:
-        return _hash(_said([event for event in kept if event.agent == "main"], step_purposes()))
+        steps = frozenset(event.purpose for event in kept if isinstance(event, Asked) and is_step(event))
+        return _hash(_said([event for event in kept if event.agent == "main"], steps))
     agents = sorted({event.agent for event in kept})
     return _hash([[agent, _said([event for event in kept if event.agent == agent])] for agent in agents])
 

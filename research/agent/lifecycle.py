@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -13,17 +12,17 @@ from research.agent import plan, prompts, unanswered
 from research.agent.context import Steps
 from research.agent.evolving_report import with_answer, without_plans
 from research.agent.judging import judge
+from research.agent.judging_parts import judge_parts
+from research.agent.outcome import objections, outcome_of
 from research.agent.planning import plan_first
 from research.agent.reading import with_reader
 from research.agent.recall import keep, recall
 from research.agent.run import Run
-from research.answers import Assessment, assess
-from research.citations import check, cited, clean, statements, uncited, without_marks
+from research.citations import check, cited, clean, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, WaitingForUser, Warned
 from research.events.view import fold
-from research.models.extractive.asking import asks_for
-from research.types import Answer, Checked, Citation, Part, Status
+from research.types import Answer, Checked, Citation, Outcome, Part, Status
 
 
 def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:
@@ -108,19 +107,20 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     outcome = answer.outcome
     text, removed = clean(answer.text, sources, user_text)
     report, more = clean(answer.report, sources, user_text)
+    short, parts = without_marks(clean(answer.short, sources, user_text)[0]), answer.parts
     removed = tuple(dict.fromkeys([*removed, *more]))
     if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(f"{text}\n{report}")):
         if not sources:
             tried = run.context.tool_calls
             outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
-            text, report = unanswered.without_sources(run, outcome, text), ""
+            text, report, short, parts = unanswered.without_sources(run, outcome, text), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
             text = prompts.text("uncited", run.language) + "\n\n" + text
     if outcome == "failed":
         text, report = unanswered.failed(run, text, report), ""
     report = with_answer(text, report, run.language)
-    # Neither the checker nor the gate makes a stop wait until the encoder is loaded, which takes a second.
+    # The checker does not make a stop wait until the encoder is loaded, which takes a second.
     load = run.context.embedder if sources and outcome != "stopped" else None
     embedder = load() if load else None
     citations = check(report or text, sources, run.context.computed, embedder)
@@ -128,14 +128,12 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         citations = tuple({(each.n, each.claim): each for each in citations}.values())
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations, report or text)
+        parts = yield from judge_parts(run, parts, citations)
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if sources else ()
-    graded = text if cited(text) else report or text  # the report may have the sources of a bare answer
-    gate = None if outcome == "stopped" else _assess(run, graded, text, citations, unsourced)
-    if gate is not None and (outcome == "answered" or (outcome, gate.outcome) == ("rejected", "no_evidence")):
-        outcome = gate.outcome
-    done: tuple[Part, ...] = ()
-    if run.context.plan and outcome not in ("stopped", "failed"):
-        done = plan.done(run.context.plan, lambda asked: _assess(run, graded, text, citations, unsourced, asked))
+    if outcome in ("answered", "rejected"):
+        outcome = yield from _worth(run, outcome, text, citations, parts)
+    done = plan.done(run.context.plan, parts, run.language) if outcome not in ("stopped", "failed") else ()
+    if done:
         report = plan.with_plan(report or text, done, run.language)
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
@@ -146,11 +144,24 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         citations=citations,
         uncited=unsourced,
         removed=removed,
-        short=gate.short if gate else "",
-        parts=gate.parts if gate else (),
+        short="" if outcome == "no_evidence" else short,
+        parts=parts,
         plan=done,
         seconds=run.context.meter.seconds,
     )
+
+
+def _worth(
+    run: Run, outcome: Outcome, text: str, citations: Sequence[Citation], parts: Sequence[Part]
+) -> Steps[Outcome]:
+    """Return the outcome of an answer by its structure, then by the answer checks that are installed."""
+    found = outcome_of(citations, parts)
+    if found == "no_evidence":
+        return found
+    wrong = objections(run.question, text, citations)
+    for finding in wrong:
+        yield from run.context.mark(Warned(agent=run.agent, kind="check", text=finding))
+    return "rejected" if wrong or outcome == "rejected" else found
 
 
 def _checked(run: Run, answer: Answer, checked: Checked) -> RunFinished:
@@ -162,25 +173,7 @@ def _checked(run: Run, answer: Answer, checked: Checked) -> RunFinished:
         report=answer.report,
         citations=checked.citations,
         uncited=checked.uncited,
+        short=answer.short,
+        parts=answer.parts,
         seconds=run.context.meter.seconds,
     )
-
-
-def _assess(
-    run: Run,
-    report: str,
-    text: str,
-    citations: tuple[Citation, ...],
-    unsourced: tuple[str, ...],
-    asked: str = "",
-) -> Assessment | None:
-    """Return which parts of a question, by default the user's, the report answers; None if that cannot be said."""
-    try:
-        asked = asked or "\n".join(run.context.user_texts)  # with replies to the agent's questions
-        said = {without_marks(statement.text) for statement in statements(report)}
-        own = tuple(citation for citation in citations if citation.claim in said)
-        stated = tuple(each for each in unsourced if each in report)
-        return assess(asked, report, text, own, run.context.ledger.sources, stated, asks_for)
-    except Exception:  # a failure of the gate must not lose the answer
-        logging.getLogger(__name__).exception("the report of a run could not be assessed")
-        return None

@@ -17,6 +17,7 @@ from research._util.said import speaking
 from research.agent.context import RunContext, Steps
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
+from research.events.branches import step_purposes
 from research.events.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
@@ -183,6 +184,8 @@ class ModelCalls:
             rounds_shown=prompt.rounds_shown,
             rounds_so_far=prompt.rounds,
             window=prompt.window,
+            role=self.recipe.role_of(request.purpose),
+            step=request.purpose in step_purposes(),
         )
 
     def _usage(self, model: Model, completion: Completion) -> Usage:

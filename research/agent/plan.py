@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from research._util.nul import without_nul
 from research._util.said import say
 from research.agent import prompts
-from research.answers import Assessment
 from research.errors import ConfigError, FormatError
 from research.events.recipe import FOLDERS, Recipe
 from research.types import Part, PlanItem
@@ -111,16 +110,25 @@ def quoted(items: Sequence[PlanItem], language: str) -> str:
     return prompts.quoted("plan", prompts.text("plan/plan", language, items=written(items)))
 
 
-def done(items: Sequence[PlanItem], assess: Callable[[str], Assessment | None]) -> tuple[Part, ...]:
-    """Return for each item whether the report answers it; an item of which that cannot be said counts as not found."""
-    return tuple(_part(item, assess(item.question)) for item in items)
+def done(items: Sequence[PlanItem], parts: Sequence[Part], language: str) -> tuple[Part, ...]:
+    """Return for each item what the answer says of it; nothing if the answer says nothing of its parts.
+
+    The parts are in the words of the items, or in their order.
+    """
+    if not parts:
+        return ()
+    said = {_words(part.text): part for part in parts}
+    in_order = parts if len(parts) == len(items) else (None,) * len(items)
+    silent = prompts.text("plan/unsaid", language)
+    return tuple(
+        Part(item.question, found.status, found.reason) if found else Part(item.question, "not_found", silent)
+        for item, other in zip(items, in_order, strict=True)
+        for found in [said.get(_words(item.question), other)]
+    )
 
 
-def _part(item: PlanItem, gate: Assessment | None) -> Part:
-    if gate is None:
-        return Part(item.question, "not_found")
-    missing = next((part.reason for part in gate.parts if part.status == "not_found"), "")
-    return Part(item.question, "answered" if gate.outcome == "answered" else "not_found", missing)
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def with_plan(report: str, parts: Sequence[Part], language: str) -> str:

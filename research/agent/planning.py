@@ -5,10 +5,10 @@ from __future__ import annotations
 from research.agent import plan, prompts
 from research.agent.context import MAIN, Steps
 from research.agent.run import Run
-from research.answers import parts_of
 from research.errors import FormatError, LimitReached, NeedsInput
 from research.events.branches import PROPOSE
 from research.events.events import PlanProposed, Warned
+from research.text import clip
 from research.types import PlanItem, Reply
 
 
@@ -27,7 +27,7 @@ def plan_first(run: Run) -> Steps[None]:
 
 
 def _proposed(run: Run) -> Steps[tuple[PlanItem, ...]]:
-    """Return the plan that the model writes; if it writes none, the parts of the question, with a warning."""
+    """Return the plan that the model writes; if it writes none, the question, with a warning."""
     sources = plan.sources_of(run.recipe)
 
     def reads(reply: Reply) -> None:
@@ -41,5 +41,4 @@ def _proposed(run: Run) -> Steps[tuple[PlanItem, ...]]:
         why = run.context.failure if isinstance(error, LimitReached) and error.limit == "failed" else str(error)
         text = prompts.text("plan/fallback", run.language, reason=why)
         yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
-        parts = [part.text[: plan.LONGEST] for part in parts_of(run.question)][: plan.MOST]
-        return plan.checked(parts, sources)
+        return plan.checked([clip(run.question, plan.LONGEST)], sources)

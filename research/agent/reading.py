@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from research import plugins
+from research.agent import span_reader as reader
 from research.agent.context import Steps
 from research.agent.run import Run
-from research.answers import reader
 from research.errors import LimitReached, ProviderError, RunPaused, Stopped
 from research.events.recipe import Recipe
-from research.types import Answer
+from research.types import Answer, Part
 
 _READ = {
     "en": "A language model read this in the passages that the offline planner chose.",
@@ -37,10 +37,12 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
         if pause.reason:  # the reader is unreachable; after a user's pause, the resumed run asks it instead
             return answer
         raise
-    found = reader.read(reply.answer, run.question, seen)
+    found = reader.read(reply.answer, answer.short, seen)
     if found is None:
         return answer
-    return msgspec.structs.replace(answer, text=reader.taken_up(answer.text, found, _READ[run.language]))
+    text = reader.taken_up(answer.text, found, _READ[run.language])
+    parts = tuple(Part(part.text, "answered") for part in answer.parts)
+    return msgspec.structs.replace(answer, text=text, short=found.answer, parts=parts)
 
 
 def reads(recipe: Recipe) -> bool:

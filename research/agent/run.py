@@ -105,7 +105,7 @@ class Run(Dialogue):
             reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=self.agent != MAIN)
         except (LimitReached, ProviderError):
             return Answer(self.known(), reason)
-        return Answer(reply.answer or self.known(), reason)
+        return Answer.of(reply, reason) if reply.answer else Answer(self.known(), reason)
 
     def rephrase(self, question: str) -> None:
         """Replace the question in the prompts from now on."""

@@ -81,6 +81,7 @@ class Scores(Struct, frozen=True, omit_defaults=True):
     evidence_share: float | None = None
     evidence_seen: float | None = None
     citation_precision: float | None = None
+    citation_coverage: float | None = None
     effective_citations: float | None = None
     report_kept: float | None = None
     diverged: float | None = None
@@ -213,6 +214,13 @@ def evidence_seen(run: FinishedRun, question: Question) -> float | None:
 def citation_precision(run: FinishedRun, question: Question) -> float | None:
     """Share of cited statements that their source supports, among those that a judge could decide."""
     decided = [status in HOLDS for status in _verdicts(run) if status != "unverified"]
+    return sum(decided) / len(decided) if decided else None
+
+
+@scorer("Citations decided")
+def citation_coverage(run: FinishedRun, question: Question) -> float | None:
+    """Share of cited statements that a judge could decide, which are those that the precision is about."""
+    decided = [status != "unverified" for status in _verdicts(run)]
     return sum(decided) / len(decided) if decided else None
 
 

@@ -20,10 +20,19 @@ VERIFY = "verify"
 """The purpose of the requests to the judge of citations."""
 
 
+_STEPS = frozenset({"act", "plan", "solve", "outline", "research"})
+"""The purposes of steps in runs of earlier versions, whose events do not say it."""
+
+
 @plugins.derived
 def step_purposes() -> frozenset[str]:
-    """Return the purposes of requests that take an agent a step further; the others sum up, judge or frame."""
+    """Return the purposes of the requests that are made as steps; of saved ones the event says it (`is_step`)."""
     return frozenset({"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)})
+
+
+def is_step(event: e.Asked) -> bool:
+    """Return whether a request takes an agent a step further, whatever plug-ins are installed today."""
+    return event.purpose in _STEPS if event.step is None else event.step
 
 
 @dataclass
@@ -91,7 +100,7 @@ class Branches:
         self._most = max(self._at.values()) if before == self._most > number else max(self._most, number)
 
     def _asked(self, event: e.Asked) -> int:
-        if self.parallel is None and event.purpose in step_purposes():
+        if self.parallel is None and is_step(event):
             self.parallel = event.agent != "main"
         if event.purpose == PROPOSE:
             return 0  # the plan comes before the first round

@@ -95,6 +95,10 @@ class Asked(Base, frozen=True):
     """Rounds it has completed; those not shown were dropped or summarised."""
     window: int = 0
     """Largest prompt that the strategy or the model allows, in tokens; 0 if unknown."""
+    role: str = ""
+    """The part of the work that the purpose belongs to, one of `recipe.ROLES`; empty in runs of earlier versions."""
+    step: bool | None = None
+    """Whether the request takes an agent a step further; others sum up, judge or frame.  None in runs of earlier versions."""
 
 
 class Streamed(Base, frozen=True):
@@ -175,7 +179,7 @@ class Edited(ToolFinished, frozen=True):
 class Warned(Base, frozen=True):
     """The workbench intervened, e.g. it broke a loop, dropped an observation or trimmed the context."""
 
-    kind: Literal["loop", "budget", "context", "tool", "model", "memory"]
+    kind: Literal["loop", "budget", "context", "tool", "model", "memory", "check"]
     text: str
 
 

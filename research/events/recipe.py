@@ -14,7 +14,7 @@ from research import defaults, plugins
 ROLES = ("planner", "researcher", "summariser", "writer", "critic", "reader", "judge")
 """Parts of the work that a model may be chosen for.  A `reader` chooses the passages of visited pages; for the offline
 model it reads the answer in the prose that it cites.  A `judge` checks the citations of the finished report."""
-PURPOSES: Mapping[str, str] = {
+PURPOSES: dict[str, str] = {
     "act": "researcher",
     "conclude": "writer",
     "read": "reader",
@@ -23,6 +23,23 @@ PURPOSES: Mapping[str, str] = {
     "propose": "planner",
 }
 """Purposes of the requests that every framework makes, each with its role; see `plugins.Framework.purposes` for others."""
+ROLE_OF: Mapping[str, str] = PURPOSES | {
+    "scribe": "summariser",
+    "condense": "summariser",
+    "summarise": "summariser",
+    "synthesise": "writer",
+    "solve": "writer",
+    "introduce": "writer",
+    "finish": "writer",
+    "evaluate": "critic",
+    "reflect": "critic",
+    "plan": "planner",
+    "replan": "planner",
+    "outline": "planner",
+    "worker": "researcher",
+    "research": "researcher",
+}
+"""The role of each purpose in runs of earlier versions, whose events do not say it."""
 LIBRARY = "library"
 """The source that is the sample library and the recipe's folders."""
 FOLDERS = "folders"
@@ -172,8 +189,11 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
         """Name of the model that is asked for this purpose."""
         if not self.roles:
             return self.model
-        role = roles_by_purpose(self.framework, self.context).get(purpose, "")
-        return self.roles.get(purpose) or self.roles.get(role) or self.model
+        return self.roles.get(purpose) or self.roles.get(self.role_of(purpose)) or self.model
+
+    def role_of(self, purpose: str) -> str:
+        """Name of the role that a purpose belongs to; empty if no plug-in names one."""
+        return roles_by_purpose(self.framework, self.context).get(purpose, "")
 
     @property
     def label(self) -> str:

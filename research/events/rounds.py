@@ -49,6 +49,10 @@ class RoundView:
     rounds_so_far: int = 0
     window: int = 0
     """These three as in `Asked`."""
+    role: str = ""
+    """As in `Asked`; of runs of earlier versions, the role that the purpose had."""
+    step: bool = True
+    """Whether it takes the agent a step further."""
     place: int = 0
     """The run's round that this is part of; see `research.events.branches`."""
     _by_id: dict[str, list[CallView]] = field(default_factory=dict, repr=False, compare=False)

@@ -16,8 +16,8 @@ from research.citations import cited
 from research.citations.forgetting import Loss, losses
 from research.events import events as e
 from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
-from research.events.branches import PROPOSE, VERIFY, Branch, Branches, step_purposes
-from research.events.recipe import Recipe
+from research.events.branches import PROPOSE, VERIFY, Branch, Branches, is_step
+from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
     Citation,
@@ -179,9 +179,8 @@ class RunView(PlanView, AuditView):
     def round_count(self, agent: str | None = None) -> int:
         """Return the number of rounds with a step, of one agent or of all together."""
         last: dict[str, int] = {}
-        steps = step_purposes()
         for current in self.rounds:
-            if current.purpose in steps and agent in (None, current.agent):
+            if current.step and agent in (None, current.agent):
                 last[current.agent] = max(last.get(current.agent, 0), current.number)
         return sum(last.values())
 
@@ -307,6 +306,8 @@ class RunView(PlanView, AuditView):
                 rounds_shown=event.rounds_shown,
                 rounds_so_far=event.rounds_so_far,
                 window=event.window,
+                role=event.role or ROLE_OF.get(event.purpose, ""),
+                step=is_step(event),
                 place=place,
             )
             self._add_round(added)
@@ -327,7 +328,7 @@ class RunView(PlanView, AuditView):
     def _last(self, agent: str) -> RoundView:
         """Return the agent's latest round; events before its first request get a round 0."""
         if agent not in self._index.latest:
-            self._add_round(RoundView(agent, 0, 0, "start", "", self.updated, 0, []))
+            self._add_round(RoundView(agent, 0, 0, "start", "", self.updated, 0, [], step=False))
         return self._index.latest[agent]
 
     def _spend(self, usage: Usage) -> None:

@@ -53,7 +53,7 @@ def iter_research(
         reply = yield from run.ask(reads=reads, report=True, must_act=must_act, rounds=rounds)
         yield from _rewrite(run, reply.report, report_tokens)
         if reply.answer:
-            return Answer(reply.answer)
+            return Answer.of(reply)
         yield from run.use(reply, most=1)
     return (yield from run.conclude("rounds"))
 

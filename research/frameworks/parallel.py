@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec.structs import replace
 
 from research.agent.context import Steps
+from research.agent.parsing.account import with_account
 from research.agent.run import Run
 from research.agent.work import ANSWER, Call, Loop, Span, Work, work_of
 from research.citations import cited
@@ -88,8 +89,8 @@ def parallel(
         reply = yield from run.ask("synthesise", messages=brief, tools=())
     except (LimitReached, ProviderError) as error:
         first = next((answer for _, answer in good if cited(answer.text)), good[0][1])
-        return Answer(first.text, error.limit if isinstance(error, LimitReached) else "failed")
-    return Answer(reply.answer)
+        return replace(first, outcome=error.limit if isinstance(error, LimitReached) else "failed", report="")
+    return Answer.of(reply)
 
 
 def _branch(run: Run, child: Run) -> Steps[Answer | None]:
@@ -101,11 +102,12 @@ def _branch(run: Run, child: Run) -> Steps[Answer | None]:
 
 def _excerpt(child: Run, answer: Answer, sees: str, k: int) -> str:
     """Return what the synthesis sees of a run: its last steps or its report, and its answer."""
+    last = f"Answer: {with_account(answer.text, answer.short, answer.parts)}"
     if sees == "last-k":
         steps = [
             f"{call.name} {call.arguments}\n{clip(seen.text, 1000)}"
             for interaction in child.transcript.interactions[-k:]
             for call, seen in zip(interaction.reply.calls, interaction.observations, strict=False)
         ]
-        return "\n".join([*steps, f"Answer: {answer.text}"])
-    return "\n".join(filter(None, [child.transcript.report, f"Answer: {answer.text}"]))
+        return "\n".join([*steps, last])
+    return "\n".join(filter(None, [child.transcript.report, last]))

@@ -25,6 +25,6 @@ def react(
     while run.transcript.length < rounds:
         reply = yield from run.ask(must_act=must_act, rounds=rounds)
         if reply.answer:
-            return Answer(reply.answer)
+            return Answer.of(reply)
         yield from run.use(reply)
     return (yield from run.conclude("rounds"))

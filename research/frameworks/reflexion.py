@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
+
 from research import defaults
 from research.agent.context import Steps
 from research.agent.run import Run
@@ -91,7 +93,7 @@ def _failed(run: Run, answer: Answer, problem: str) -> Steps[Answer]:
     """Return the last attempt's answer, whose outcome tells that its verdict is FAIL unless a limit ended it."""
     text = f"The last verdict is FAIL: {clip(problem, VERDICT)}"
     yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
-    return Answer(answer.text, "rejected" if answer.outcome == "answered" else answer.outcome, answer.report)
+    return replace(answer, outcome="rejected" if answer.outcome == "answered" else answer.outcome)
 
 
 def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:

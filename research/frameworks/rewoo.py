@@ -83,7 +83,7 @@ def rewoo(
     plan = "\n".join(f"Plan: {step.why}\n{_written(step)}" for step in steps)
     run.offer(())
     reply = yield from run.ask("solve", extra=prompts.text("rewoo_solve", run.language, plan=plan))
-    return Answer(reply.answer)
+    return Answer.of(reply)
 
 
 def _listing(tools: Sequence[ToolSpec]) -> str:

@@ -19,7 +19,7 @@ from research.agent.toolbox import Local
 from research.agent.work import ANSWER, Loop, Span, Work
 from research.errors import FormatError, LimitReached, ProviderError, ToolError
 from research.plugins import Range, framework
-from research.types import Answer, Outcome, Reply, ToolSpec
+from research.types import Answer, Outcome, Part, Reply, ToolSpec
 
 
 class Question(BaseModel):
@@ -54,6 +54,7 @@ class Section(BaseModel):
     name: str = Field(min_length=1, description="Heading of the section.")
     description: str = Field("", description="What it covers.")
     content: str = Field(min_length=1, description="The text, each statement with the [n] of its source.")
+    found: bool = Field(True, description="False if the sources do not say what the section had to find out.")
 
 
 class FinishResearch(BaseModel):
@@ -76,6 +77,7 @@ class Conclusion(BaseModel):
 
     name: str = Field(min_length=1, description="Heading of the conclusion.")
     content: str = Field(min_length=1)
+    short: str = Field("", description="The answer to the question in a few words, if it has a short one.")
 
     @property
     def text(self) -> str:
@@ -176,16 +178,18 @@ def supervisor(
     body = "\n\n".join(section.text for section in sections)
     yield from run.report(body)
     done = prompts.text("research_complete", run.language, sections=body)
-    introduction, conclusion = f"# {_title(run)}", ""
+    introduction, conclusion, short = f"# {_title(run)}", "", ""
     outcome: Outcome = "answered"
     try:
-        introduction = (yield from _frame(run, "introduce", done, _title(run), Introduction)) or introduction
-        conclusion = yield from _frame(run, "finish", done, _END[run.language], Conclusion, FinishReport)
+        if begin := (yield from _frame(run, "introduce", done, _title(run), Introduction)):
+            introduction = begin.text
+        if end := (yield from _frame(run, "finish", done, _END[run.language], Conclusion, FinishReport)):
+            conclusion, short = end.text, end.short
     except LimitReached as limit:
         outcome = limit.limit
     report = "\n\n".join(filter(None, [introduction, body, conclusion]))
     yield from run.report(report)
-    return Answer(report, outcome)
+    return Answer(report, outcome, short=short, parts=tuple(part for section in sections for part in section.parts))
 
 
 def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
@@ -236,10 +240,12 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
             tools = [_spec(Section)] if last else None
             reply = yield from child.ask("research", tools=tools, must_call=True, rounds=rounds)
             if reply.answer:
-                return _section(scope.name, reply.answer)
+                return _section(
+                    scope, Section(name=scope.name, description=scope.description, content=reply.answer, found=True)
+                )
             yield from child.use(reply, _own(Section, FinishResearch))
             if section := _first(reply, Section):
-                return _section(section.name, section.content)
+                return _section(scope, section)
             if _first(reply, FinishResearch):
                 break
     except LimitReached as limit:
@@ -247,17 +253,20 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
     except ProviderError as error:
         outcome, reason = "failed", str(error)
     gap = prompts.text("section_gap", child.language, reason=reason)
-    return Answer(f"## {scope.name}\n\n*{gap}*", outcome)
+    return Answer(f"## {scope.name}\n\n*{gap}*", outcome, parts=(Part(scope.description, "not_found", gap),))
 
 
-def _section(name: str, content: str) -> Answer:
+def _section(scope: Scope, section: Section) -> Answer:
     """Return a section under its own heading, which replaces any heading the researcher wrote."""
-    bare = re.sub(r"^#+ .*\n+", "", content.strip())
-    return Answer(f"## {name}\n\n{bare}")
+    bare = re.sub(r"^#+ .*\n+", "", section.content.strip())
+    part = Part(scope.description, "answered" if section.found else "not_found")
+    return Answer(f"## {section.name}\n\n{bare}", parts=(part,))
 
 
-def _frame(run: Run, purpose: str, done: str, heading: str, model: type[Framing], *also: type[BaseModel]) -> Steps[str]:
-    """Return the introduction or the conclusion, under `heading` if the reply is plain text; empty if the model fails.
+def _frame(
+    run: Run, purpose: str, done: str, heading: str, model: type[Framing], *also: type[BaseModel]
+) -> Steps[Framing | None]:
+    """Return the introduction or the conclusion, under `heading` if the reply is plain text; None if the model fails.
 
     Raises `LimitReached` when the budget is spent.
     """
@@ -267,16 +276,15 @@ def _frame(run: Run, purpose: str, done: str, heading: str, model: type[Framing]
         specs = [_spec(each) for each in models]
         reply = yield from run.ask(purpose, extra=extra, tools=specs, reads=_call, must_call=True)
         if reply.answer:
-            return model(name=heading, content=reply.answer).text
+            return model.model_validate({"name": heading, "content": reply.answer})
         yield from run.use(reply, _own(*models))
     except ProviderError:
-        return ""
+        return None
     except LimitReached as limit:
         if limit.limit in ("failed", "loop"):
-            return ""
+            return None
         raise
-    written = _first(reply, model)
-    return written.text if written else ""
+    return _first(reply, model)
 
 
 def _spec(model: type[BaseModel]) -> ToolSpec:

@@ -45,7 +45,7 @@ def tool_rounds(
             return (yield from run.conclude("tokens"))
         reply = yield from run.ask(tools=_offered(run, offer), rounds=limit)
         if reply.answer:
-            return Answer(reply.answer)
+            return Answer.of(reply)
         observations = yield from run.use(reply)
         if fail_fast and not all(seen.ok for seen in observations):
             return (yield from run.conclude("tool_errors"))

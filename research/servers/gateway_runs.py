@@ -26,7 +26,7 @@ from research.events.events import (
     Warned,
     Withdrawn,
 )
-from research.events.recipe import Recipe
+from research.events.recipe import PURPOSES, Recipe
 from research.models.tokens import common_prefix
 from research.servers.gateway_flow import Flow
 from research.servers.gateway_requests import Asking, Item, read
@@ -191,6 +191,8 @@ class RecordedRun:
                 prompt_tokens=sum(conversation.sizes),
                 rounds_shown=min(shown, ask - 1),
                 rounds_so_far=ask - 1,
+                role=PURPOSES["act"],
+                step=True,
             ),
             Forwarded(
                 agent=agent,

@@ -14,9 +14,9 @@ from msgspec import Struct
 from research import plugins
 from research.agent.page_reader import MOST_TOKENS, PURPOSE
 from research.agent.reading import reads
+from research.agent.span_reader import PASSAGES, SEEN
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of
-from research.answers.reader import PASSAGES, SEEN
 from research.citations.judge import BATCH, BATCH_TOKENS, answers_yes_or_no
 from research.citations.verifiers import MODEL
 from research.errors import ConfigError

@@ -20,7 +20,7 @@ from research.config.settings import load
 from research.evaluation import Dataset, Question
 from research.evaluation.sets import Sets
 from research.events.events import Asked, ChildStarted, Paused, ReportUpdated, RunFailed, ToolFinished
-from research.events.recipe import Recipe
+from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
 from research.store import Store
@@ -286,7 +286,7 @@ def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart() -> 
     ],
 )
 def test_a_round_without_calls_is_named_by_its_phase(purpose: str, name: str) -> None:
-    asked = RoundView("main", 3, 3, purpose, "m", 0.0, 0, [], reply=Reply("{}"))
+    asked = RoundView("main", 3, 3, purpose, "m", 0.0, 0, [], reply=Reply("{}"), role=ROLE_OF[purpose])
     view = RunView(recipe=Recipe(framework="supervisor", context="evolving"))
     assert naming.line(view, asked, None).startswith(name)
 

@@ -95,7 +95,7 @@ def test_json_output_contains_figures_with_intervals_differences_and_rows_with_r
     assert (found["evaluation"], found["questions"], found["left"], found["known"]) == ("towers", 2, 0, 0)
     first, second = found["recipes"]
     assert first["name"].startswith("react/full/scripted:") and second["recipe"]["context"] == "window"
-    assert (first["n"], first["oracle"], first["outcomes"]) == (2, False, {"answered": 1, "no_evidence": 1})
+    assert (first["n"], first["oracle"], first["outcomes"]) == (2, False, {"answered": 2})
     assert first["citation_precision"] is None, "the rules judge no statement that is only a name"
     for name in [each for each in FIGURES if each != "citation_precision"]:
         assert set(first[name]) == {"mean", "interval", "n"}, name
@@ -177,7 +177,7 @@ def test_rows_are_exported_with_the_expected_and_the_full_answers(cli: Cli, tmp_
     table = tmp_path / "towers.csv"
     table.write_text("question,answer,value\nWho built the Brass Tower?,Odo Fenn|Fenn,\nWhen?,,1871\nWhy?,,\n")
     corpus, long = write(tmp_path / "c.jsonl", *CORPUS), "Odo Fenn [1]. " + "It was long ago. " * 60
-    model = play(tmp_path / "s.jsonl", SEARCH, f"<answer>{long}</answer>")
+    model = play(tmp_path / "s.jsonl", SEARCH, f"<answer>{long}\n<short>Odo Fenn</short></answer>")
     out = tmp_path / "out.csv"
     words = (str(table), "--corpus", corpus, "--recipe", f"react/full/{model}", "--json")
     done = cli(*words, "--export", str(out))
@@ -322,7 +322,7 @@ def test_a_failed_run_becomes_a_row_and_sets_the_exit_status(cli: Cli, asked: tu
     good = play(tmp_path / "good.jsonl", SEARCH, ANSWER)
     done = cli(*asked, "--recipe", f"react/full/{bad}", "--recipe", f"react/full/{good}", "--json")
     assert done.status == 1
-    assert [each["outcomes"] for each in done.json["recipes"]] == [{"failed": 2}, {"answered": 1, "no_evidence": 1}]
+    assert [each["outcomes"] for each in done.json["recipes"]] == [{"failed": 2}, {"answered": 2}]
     assert done.json["recipes"][0]["right"]["mean"] == 0.0
 
 

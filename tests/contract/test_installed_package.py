@@ -206,7 +206,10 @@ PLUGINS = {
     "model": "parrot",
     "search": "shelf",
     "scorer": "brevity",
+    "check": "no_shouting",
 }
+OFFERED = PLUGINS.keys() - {"scorer", "check"}
+"""The kinds that a user chooses from."""
 PAGES = """
 import sys
 from pathlib import Path
@@ -285,7 +288,7 @@ def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home:
     assert run.json["usage"]["tool_calls"] == 1
     assert [name for name in PLUGINS.values() if f"plug-in {name}" not in doctor.out] == []
     assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in doctor.out
-    assert [name for name in PLUGINS.values() if name != "brevity" and name not in usage.out] == []
+    assert [PLUGINS[kind] for kind in OFFERED if PLUGINS[kind] not in usage.out] == []
     assert (refused.status, "plugin_package.absent" in refused.err) == (2, True)
 
 

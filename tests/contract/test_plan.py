@@ -55,7 +55,8 @@ def test_a_run_waits_with_its_plan_and_nothing_is_spent_before(bench: Workbench,
 
 
 def test_the_edited_plan_is_in_the_prompts_and_the_report_says_what_was_done(bench: Workbench, script: Script) -> None:
-    model = script({"text": PLAN, "purpose": "propose"}, SEARCH, ANSWER)
+    said = '<part status="answered">What is the population of Japan?</part>\n<part status="not_found">Mount Fuji</part>'
+    model = script({"text": PLAN, "purpose": "propose"}, SEARCH, ANSWER.replace("</answer>", f"\n{said}</answer>"))
     view = research.run(QUESTION, workbench=bench, model=model, plan="approve")
     view = resumed(bench, view, "What is the population of Japan?", "How high is Mount Fuji?")
     assert (view.status, view.approved) == ("completed", True)
@@ -99,14 +100,14 @@ def test_a_plan_is_kept_by_a_fork_and_a_replay(bench: Workbench, script: Script)
         assert f"- {QUESTION}" in prompts_of(copy, {"act"})[-1]
 
 
-def test_a_model_that_writes_no_plan_gets_the_parts_of_the_question(bench: Workbench, script: Script) -> None:
+def test_a_model_that_writes_no_plan_gets_the_question_as_its_plan(bench: Workbench, script: Script) -> None:
     view = research.run(
         "How large is Lebanon, and what is its capital?",
         workbench=bench,
         model=script(*[{"text": "I would just search.", "purpose": "propose"}] * 4),
         plan="approve",
     )
-    assert [item.question for item in view.plan] == ["How large is Lebanon", "what is its capital?"]
+    assert [item.question for item in view.plan] == ["How large is Lebanon, and what is its capital?"]
     assert any("no plan that can be read" in note for each in view.rounds for note in each.notes)
 
 

@@ -207,5 +207,5 @@ def test_a_choice_without_dates_or_figures_is_only_a_guess(english: Asked) -> No
     view = english("Who is more famous, Tessa Marlow or Ivo Grand?")
     assert _verdict(view).startswith("Perhaps **")
     assert view.outcome == "partly_answered"
-    assert [part.status for part in view.parts] == ["not_found"]
+    assert [part.status for part in view.parts] == ["answered", "not_found"]
     assert view.report.index("[") > view.report.index("\n")

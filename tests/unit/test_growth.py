@@ -33,8 +33,6 @@ from research._util.glossary import said, translates
 from research._util.redaction import mask_keys
 from research.agent.parsing import parse
 from research.agent.parsing.relaxed import Malformed, decode_all
-from research.answers import assess, kind_of, parts_of
-from research.answers.words import senses
 from research.auditing import styles
 from research.citations import check, marks, urls
 from research.citations.checking import check_claim
@@ -46,7 +44,11 @@ from research.compare import diff
 from research.errors import ToolError
 from research.exports import bibtex, blocks, markdown
 from research.models.extractive import ExtractiveModel
+from research.models.extractive.asked import parts_of
+from research.models.extractive.assessing import assess
+from research.models.extractive.kinds import kind_of
 from research.models.extractive.question import parse as read_question
+from research.models.extractive.words import senses
 from research.models.tokens import count
 from research.search.merge import canonical, same_page
 from research.types import Message, Observation, Passage, Request, Source, ToolCall, ToolSpec

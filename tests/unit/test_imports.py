@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "types", "text", "defaults"},
-    {"_util", "plugins", "sandbox", "answers", "citations", "events", "agent.parsing", "agent.prompts"},
+    {"_util", "plugins", "sandbox", "citations", "events", "agent.parsing", "agent.prompts"},
     {"store", "agent.protocols"},
     {"config", "ops"},
     {"web", "search", "search.embedders", "search.library", "search.services", "models",
@@ -132,6 +132,13 @@ def test_only_a_frameworks_own_file_contains_its_name() -> None:
 def test_only_a_models_own_file_contains_its_name() -> None:
     """All others ask for a trait of its provider."""
     assert naming(MODELS, "models/", PLACES_OF_MODELS) == []
+
+
+def test_a_providers_room_is_imported_by_its_own_file_only() -> None:
+    """The core reads an answer of the offline model as that of any other."""
+    for room in (each for each in set(map(room_of, NAMES)) if each.startswith("models.")):
+        users = {name for name, path in NAMES.items() if any(room_of(used) == room for used in imports(path))}
+        assert {name for name in users if not name.startswith("models.")} == set(), room
 
 
 def naming(ids: Sequence[str], room: str, places: set[str]) -> list[str]:

@@ -121,7 +121,7 @@ def _cell(column: Column, step: Step) -> str:
     """Return the step and its result as one line of Markdown."""
     who = "" if step.round.agent == "main" else f":gray[{plain(agent_name(step.round.agent))}] "
     if step.call is None:
-        role = naming.role(column.view.recipe, step.round)
+        role = naming.role(step.round)
         icon, title = PHASES[role] if role else ("edit_note", "")
         words = t(title) if title else t("Write the answer") if step.answers else t("Think")
         return f"{who}:material/{icon}: {words} :gray[:small[{lasted(step.round.seconds)}]]"

@@ -18,7 +18,7 @@ from research.evaluation.overview import pairs as compared
 from research.evaluation.report import judged_like_people, total
 from research.exports.progress import OUTCOMES
 
-MAIN: Final = ("right", "wrong", "evidence_recall", "citation_precision")
+MAIN: Final = ("right", "wrong", "evidence_recall", "citation_precision", "citation_coverage")
 """Metrics of the first table; the others appear in an expander."""
 FIRST: Final = 6
 """Pairs shown at first."""

@@ -17,6 +17,7 @@ MEASURES: Final = {
     "right": later("Correct answers"),
     "evidence_recall": later("Evidence cited"),
     "citation_precision": later("Citations supported"),
+    "citation_coverage": later("Citations decided"),
     "wrong": later("Wrong answers"),
     "no_answer": later("No answer"),
     "refused": later("Honest refusals"),
@@ -53,7 +54,8 @@ KINDS: Final = {
 MEANS: Final = {
     "right": later("Share of questions answered with the expected answer, or correctly refused."),
     "evidence_recall": later("Share of questions whose report cites every document needed for a correct answer."),
-    "citation_precision": later("Share of cited statements that their source supports."),
+    "citation_precision": later("Share of cited statements that their source supports, among those that were decided."),
+    "citation_coverage": later("Share of cited statements that rules or judge could decide."),
     "refused": later("Share of unanswerable questions where the run says that the sources don't contain the answer."),
     "wrong": later("Share of questions with an answer that is not the expected one."),
     "no_answer": later("Share of answerable questions to which the run gives no answer."),

@@ -196,7 +196,7 @@ def _parts(view: RunView) -> list[str]:
 
 
 def _citations(view: RunView) -> list[str]:
-    """Return how many citations a source bears out, and how many a source denies."""
+    """Return how many citations were checked, how many of these a source bears out, and how many a source denies."""
     if view.outcome in (None, "needs_input"):
         return []
     if not view.citations:
@@ -204,7 +204,8 @@ def _citations(view: RunView) -> list[str]:
     statuses = Counter(citation.status for citation in view.citations)
     good, bad = sum(statuses[each] for each in HOLDS), sum(statuses[each] for each in FAILS)
     colour, icon = ("green", "verified") if good == len(view.citations) else ("orange", "rule")
-    said = t("**{good} of {all}** citations verified", good=good, all=len(view.citations))
+    checked = len(view.citations) - statuses["unverified"]
+    said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(view.citations), good=good)
     found = [f":{colour}[:material/{icon}:] {said}"]
     if bad:
         found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
@@ -226,7 +227,7 @@ def _where(view: RunView, recipe: Recipe) -> str:
     """
     if view.citations:
         return _checking(view)
-    phases = {naming.role(recipe, each) for each in view.rounds if each.ask and each.reply is None}
+    phases = {naming.role(each) for each in view.rounds if each.ask and each.reply is None}
     if len(phases) == 1 and (phase := phases.pop()):
         return t(PHASES[phase][1])
     if report.is_written(view):

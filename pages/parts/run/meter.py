@@ -8,13 +8,12 @@ from pages.parts.shared.language import t
 from pages.parts.shared.words import count
 from research import plugins
 from research.errors import ConfigError
-from research.events.view import RunView, step_purposes
+from research.events.view import RunView
 
 
 def draw(view: RunView) -> None:
     """Draw the context usage of the main agent's latest prompt."""
-    steps = step_purposes()
-    latest = next((r for r in reversed(view.rounds) if r.agent == "main" and r.purpose in steps), None)
+    latest = next((r for r in reversed(view.rounds) if r.agent == "main" and r.step), None)
     if latest is None:
         return
     parts = []

@@ -10,7 +10,6 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, lasted, tool_title
 from research.events.branches import PROPOSE, VERIFY
-from research.events.recipe import Recipe, roles_by_purpose
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
 from research.text import as_words, clip
@@ -20,15 +19,14 @@ SUBJECT: Final = 60
 """Maximum characters of an argument, a result or a title."""
 
 
-def role(recipe: Recipe, current: RoundView) -> str:
+def role(current: RoundView) -> str:
     """Return the role for which the model is asked, if it is one of `PHASES`; else an empty text."""
-    found = roles_by_purpose(recipe.framework, recipe.context).get(current.purpose, "")
-    return found if found in PHASES else ""
+    return current.role if current.role in PHASES else ""
 
 
-def is_round(recipe: Recipe, current: RoundView) -> bool:
+def is_round(current: RoundView) -> bool:
     """Return whether a request counts as a round, rather than summing up, reading a page or checking beside them."""
-    return role(recipe, current) not in BESIDE
+    return role(current) not in BESIDE
 
 
 def line(view: RunView, current: RoundView, now: float | None) -> str:
@@ -38,10 +36,8 @@ def line(view: RunView, current: RoundView, now: float | None) -> str:
     """
     who = "" if current.agent == "main" else f"{plain(agent_name(current.agent))} · "
     name = plain(clip(_name(view, current, now), 100))
-    if current.purpose == VERIFY:  # its agents only tell batches apart
-        head = name
-    else:
-        head = f"**{current.number}**  {who}{name}" if is_round(view.recipe, current) else f"{who}{name}"
+    number = f"**{current.number}**  " if is_round(current) else ""
+    head = name if current.purpose == VERIFY else f"{number}{who}{name}"  # a judge's agents only tell batches apart
     if current.asked and not current.calls:
         said = [plain(clip(" ".join(each.split()), SUBJECT)) for each in (current.asked, current.replied) if each]
         return f"{head}  \n:gray[:small[{' → '.join(said)}]]"
@@ -59,7 +55,7 @@ def icon(view: RunView, current: RoundView) -> str:
         return f":material/{ICONS.get(current.calls[0].call.name, 'build')}:"
     if current.asked:
         return f":material/{ICONS['ask_user']}:"
-    phase = role(view.recipe, current)
+    phase = role(current)
     return f":material/{PHASES[phase][0] if phase else 'edit_note'}:"
 
 
@@ -73,7 +69,7 @@ def _name(view: RunView, current: RoundView, now: float | None) -> str:
         return t("Before the first round")
     if current.reply is None and now is None:
         return t("Interrupted")
-    if phase := role(view.recipe, current):
+    if phase := role(current):
         return t(PHASES[phase][1])
     if current.reply is None:
         thinking, body = details.thought(current)

@@ -18,9 +18,9 @@ from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
+from research.agent.parsing.account import without_account
 from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
-from research.events.recipe import roles_by_purpose
 from research.events.rounds import RoundView
 from research.events.view import RunView
 from research.exports.numbering import by_first_use, numbering, renumbered
@@ -124,8 +124,7 @@ def is_written(view: RunView) -> bool:
 
 def _draft(view: RunView) -> tuple[RoundView | None, str]:
     """Return the latest round of a writer, and what it has written of a report; a judge's words are no report."""
-    roles = roles_by_purpose(view.recipe.framework, view.recipe.context)
-    current = next((each for each in reversed(view.rounds) if roles.get(each.purpose) in WRITERS), None)
+    current = next((each for each in reversed(view.rounds) if each.role in WRITERS), None)
     return current, _written(view, current) if current else ""
 
 
@@ -135,7 +134,7 @@ def _written(view: RunView, current: RoundView) -> str:
         return "" if view.report or current.agent != "main" else current.reply.answer
     _, body = split_reasoning(current.draft)
     untagged = "" if "<tool_call" in body or view.report or len(body) < BESIDE else body.strip()
-    return re.sub(r"</?\w*$", "", tag(body, "answer") or tag(body, "report") or untagged)
+    return without_account(re.sub(r"</?\w*$", "", tag(body, "answer") or tag(body, "report") or untagged))
 
 
 def _shown(text: str) -> str:

@@ -33,7 +33,7 @@ def draw(view: RunView, rounds: Sequence[RoundView]) -> None:
     start = max(0, end - PAGE)
     if len(rounds) > PAGE:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
-            _pages(view.run, start, end, [naming.is_round(view.recipe, each) for each in rounds])
+            _pages(view.run, start, end, [naming.is_round(each) for each in rounds])
     for current in rounds[start:end]:
         _step(view, current)
 

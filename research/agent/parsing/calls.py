@@ -6,20 +6,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from research._util.said import say
+from research.agent.parsing.account import with_account
 from research.agent.parsing.arguments import ArgumentError, checked
 from research.agent.parsing.reading import FoundCall
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.text import clip
-from research.types import CallError, ToolSpec
+from research.types import CallError, Part, ToolSpec
 
 FINAL = "final_answer"
 """The tool that ends a run; a call to it is the answer, even if it was not offered."""
 
 _ANSWER = {"type": "string", "description": "The complete answer, each statement with the number of its source."}
+_SHORT = {"type": "string", "description": "The answer in a few words, if the question has a short one."}
+_PART = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "What is asked for."},
+        "status": {"type": "string", "enum": ["answered", "not_found"]},
+        "reason": {"type": "string", "description": "Why it was not found."},
+    },
+    "required": ["text", "status"],
+}
+_PARTS = {"type": "array", "items": _PART, "description": "Each thing that the question asks for, found or not."}
 FINAL_ANSWER = ToolSpec(
     FINAL,
     "Give the final answer; this ends the research. Call it as soon as the question can be answered.",
-    {"type": "object", "properties": {"answer": _ANSWER}, "required": ["answer"]},
+    {"type": "object", "properties": {"answer": _ANSWER, "short": _SHORT, "parts": _PARTS}, "required": ["answer"]},
 )
 """As it is offered where a reply must be a call."""
 _SHAPE = 'A call is one JSON object {{"name": …, "arguments": {{…}}}}.'
@@ -115,9 +127,14 @@ def _object(arguments: Any, name: str) -> dict[str, Any]:
 
 
 def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
+    """Return the answer, with what the other fields say of it in lines of their own (`account`)."""
     answer = given.get("answer")
-    # Of any length, since an answer is not sent to a tool.
-    return {"answer": answer} if isinstance(answer, str) else checked(given, spec)
+    if not isinstance(answer, str):
+        return checked(given, spec)
+    # The answer may be of any length, since it is not sent to a tool.
+    said = checked({name: given[name] for name in ("short", "parts") if name in given} | {"answer": ""}, spec)
+    parts = [Part(each["text"], each["status"], each.get("reason", "")) for each in said.get("parts", ())]
+    return {"answer": with_account(answer, said.get("short", ""), parts)}
 
 
 class Found:

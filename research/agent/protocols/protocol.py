@@ -10,6 +10,7 @@ import msgspec
 from research._util.nul import without_nul
 from research._util.said import say
 from research.agent.parsing import Reading
+from research.agent.parsing.account import read_account
 from research.agent.parsing.reading import outside_report
 from research.errors import FormatError
 from research.events.transcript import Interaction
@@ -54,6 +55,7 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
         answer = outside_report(reading)  # without tools, plain text is the answer
         if reading.code != "no_action" or tools or not answer:
             raise FormatError(reading.message)
+    answer, short, parts = read_account(answer)
     reply = Reply(
         text=reading.said,
         thinking=reading.thinking or completion.reasoning,
@@ -63,5 +65,7 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
         reasoning=completion.reasoning,
         blocks=completion.blocks,
         errors=tuple(msgspec.structs.replace(error, id=new_id(error.index)) for error in reading.errors),
+        short=short,
+        parts=parts,
     )
     return without_nul(reply, Reply)

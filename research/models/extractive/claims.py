@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
-from research.answers import parts_of
+from research.models.extractive.asked import parts_of
 from research.models.extractive.grounding import grounded, subjects
 from research.models.extractive.meaning import masked
 from research.models.extractive.places import Mention

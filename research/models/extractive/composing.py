@@ -9,14 +9,14 @@ from decimal import Decimal
 import msgspec
 
 from research._util.amounts import Amount, code, plain, rounded, unlike, written
-from research.answers import parts_of
-from research.answers.measured import measured_in
 from research.models.extractive import wholes
 from research.models.extractive.arithmetic import amount_of, amounts_of
+from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.formulas import Formula, calculated_from, negated
 from research.models.extractive.meaning import Made, made
+from research.models.extractive.measured import measured_in
 from research.models.extractive.phrasebook import Kind, Measure
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict

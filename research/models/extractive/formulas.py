@@ -8,11 +8,11 @@ from decimal import Decimal
 from msgspec import Struct
 
 from research._util.amounts import Amount, code, written
-from research.answers.measured import measured_in
 from research.citations.wholes import POPULATION
 from research.models.extractive.arithmetic import amounts_of, bare, hindrance, year_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
+from research.models.extractive.measured import measured_in
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.phrasebook import entries
 from research.models.extractive.question import Question, Target

@@ -8,9 +8,8 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from research.answers import parts_of
-from research.answers.words import filler as fillers
 from research.citations.lexicon import stem
+from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import DOUBT, composed, with_measure
 from research.models.extractive.formulas import affirmed, heads_for_each, negated
 from research.models.extractive.formulas import asked as calculated
@@ -31,6 +30,7 @@ from research.models.extractive.question import (
 )
 from research.models.extractive.wholes import asked as portion
 from research.models.extractive.wholes import gives
+from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
 
 AGREE = 0.5

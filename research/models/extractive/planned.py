@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from research.answers import parts_of
 from research.models.extractive import chinese
+from research.models.extractive.asked import parts_of
 from research.models.extractive.question import Question, Target, parse
 from research.text import has_cjk
 

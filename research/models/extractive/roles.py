@@ -11,6 +11,7 @@ import msgspec
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
+from research.models.extractive.account import account, assessed
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
@@ -49,7 +50,13 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
         for action in verdict.actions[:1] if evidence.wants_report else verdict.actions:
             yield write_call(_offered(action.name, messages), **action.arguments) + "\n"
     else:
-        yield from ("<answer>", *_answers(items).splitlines(keepends=True), "</answer>")
+        yield from _handed_in(Evidence(messages), items)
+
+
+def _handed_in(evidence: Evidence, items: Sequence[tuple[Evidence, Verdict]]) -> Iterator[str]:
+    """Yield the last reply: the answers to the questions, and what they are worth."""
+    text = _answers(items)
+    yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(evidence, text), "</answer>")
 
 
 def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> list[tuple[Evidence, Verdict]]:
@@ -117,7 +124,7 @@ def _conclude(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the best answer without any further step."""
     evidence = Evidence(messages)
     yield _done(evidence)
-    yield from ("<answer>", *_answers(_solved(evidence)).splitlines(keepends=True), "</answer>")
+    yield from _handed_in(evidence, _solved(evidence))
 
 
 def _plan(messages: Sequence[Message]) -> Iterator[str]:
@@ -280,9 +287,9 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
     if verdict.actions:
         yield from _act(asked)
         return
-    yield _done(evidence) + write_call(
-        "Section", name=name, description=description, content=_answer(evidence, verdict)
-    )
+    content = _answer(evidence, verdict)
+    found = assessed(evidence, evidence.question, content).outcome == "answered"
+    yield _done(evidence) + write_call("Section", name=name, description=description, content=content, found=found)
 
 
 def _condense(messages: Sequence[Message]) -> Iterator[str]:
@@ -314,7 +321,8 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
     missing = f"没有找到：{'、'.join(map(chinese.term, verdict.missing))}。" if zh else f"Not found: {gaps}."
     lines = [note(fact) for fact in kept] + ([missing] if gaps else [])
     name, empty = ("结论", "找到的内容都在各节中。") if zh else ("Conclusion", "The sections are all that was found.")
-    yield write_call("Conclusion", name=name, content="\n".join(lines) or empty)
+    short = assessed(evidence, question, messages[-1].content).short
+    yield write_call("Conclusion", name=name, content="\n".join(lines) or empty, short=short)
 
 
 def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:

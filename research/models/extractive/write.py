@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import partial
 
 from research._util.amounts import plain, rounded
-from research.answers import parts_of
 from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
+from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.formulas import asks_mean, inputs, years_differ

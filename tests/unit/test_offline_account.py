@@ -1,48 +1,22 @@
-"""The answer gate: the parts of a question, what answers them, and the short answer."""
+"""What the offline model says of its answer: the parts of a question, what answers them, and the short answer."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from research.answers import Assessment, assess, parts_of
-from research.answers.asking import options
 from research.citations import check
-from research.events.view import RunView
-from research.exports.document import compose
-from research.exports.json import as_dict
-from research.exports.markdown import markdown
-from research.exports.progress import summary
-from research.memory.learning import everything
-from research.types import Citation, Outcome, Part, Source
+from research.models.extractive.asked import options, parts_of
+from research.models.extractive.assessing import Assessment, assess
+from research.types import Citation, Source
 
-OUTCOMES: tuple[Outcome, ...] = ("partly_answered", "no_evidence")
-DATA = Path(__file__).parents[1] / "data" / "answers.jsonl"
 JAPAN = Source(1, "https://example.org/japan", "Japan", "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo")
 
 
 def judged(question: str, report: str, *sources: Source) -> Assessment:
     """Return what the gate says of a report whose citations the rules have checked."""
     return assess(question, report, report, check(report, sources), sources)
-
-
-def of_record(record: dict[str, Any]) -> Assessment:
-    sources = [Source(s["n"], f"https://example.org/{s['n']}", s["title"], s["text"]) for s in record["sources"]]
-    return judged(record["question"], record["report"], *sources)
-
-
-def test_wrong_reports_are_caught_and_right_ones_pass() -> None:
-    records = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
-    failed = {record["id"]: of_record(record) for record in records if of_record(record).outcome != record["outcome"]}
-    right = [record for record in records if not record["mistake"]]
-    caught = [each for each in failed if each.startswith("wrong")]
-    refused = [each for each in failed if each.startswith("right")]
-    assert len(caught) <= 0.1 * (len(records) - len(right)), caught
-    assert len(refused) <= 0.05 * len(right), refused
 
 
 @pytest.mark.parametrize(
@@ -168,43 +142,6 @@ def test_a_change_has_a_value_and_a_calculated_figure_as_its_short_answer() -> N
     assert judged(question.format(2023, 2024), report, source).short == "$3.689 trillion; 1.2 %"
     invented = report.replace("1.2 %", "4.9 %")
     assert judged(question.format(2024, 2023), invented, source).short == ""
-
-
-HALF = RunView(
-    question="How many people live in Japan, and who is its emperor?",
-    status="completed",
-    outcome="partly_answered",
-    report="Japan has 123,201,945 people [1].",
-    short="123,201,945",
-    parts=(
-        Part("How many people live in Japan", "answered"),
-        Part("who is its emperor?", "not_found", "nothing cited covers “emperor”"),
-    ),
-)
-
-
-def test_the_summary_says_which_parts_were_not_found() -> None:
-    text = summary(HALF)
-    assert text.startswith("Answer: 123,201,945\n")
-    assert "1 of 2 parts answered; not found: who is its emperor? (nothing cited covers “emperor”)" in text
-
-
-def test_exports_contain_the_short_answer_and_the_missing_parts() -> None:
-    text = markdown(HALF)
-    assert "**Answer:** 123,201,945" in text
-    assert "Parts of the question that were not found:\n\n- who is its emperor?" in text
-    document = compose(HALF, 10_000)
-    assert document.facts[0] == ("Answer", "123,201,945")
-    assert dict(document.facts)["Outcome"] == "Partly answered · 1 of 2 parts"
-    assert as_dict(HALF)["parts"][1]["reason"] == "nothing cited covers “emperor”"
-
-
-def test_the_memory_keeps_no_report_that_answers_nothing() -> None:
-    kinds = {
-        outcome: [entry.kind for entry in everything(dataclasses.replace(HALF, outcome=outcome))]
-        for outcome in OUTCOMES
-    }
-    assert kinds == {"partly_answered": ["report"], "no_evidence": []}
 
 
 COAL = Source(

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from research.answers.asking import Asked, named
-from research.answers.kinds import selects
-from research.answers.words import filler, opposite, senses
 from research.citations.lexicon import sides, stem
 from research.citations.names import contains_name, is_country, key
 from research.citations.quantities import quantities
 from research.citations.reading import years
+from research.models.extractive.asked import Asked, named
+from research.models.extractive.kinds import selects
+from research.models.extractive.words import filler, opposite, senses
 from research.text import content_tokens, has_cjk, tokens
 
 ENOUGH = 0.5

@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from research.answers.asking import Asked, asks_only, named, parts_of
-from research.answers.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
-from research.answers.kinds import fits, selected
-from research.answers.shortening import LONGEST, asks_one_figure, guessed, refuses, short_answer
-from research.answers.words import reason
 from research.citations import statements, without_marks
 from research.citations.lexicon import sides
 from research.citations.marks import sentences_of
 from research.citations.names import contains_name, key
 from research.citations.quantities import quantities
+from research.models.extractive.asked import Asked, asks_only, named, parts_of
+from research.models.extractive.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
+from research.models.extractive.kinds import fits, selected
+from research.models.extractive.shortening import LONGEST, asks_one_figure, guessed, refuses, short_answer
+from research.models.extractive.words import reason
 from research.text import has_cjk, readable
 from research.types import FAILS, Citation, Outcome, Part, Source
 
@@ -119,10 +119,10 @@ def assess(
 
 
 def _guess(asked: Sequence[Asked], told: Told, report: str) -> Assessment:
-    """Judge a report that gives its answer only as likely: keep the short answer, but count no part as answered."""
-    why = "the answer is only the likeliest; no sentence states it outright"
-    parts = tuple(Part(part.text, "not_found", reason(part.text, why)) for part in asked)
-    return Assessment(parts, "partly_answered", short_answer(asked[0], told, report))
+    """Judge a report that gives its answer only as likely: what is missing is a sentence that says it."""
+    given = tuple(Part(part.text, "answered") for part in asked)
+    missing = Part(reason(asked[0].text, "a sentence that states it outright"), "not_found")
+    return Assessment((*given, missing), "partly_answered", short_answer(asked[0], told, report))
 
 
 def told_in(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from research.answers.asking import Asked, named
-from research.answers.coverage import Told, telling
-from research.answers.kinds import SPANS, YEAR, Kind
 from research.citations import without_marks
 from research.citations.lexicon import stem
 from research.citations.names import contains_name, is_country, key, names
 from research.citations.quantities import quantities
+from research.models.extractive.asked import Asked, named
+from research.models.extractive.coverage import Told, telling
+from research.models.extractive.kinds import SPANS, YEAR, Kind
 from research.text import clip, has_cjk, tokens
 
 LONGEST = 120

@@ -1,0 +1,37 @@
+"""What an answer is worth, by its structure alone: what it cites, what became of that, and what it says of itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from research import plugins
+from research.types import FAILS, Citation, Outcome, Part
+
+
+def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
+    """Return `answered`, `partly_answered` or `no_evidence`.
+
+    `answered`: there is a cited statement, none is dead or contradicted, and no part is missing.  `no_evidence`: nothing
+    that is cited holds, or whoever answered says that no part was found.
+    """
+    failed = [citation.status in FAILS for citation in citations]
+    missing = [part.status == "not_found" for part in parts]
+    if all(failed) or (missing and all(missing)):
+        return "no_evidence"
+    return "partly_answered" if any(failed) or any(missing) else "answered"
+
+
+def objections(question: str, answer: str, citations: Sequence[Citation]) -> list[str]:
+    """Return what the answer checks of this installation find wrong (see `plugins.AnswerCheck`)."""
+    found = []
+    for entry in plugins.answer_check.all():
+        try:
+            finding = entry.function(question, answer, citations)
+        except Exception as error:  # another package's code may raise anything, and must not lose the answer
+            logging.getLogger(__name__).exception("the answer check %s failed", entry.id)
+            finding = None
+            found.append(f"{entry.title} could not check the answer: {type(error).__name__}: {error}")
+        if finding:
+            found.append(f"{entry.title}: {finding}")
+    return found
