@@ -33,18 +33,18 @@ QUESTION = "What is the population of France?"
 
 
 def is_verdict_request(body: Body) -> bool:
-    return "Claim 1:" in str(body["messages"][-1]["content"])
+    return bool(claims_of(body))
 
 
 def claims_of(body: Body) -> list[str]:
-    return re.findall(r"^Claim \d+: (.*)$", str(body["messages"][-1]["content"]), re.M)
+    return re.findall(r"^(?:Claim \d+: |陈述 \d+：)(.*)$", str(body["messages"][-1]["content"]), re.M)
 
 
 def shown(body: Body) -> list[str]:
     """Return the last line of the source that the judge sees of each claim."""
     text = str(body["messages"][-1]["content"])
     lines = dict(line.split(" ", 1) for line in text.split("=====")[2].splitlines() if line)
-    return [lines[last] for last in re.findall(r"^Lines of claim \d+: .*?(\d+)$", text, re.M)]
+    return [lines[last] for last in re.findall(r"^(?:Lines of claim \d+: |陈述 \d+ 的行：).*?(\d+)$", text, re.M)]
 
 
 Verdict = str | tuple[str, str] | FakeReply
