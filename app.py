@@ -25,6 +25,8 @@ else:
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
     st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
+    with st.container(key="outage"):  # style.css shows it instead of Streamlit's advice to developers
+        st.html(f"<p>{t('The server does not answer. This page goes on by itself as soon as it does.')}</p>")
     pages = [
         st.Page("pages/ask.py", title=t("Ask"), icon=":material/search:", default=True),
         st.Page("pages/check.py", title=t("Check a report"), icon=":material/gavel:"),

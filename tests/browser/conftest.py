@@ -96,12 +96,12 @@ def fresh(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 
 @contextmanager
-def served(home: Path) -> Iterator[App]:
-    """Serve the app with this home on a port that the server chooses; a traceback in its log is an error."""
+def served(home: Path, port: int = 0) -> Iterator[App]:
+    """Serve the app with this home, by default on a port that the server chooses; a traceback in its log is an error."""
     log = home / "server.log"
     with log.open("wb") as said:
         server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port=0", "--server.headless=true"],
+            [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"],
             cwd=ROOT, env={**os.environ, "WORKBENCH_HOME": str(home)}, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
