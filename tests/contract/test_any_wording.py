@@ -39,6 +39,12 @@ def test_a_paraphrase_is_answered_from_the_line_that_it_asks_for(bench: Workbenc
     assert answer in view.answer
 
 
+def test_a_clause_whose_words_could_mean_any_label_is_answered_from_the_one_before(bench: Workbench) -> None:
+    view = asked(bench, "What's the tallest mountain in Papua New Guinea, and how high is it?")
+    assert view.outcome == "answered", view.answer
+    assert "Mount Wilhelm 4,509 m" in view.answer
+
+
 @pytest.mark.parametrize(
     "question",
     [

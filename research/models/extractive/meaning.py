@@ -256,13 +256,13 @@ _ASKS = re.compile(r"\b(?:how|what|which|who|where|when)\b|多少|几|谁|什么
 def strange(text: str, label: str) -> float:
     """Return the share of a question's words, weighted by rarity, that no wording of a label has.
 
-    It is 1 if the question has no words and does not ask.
+    It is 1 if the question has no words that tell labels apart and does not ask.
     """
     said, spread = explained()
     words = {stem(word) for word in content_tokens(bare(masked(text))) if not word.isdigit()}
     weights = {word: math.log((len(said) + 1) / (spread[word] + 1)) if word in spread else UNHEARD for word in words}
     odd = [word for word in words - said.get(label, frozenset()) if spread.get(word, 0) < COMMON * len(said)]
-    if not words:
+    if not any(weights.values()):  # a word that is in the wordings of every label has weight 0
         return 0.0 if _ASKS.search(text) else 1.0
     return sum(weights[word] for word in odd) / sum(weights.values())
 
