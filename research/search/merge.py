@@ -89,8 +89,8 @@ def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
 
 
 def same_page(a: Passage, b: Passage) -> bool:
-    """Return whether the two are one page under two urls, or copies on two sites."""
-    return canonical(a.url) == canonical(b.url) or _copies(a, b)
+    """Return whether the two are one page under two urls, copies on two sites, or files of which one repeats the other."""
+    return canonical(a.url) == canonical(b.url) or _copies(a, b) or _repeats(a, b) or _repeats(b, a)
 
 
 def same_paper(a: Passage, b: Passage) -> bool:
@@ -115,6 +115,8 @@ def _family(author: dict[str, str]) -> str:
 
 
 def _joined(first: Passage, other: Passage) -> Passage:
+    if _repeats(other, first) and not _repeats(first, other):
+        first, other = other, first  # nothing is lost, and the quote is of its own document
     fields: dict[str, Any] = {**other.csl, **first.csl}
     counts = [count for count in map(csl.citations, (first.csl, other.csl)) if count is not None]
     if counts:
@@ -134,13 +136,21 @@ def _preprint(fields: dict[str, Any]) -> bool:
 
 
 def _copies(a: Passage, b: Passage) -> bool:
-    """Return whether two web pages have nearly the same words; documents of the library never count as copies."""
+    """Return whether two web pages have nearly the same words; see `_repeats` for documents of the library."""
     if not (a.url.startswith("http") and b.url.startswith("http")):
         return False
     one, two = _shingles(a.title, a.quote), _shingles(b.title, b.quote)
     if min(len(one), len(two)) < _ENOUGH or len(one & two) < _ALIKE * len(one | two):
         return False
     return set(numbers(a.quote)) == set(numbers(b.quote))  # the same sentence of another year is another fact
+
+
+def _repeats(a: Passage, b: Passage) -> bool:
+    """Return whether a document of the library contains title and quote of another, of some length, word for word."""
+    if a.url.startswith("http") or b.url.startswith("http"):
+        return False
+    own, other = (tokens(f"{p.title} {p.quote}") for p in (a, b))
+    return len(other) >= _ENOUGH and f" {' '.join(other)} " in f" {' '.join(own)} "
 
 
 @lru_cache(maxsize=1_024)

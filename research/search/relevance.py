@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from research.text import content_tokens, sentences
+from research.text import clip, content_tokens, sentences
 
 if TYPE_CHECKING:
     from research.types import Embedder
+
+QUOTE, BRIEF = 500, 200
+"""Longest quote of the first result of a search, and of the others, in characters."""
+_NEAR = 0.5
+"""Share of the best line's score from which its neighbours are quoted with it."""
+
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
+_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
 
 
 def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) -> list[float]:
@@ -63,3 +72,64 @@ def _pieces(line: str, size: int) -> Iterator[str]:
     for sentence in [line] if len(line) <= size else sentences(line):
         for start in range(0, len(sentence), size):
             yield sentence[start : start + size]
+
+
+def room(rank: int) -> int:
+    """Return the longest quote of a search result, by its rank from 0."""
+    return BRIEF if rank else QUOTE
+
+
+def best_quote(texts: Sequence[str], goal: str, limit: int = QUOTE) -> str:
+    """Return the most relevant neighbouring lines of one of the texts, or the best part of one long line.
+
+    Empty if no line shares a word with the goal.
+    """
+    pairs = [(line, text) for text in texts for line in text.split("\n") if line.strip()]
+    served = scores(goal, [line for line, _ in pairs])
+    if not any(served):
+        return ""
+    _, text = pairs[max(range(len(pairs)), key=lambda i: (served[i], -len(pairs[i][0])))]
+    lines = [match.span() for match in _LINE.finditer(text)]
+    start, end = _best(text, lines, goal, _NEAR, limit)
+    if end - start <= limit:
+        return text[start:end]
+    clauses = [match.span() for match in _CLAUSE.finditer(text, start, end)]
+    inner, outer = _best(text, clauses, goal, 0.0, limit)
+    chosen = clip(text[inner:outer].rstrip(), limit - 2)
+    cut = outer < end and not chosen.endswith("…")
+    return f"{'…' if inner > start else ''}{chosen}{'…' if cut else ''}"
+
+
+def beginning(text: str, limit: int = QUOTE) -> str:
+    """Return the first whole lines of a text, as many as a quote has room for, or the beginning of one long line."""
+    if len(text) <= limit:
+        return text
+    end = max(0, text.rfind("\n", 0, limit + 1))
+    return text[:end].rstrip() or clip(text, limit)
+
+
+def _best(text: str, spans: Sequence[tuple[int, int]], goal: str, share: float, limit: int) -> tuple[int, int]:
+    """Return the best span, extended by neighbours that score at least this share of it, up to the limit.
+
+    Of spans that fit equally well, the best is the one whose neighbours have more of the words that it lacks, then the
+    shortest: it has the fewest words beside the point.
+    """
+    served = scores(goal, [text[start:end] for start, end in spans])
+    most = max(served)
+    equal = [i for i, score in enumerate(served) if score == most]
+    beside = [text[spans[max(i - 1, 0)][0] : spans[min(i + 1, len(spans) - 1)][1]] for i in equal]
+    around = dict(zip(equal, scores(goal, beside), strict=True))
+    first = last = max(equal, key=lambda i: (around[i], spans[i][0] - spans[i][1]))
+    least = most * share
+    while True:
+        near = [
+            i
+            for i in (last + 1, first - 1)
+            if 0 <= i < len(spans)
+            and served[i] >= least
+            and spans[max(i, last)][1] - spans[min(i, first)][0] <= limit - 2
+        ]
+        if not near:
+            return spans[first][0], spans[last][1]
+        chosen = max(near, key=served.__getitem__)
+        first, last = min(first, chosen), max(last, chosen)

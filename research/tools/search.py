@@ -16,6 +16,7 @@ from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.plugins import tool
 from research.search import merge, web
+from research.search.relevance import beginning, best_quote, room
 from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.text import clip
 from research.tools.host import Host
@@ -24,14 +25,12 @@ from research.types import Passage, Searcher, Tool, ToolOutput, ToolSpec
 from research.web.url_guard import is_users_own
 
 LIMIT = 10
-SNIPPET = 200
-"""Characters of a result's quote."""
 _NAMED, _NAME = 12, 60
 """Most collections that the description names, and most characters of each name."""
 
 
 class SearchTool:
-    """Returns at most 10 results, best first, each with a quote of at most 200 characters."""
+    """Returns at most 10 results, best first, each with the lines that fit the query best, the first one with more of them."""
 
     timeout_s = 45.0
     """Longer than a service may take with all its retries, so that its own error arrives."""
@@ -73,10 +72,17 @@ class SearchTool:
         without = say("No results {dropped}: these are without that filter.", dropped=dropped) if dropped else ""
         return ToolOutput(
             "\n".join(filter(None, (without, gathered.remarks))),
-            tuple(msgspec.structs.replace(p, quote=clip(p.quote, SNIPPET)) for p in found),
+            tuple(
+                msgspec.structs.replace(p, quote=_fitting(p.quote, query, room(rank))) for rank, p in enumerate(found)
+            ),
             private=any(is_users_own(passage.url) for passage in found),
             searched=searched,
         )
+
+
+def _fitting(quote: str, query: str, limit: int) -> str:
+    """Return the part of a result's quote that fits the query best; the library has chosen it already."""
+    return quote if len(quote) <= limit else best_quote([quote], query, limit) or beginning(quote, limit)
 
 
 def _nothing(ask: web.SearchRequest, dropped: str) -> str:

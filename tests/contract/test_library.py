@@ -156,9 +156,48 @@ def test_quotes_are_short_and_verbatim(world: Library) -> None:
     for query in ("volcano eruption history", "international organisations of Brazil", "election results first round"):
         found = world.search(query, limit=20)
         assert found
-        for passage in found:
-            assert len(passage.quote) <= 200
+        for rank, passage in enumerate(found):
+            assert len(passage.quote) <= (200 if rank else 500)
             assert passage.quote.strip("…") in world.open(passage.url).text
+
+
+def test_a_quote_has_all_lines_that_fit_as_well_and_only_whole_ones(world: Library) -> None:
+    found = world.search("Norway electricity generation sources")[0]
+    assert "hydroelectricity: 89.1% of total installed capacity" in found.quote
+    assert set(found.quote.split("\n")) <= set(world.open(found.url).text.split("\n"))
+
+
+def test_a_comparison_is_quoted_with_the_line_of_the_country_asked_about(world: Library) -> None:
+    found = {passage.title: passage.quote for passage in world.search("Norway electricity generation sources")}
+    ranking = found["Country comparison · Electricity generation sources, hydroelectricity"]
+    assert "Norway (rank 10): 89.1% of total installed capacity (2023 est.)" in ranking.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("Guinea infant mortality rate", "Guinea · People and Society"),
+        ("Papua New Guinea infant mortality rate", "Papua New Guinea · People and Society"),
+        ("Canada crude oil reserves", "Canada · Energy"),
+    ],
+)
+def test_what_the_query_names_ranks_before_what_contains_its_words(world: Library, query: str, title: str) -> None:
+    assert world.search(query)[0].title == title
+
+
+def test_a_long_document_is_quoted_across_the_end_of_a_passage(tmp_path: Path) -> None:
+    folder = tmp_path / "plants"
+    folder.mkdir()
+    others = "\n".join(f"Remark {n}: nothing was measured in this week of the survey." for n in range(600))
+    plants = "\n".join(
+        f"Output of plant {name}: {n}00 MWh in the survey's last year" for n, name in enumerate("abcdefgh", 1)
+    )
+    (folder / "survey.txt").write_text(f"{others}\n{plants}\n{others}")
+    library = Library(tmp_path / "home")
+    library.add_folder(folder)
+    (found,) = library.search("output of each plant")
+    assert len(found.quote.split("\n")) == 8
+    assert found.quote in library.open(found.url).text
 
 
 def test_each_document_appears_once_in_the_results(world: Library) -> None:

@@ -113,7 +113,8 @@ def test_at_most_ten_results_with_short_quotes_are_returned(open_service: Open) 
     with FakeSearch([fake.searxng(hits)]) as server:
         output = SearchTool([open_service("searxng", server.url)])("cats")
     assert len(output.passages) == 10
-    assert max(len(p.quote) for p in output.passages) <= 200
+    assert len(output.passages[0].quote) <= 500
+    assert max(len(p.quote) for p in output.passages[1:]) <= 200
 
 
 def test_copies_of_a_text_are_merged_but_other_facts_are_not(open_service: Open) -> None:
@@ -135,6 +136,27 @@ def test_copies_of_a_text_are_merged_but_other_facts_are_not(open_service: Open)
     with FakeSearch([fake.serper(hits)]) as server:
         output = SearchTool([open_service("serper", server.url)])("bridge")
     assert [p.url[-1] for p in output.passages] == ["1", "3", "4"]
+
+
+def test_a_document_that_repeats_another_is_shown_once() -> None:
+    said = "The wind farm of Odense has twelve turbines.\nIt delivered 99,500 MWh in 2024."
+    first, copy = (Passage(f"library://notes/{n}.txt", "Wind farm Odense", said) for n in (1, 2))
+    part = Passage(
+        "library://notes/3.txt", "Wind farm Odense", said.replace("\nIt", " IT").replace("99,500", "99,500 ")
+    )
+    longer = Passage("library://notes/4.txt", "Wind farm Odense", f"{said}\nIts owner is Fyns Vind.")
+    other = Passage("library://notes/5.txt", "Wind farm Odense", said.replace("2024", "2023"))
+    short = (Passage(f"library://notes/{n}.txt", "Report", "Incidents: 0") for n in (6, 7))
+    output = SearchTool([Shelf(first, copy, part, longer, other, *short)])("wind farm Odense")
+    assert [p.url[-5] for p in output.passages] == ["4", "5", "6", "7"]
+
+
+def test_a_long_quote_of_a_service_is_cut_to_the_part_that_fits(open_service: Open) -> None:
+    text = "It rained. " * 60 + "The bridge of Visby was closed in May. " + "It rained. " * 60
+    with FakeSearch([fake.searxng([Hit("https://a.example/", "News", text)])]) as server:
+        (found,) = SearchTool([open_service("searxng", server.url)])("bridge of Visby closed").passages
+    assert "The bridge of Visby was closed in May." in found.quote
+    assert len(found.quote) <= 500
 
 
 def test_finding_nothing_is_reported_with_the_filters(open_service: Open) -> None:

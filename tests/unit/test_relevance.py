@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.search.relevance import reduce
+from research.search.relevance import best_quote, reduce
 
 
 def test_lines_relevant_to_the_goal_are_kept_in_order() -> None:
@@ -29,3 +29,14 @@ def test_a_page_of_one_line_is_reduced_by_sentences(gap: str) -> None:
 def test_the_reduced_text_never_exceeds_the_limit(limit: int) -> None:
     for text in ("x" * 5000, "a b. C d. " * 500, "word\n" * 1000):
         assert len(reduce(text, "word", limit)) <= limit
+
+
+def test_of_lines_that_fit_equally_well_the_shortest_is_quoted() -> None:
+    history = "Capital, etymology: the name was changed to Velm, and the capital, Ost, moved there in 1868"
+    text = f"Capital, name: Velm\nClimate: mild\nCapital, time difference: UTC+3\n{history}\nCapital of trade: Ost"
+    assert best_quote([text], "Velm capital name") == "Capital, name: Velm"
+
+
+def test_of_lines_that_fit_equally_well_one_beside_the_words_that_it_lacks_is_quoted() -> None:
+    text = "May\nThe grid fee is 4 cent.\nNothing else.\nJune\nThe grid fee was set at 5 cent."
+    assert "The grid fee was set at 5 cent." in best_quote([text], "grid fee June")

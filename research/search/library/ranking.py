@@ -1,4 +1,4 @@
-"""Rank passages by words, fuse that ranking with the one by meaning, and choose the lines to quote."""
+"""Rank passages by words, and fuse that ranking with the one by meaning."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from msgspec import Struct
 from research.search.library import storage
 from research.search.library.factbook import Document
 from research.search.relevance import scores
-from research.text import STOP_WORDS, clip, content_tokens, segment
+from research.text import STOP_WORDS, content_tokens, segment
 
-_QUOTE = 200
-"""Longest quote, in characters."""
 _WORDS = 64
 """Words of a query that are used; the rest is ignored."""
 _FUSION, _MEANING = 60, 0.5
@@ -23,12 +21,12 @@ _SHELVES = 12
 """Collections that are ranked each by itself; more of them share the last ranking."""
 _STRAY, _NEAR = 1 / 3, 0.6
 """Shares of the query that the best document contains, as shares of it: see `shown`."""
+_NAMED = 0.75
+"""Share of the best coverage from which a document about what the query names comes first."""
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
 _WORD = re.compile(r"\w+")
-_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
-_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
 
 Ranking = Sequence[tuple[Document, str]]
 """Passages with their documents, best first."""
@@ -110,7 +108,7 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
 
     (Cormack, Clarke, Buettcher 2009.)  A rank by words is weighted by the share of the query that the document contains,
     so that the best of poor matches does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names
-    more often than words do.
+    more often than words do.  Of the documents that contain much of the query, those about what it names come first.
     """
     wanted = frozenset(content_tokens(query))
     held: dict[Document, set[str]] = {}
@@ -126,11 +124,25 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     score = {at: (1.0 if plain else coverage[at]) / (_FUSION + rank) for at, (_, rank) in places.items()}
     for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
         score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
+    most = max(coverage.values(), default=0.0)
+    for document in _named([each for each in held if coverage[each] >= _NAMED * most], wanted):
+        score[document] += 1
     found = [
         Ranked(document, score[document], coverage.get(document, 0.0), places.get(document, (-1, 0))[0])
         for document in score
     ]
     return sorted(found, key=lambda each: -each.score)
+
+
+def _named(documents: Iterable[Document], wanted: frozenset[str]) -> list[Document]:
+    """Return the documents whose subject the words name: `Guinea`, but not where they name `Papua New Guinea`."""
+    named: dict[Document, frozenset[str]] = {}
+    for document in documents:
+        names = [document.title.partition(" · ")[0], *document.names.split(";")]
+        told = [name for name in map(frozenset, map(content_tokens, names)) if name and name <= wanted]
+        if told:
+            named[document] = max(told, key=len)
+    return [document for document, name in named.items() if not any(name < other for other in named.values())]
 
 
 def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
@@ -161,38 +173,3 @@ def asked_about(document: Document, query: str) -> str:
     """Return the query without the words that name the document; the rest tells which of its facts to look for."""
     named = set(content_tokens(f"{document.title} {document.names}"))
     return " ".join(token for token in content_tokens(query) if token not in named) or query
-
-
-def best_quote(texts: Sequence[str], query: str) -> str:
-    """Return the most relevant neighbouring lines of one of the passages, or the best part of one long line."""
-    pairs = [(line, text) for text in texts for line in text.split("\n")]
-    served = scores(query, [line for line, _ in pairs])
-    _, text = pairs[max(range(len(pairs)), key=lambda i: (served[i], -len(pairs[i][0])))]
-    lines = [match.span() for match in _LINE.finditer(text)]
-    start, end = _best(text, lines, query, 0.5)
-    if end - start <= _QUOTE:
-        return text[start:end]
-    clauses = [match.span() for match in _CLAUSE.finditer(text, start, end)]
-    inner, outer = _best(text, clauses, query, 0.0)
-    chosen = clip(text[inner:outer].rstrip(), _QUOTE - 2)
-    cut = outer < end and not chosen.endswith("…")
-    return f"{'…' if inner > start else ''}{chosen}{'…' if cut else ''}"
-
-
-def _best(text: str, spans: Sequence[tuple[int, int]], query: str, share: float) -> tuple[int, int]:
-    """Return the best span, extended by neighbours that score at least this share of it, up to the quote's length."""
-    served = scores(query, [text[start:end] for start, end in spans])
-    first = last = max(range(len(spans)), key=served.__getitem__)
-    least = served[first] * share
-    while True:
-        near = [
-            i
-            for i in (last + 1, first - 1)
-            if 0 <= i < len(spans)
-            and served[i] >= least
-            and spans[max(i, last)][1] - spans[min(i, first)][0] <= _QUOTE - 2
-        ]
-        if not near:
-            return spans[first][0], spans[last][1]
-        chosen = max(near, key=served.__getitem__)
-        first, last = min(first, chosen), max(last, chosen)

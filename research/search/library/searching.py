@@ -12,6 +12,7 @@ from research._util.said import say
 from research.errors import ToolError
 from research.search.library import overview, ranking, storage
 from research.search.library.factbook import Document
+from research.search.relevance import beginning, best_quote, room
 from research.types import Passage
 from research.web import places
 
@@ -71,8 +72,8 @@ def hits(
     best = ranking.shown(by_both, limit)
     collection_names = overview.collections_of(connection, [document.url for document in best])
     quotes = {
-        document: ranking.best_quote(passages[document][:_QUOTED], ranking.asked_about(document, query))
-        for document in best
+        document: _quote(connection, document, passages[document][:_QUOTED], query, room(rank))
+        for rank, document in enumerate(best)
     }
     return [
         Hit(
@@ -84,6 +85,13 @@ def hits(
         )
         for document in best
     ]
+
+
+def _quote(connection: sqlite3.Connection, document: Document, passages: Sequence[str], query: str, limit: int) -> str:
+    """Return the lines of a document that fit the query best; of one found by meaning only, its nearest passage."""
+    texts = storage.around(connection, document.url, passages)
+    asked = ranking.asked_about(document, query)
+    return best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(passages[0], limit)
 
 
 def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:

@@ -34,6 +34,8 @@ _URL = 1500
 """Longest address, in characters."""
 _PASSAGE = 700
 """Longest passage, in characters."""
+_SHORT = 20_000
+"""Longest text that a quote is chosen from as a whole, in characters."""
 _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 
@@ -169,6 +171,29 @@ def located(connection: sqlite3.Connection, url: str, quote: str) -> str:
         return ""
     name, _, columns = rows[0][0].partition("\t")
     return Place(0, name, columns).locator(quote)
+
+
+def around(connection: sqlite3.Connection, url: str, passages: Sequence[str]) -> list[str]:
+    """Return the text to quote a document from: all of a short one, else these passages, each with those beside it."""
+    short = "SELECT text FROM documents WHERE url = ? AND length(text) <= ?"
+    if (whole := connection.execute(short, [url, _SHORT]).fetchone()) is not None:
+        return [str(whole[0])]
+    rows = connection.execute(
+        """WITH own AS (SELECT document, ordinal, start, passages.text FROM passages
+        JOIN documents ON documents.id = document WHERE url = ?)
+        SELECT document, ordinal, start, start + length(text) FROM own WHERE EXISTS (SELECT 1 FROM own AS found
+        WHERE found.text IN (SELECT value FROM json_each(?)) AND abs(found.ordinal - own.ordinal) < 2) ORDER BY ordinal""",
+        [url, json.dumps(passages)],
+    ).fetchall()
+    spans: dict[int, tuple[int, int, int]] = {}
+    for n, (document, ordinal, start, end) in enumerate(rows):
+        run = ordinal - n  # equal for neighbours
+        spans[run] = document, spans[run][1] if run in spans else start, end
+    texts = [
+        connection.execute("SELECT substr(text, ?, ?) FROM documents WHERE id = ?", [start + 1, end - start, document])
+        for document, start, end in spans.values()
+    ]
+    return [str(row[0]) for found in texts if (row := found.fetchone())] or list(passages)
 
 
 def file_of(url: str) -> str:
