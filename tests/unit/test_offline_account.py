@@ -11,7 +11,12 @@ from research.models.extractive.asked import options, parts_of
 from research.models.extractive.assessing import Assessment, assess
 from research.types import Citation, Source
 
-JAPAN = Source(1, "https://example.org/japan", "Japan", "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo")
+JAPAN = Source(
+    1,
+    "https://example.org/japan",
+    "Japan",
+    "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo\nTowns: 92% of people",
+)
 
 
 def judged(question: str, report: str, *sources: Source) -> Assessment:
@@ -116,6 +121,11 @@ def test_a_figure_alone_is_no_change() -> None:
         ("What is the capital of Japan?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is the capital of Japan Kyoto or Tokyo?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is Tokyo the capital of Japan?", "Yes, Tokyo is the capital of Japan [1].", "yes"),
+        (
+            "How many people live in towns?",
+            "92% of the people of Japan live in towns: 92% of total population [1].",
+            "92%",
+        ),
         ("Describe Japan.", "The capital of Japan is Tokyo [1].", ""),
         (
             "Which has more people: Peru or Japan?",

@@ -11,7 +11,7 @@ from research.citations.quantities import quantities
 from research.models.extractive.asked import Asked, named
 from research.models.extractive.coverage import Told, telling
 from research.models.extractive.kinds import SPANS, YEAR, Kind
-from research.text import clip, has_cjk, tokens
+from research.text import STOP_WORDS, clip, has_cjk, tokens
 
 LONGEST = 120
 """Most characters of a short answer."""
@@ -215,7 +215,8 @@ def _figure(asked: Asked, value: str) -> str:
         unit = re.match(r"\s?(?:sq km|bbl/day|kWh?|[A-Za-z%°/]+(?:/[\d,]*\s?[a-z ]+)?)?", value[q.end :])
         if counter := re.match(r"[\u4e00-\u9fff]{1,4}(?=[（，。；]|$)", value[q.end :]):
             return _clean(value[q.start : q.end + counter.end()])
-        end = year.end() if year else q.end + (unit.end() if unit and value[q.end : q.end + 1] in (" ", "%") else 0)
+        follows = unit and value[q.end : q.end + 1] in (" ", "%") and unit.group().strip() not in STOP_WORDS
+        end = year.end() if year else q.end + (unit.end() if unit and follows else 0)
         after = _YEAR_AFTER.match(value, end)
         return _clean(value[q.start : after.end() if after else end])
     return ""
