@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.derived import compare, derive, inputs_of, spoken
-from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, told
-from research.citations.language import says, words
+from research.citations.derived import OPERATIONS, compare, derive, inputs_of
+from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
+from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.measures import Quantity
 from research.citations.quantities import quantities
@@ -85,6 +85,8 @@ class _Found(Struct, frozen=True):
     status: Verdict
     reasons: tuple[Reason, ...]
     lines: dict[int, str]
+    text: str = ""
+    """The claim in the words of the labels, by which the nearest line is found."""
 
 
 class _Checker:
@@ -100,8 +102,8 @@ class _Checker:
             self.titles.setdefault(source.n, []).append(source.title)
             self.sentences.setdefault(source.n, []).extend(stated(source))
             self.cells.setdefault(source.n, []).extend(cells_of(source))
-            pieces = (piece for line in source.quote.splitlines() if line.strip() for piece in wrap(line.strip()))
-            self.lines.setdefault(source.n, []).extend(pieces)
+            rows = rows_of(source) or [line.strip() for line in source.quote.splitlines() if line.strip()]
+            self.lines.setdefault(source.n, []).extend(piece for row in rows for piece in wrap(row))
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.embedder = embedder
         self.checked = 0
@@ -122,7 +124,7 @@ class _Checker:
         if status != "unverified" and n not in found.lines:
             spare = because("the other sources support this; this one adds nothing to it")
             status, reasons = "unverified", (spare if status in HOLDS else OPEN,)
-        quote = found.lines.get(n) or self._nearest(claim, n)
+        quote = found.lines.get(n) or self._nearest(found.text or claim, n)
         return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
 
     def find(self, claim: str, statement: Statement, before: Sequence[Statement], known: Sequence[int]) -> _Found:
@@ -144,7 +146,7 @@ class _Checker:
                 self.computed,
             )
             or verbatim
-            or _Found("unverified", self._open(said), {})
+            or _Found("unverified", self._open(said), {}, said.text)
         )
 
     def _open(self, said: Told) -> tuple[Reason, ...]:
@@ -218,21 +220,23 @@ def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
         return _refuted(said, found, cells) if compared is None else None
     if compared == "":
         return None
-    pairs = zip(found.figures, found.cells, strict=True)
-    if queries := dict.fromkeys(f"{q.written}: {cell.how}" for q, cell in pairs if cell.made):
-        return _Found("calculated", tuple(map(Reason, queries)), lines)
+    made: dict[str, list[str]] = {}
+    for figure, cell in zip(found.figures, found.cells, strict=True):
+        if cell.made:
+            made.setdefault(cell.how, []).append(figure.written)
+    if made:
+        return _Found("calculated", tuple(Reason(f"{', '.join(each)}: {how}") for how, each in made.items()), lines)
     return _Found("supported", (LABELLED,), lines)
 
 
 def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
     """Return how the figures of a claim compare that says so, empty if they do not; None if it does not say so."""
     labels = frozenset(word for cell in found.cells for word in cell.label)
-    if not (says("high", said.text) or says("low", said.text)) or spoken() & labels:
+    if not (says("high", said.text) or says("low", said.text)) or spoken(*OPERATIONS) & labels:
         return None
     first = found.cells[0]
-    others = [
-        cell for cell in cells if first.how and cell.how == first.how and cell.names and cell.names != first.names
-    ]
+    column = first.how, first.written
+    others = [cell for cell in cells if (cell.how, cell.written) == column and cell.names != first.names]
     return compare(said, [first, *others] if first.how else found.cells) or ""
 
 
@@ -267,7 +271,7 @@ def _calculated(
     """
     if not said.figures and not said.strange:
         inputs = inputs_of(said, cells)
-        formula = compare(said, inputs)
+        formula = compare(said, inputs) if accounted(said, inputs, spoken(*OPERATIONS)) else None
         return _Found("calculated", (Reason(formula),), _lines(inputs)) if formula else None
     said_words = words(said.text)
     known = [cell for cell in cells if cell.label <= said_words]
@@ -282,7 +286,7 @@ def _calculated(
 
 def _printed(said: Told, figure: Quantity, inputs: Sequence[Cell], printed: Sequence[Quantity]) -> Reason | None:
     """Return that the python tool printed a figure of a claim that says no more than its inputs and the operation."""
-    if not any(figure.states(each) for each in printed) or not accounted(said, inputs, spoken()):
+    if not any(figure.states(each) for each in printed) or not accounted(said, inputs, spoken(*OPERATIONS)):
         return None
     return because("the python tool printed {figure}", figure=figure.written)
 
@@ -292,7 +296,7 @@ def _inputs(
 ) -> Iterator[Sequence[Cell]]:
     """Yield the labelled figures that a figure may be calculated from."""
     if given:
-        inner = match(replace(said, figures=given), cells, extra=spoken())
+        inner = match(replace(said, figures=given), cells, extra=spoken(*OPERATIONS, "product", "rest"))
         if inner and all(inner.held):
             yield inner.cells
         return

@@ -7,18 +7,20 @@ from collections.abc import Iterator, Sequence
 from math import fsum
 
 from research.citations.labelled import Cell, Told, accounted, mentioned
-from research.citations.language import listed, says, words
+from research.citations.language import says, spoken, words
 from research.citations.measures import Quantity
 from research.types import Reason
 
 OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "high", "low", "compared")
+_RATE = re.compile(r"/(1,?000|100,?000)\b")
 MOST = 6
 """Figures that are combined."""
 
 
 def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | None:
     """Return the formula by which a figure follows from labelled ones, in the order of the claim; None if none does."""
-    if not 2 <= len(inputs) <= MOST or not accounted(claim, inputs, spoken()):
+    product = ("product", "rest") if says("product", claim.text) else ()
+    if not 1 <= len(inputs) <= MOST or not accounted(claim, inputs, spoken(*OPERATIONS, *product)):
         return None
     for value, unit, formula in _results(claim.text, inputs, figure.unit):
         made = Quantity("number", "", value, 0.0, unit, 0, 0)
@@ -27,11 +29,6 @@ def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | No
         if unit == figure.unit and close and (not points or re.search("point|百分点", figure.written)):
             return Reason(f"{formula} = {figure.written}")
     return None
-
-
-def spoken() -> frozenset[str]:
-    """Return the words that name operations and comparisons."""
-    return frozenset(part for kind in OPERATIONS for word in listed(kind) for part in words(word))
 
 
 def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
@@ -51,9 +48,9 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
-    """Return how figures compare in the way that a claim says, empty if they do not; None if it says anything else."""
+    """Return how figures compare in the way that a claim says, empty if they do not; None if it does not compare."""
     high = says("high", claim.text)
-    if high == says("low", claim.text) or len(cells) < 2 or not accounted(claim, cells, spoken()):
+    if high == says("low", claim.text) or len(cells) < 2:
         return None
     first, *others = (cell.quantity for cell in cells)
     comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
@@ -65,12 +62,14 @@ def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[floa
     """Yield value, unit and formula of each operation that a claim names."""
     pairs = [(cell.quantity.value, cell.quantity.written) for cell in cells]
     values, written = [value for value, _ in pairs], " + ".join(each for _, each in pairs)
+    if says("product", text):
+        yield from _products(cells)
     own, dated = cells[0].quantity.unit, len({cell.year for cell in cells}) > 1
     if len({cell.quantity.unit for cell in cells}) > 1:
         return
-    if says("sum", text) and not dated:
+    if says("sum", text) and not dated and len(cells) > 1:
         yield fsum(values), own, written
-    if says("mean", text) and not dated:
+    if says("mean", text) and not dated and len(cells) > 1:
         yield fsum(values) / len(values), own, f"({written}) ÷ {len(values)}"
     if len(cells) == 2 and not dated:
         yield from _pair(text, pairs, own, unit)
@@ -80,6 +79,29 @@ def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[floa
             yield abs(b - a), own, f"{two} − {one}" if b > a else f"{one} − {two}"
             if a > 0:
                 yield 100 * abs(b - a) / a, "%", f"({two} − {one}) ÷ {one}" if b > a else f"({one} − {two}) ÷ {one}"
+
+
+def _products(cells: Sequence[Cell]) -> Iterator[tuple[float, str, str]]:
+    """Yield what a percentage or a rate is of an amount, and what remains."""
+    rates = [(cell, per) for cell in cells if (per := _per(cell)) > 1]
+    amounts = [cell for cell in cells if _per(cell) == 1]
+    for rate, per in rates:
+        value, written = rate.quantity.value / per, rate.quantity.written
+        if per == 100:
+            yield 100 - rate.quantity.value, "%", f"100% − {written}"
+        for amount in amounts if len(amounts) == 1 else ():
+            whole, shown = amount.quantity, f"{written} ÷ {per:,}" if per != 100 else written
+            yield value * whole.value, whole.unit, f"{shown} × {whole.written}"
+            if per == 100:
+                yield (1 - value) * whole.value, whole.unit, f"(100% − {written}) × {whole.written}"
+
+
+def _per(cell: Cell) -> int:
+    """Return what a figure is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
+    if cell.quantity.unit == "%":
+        return 100
+    match = _RATE.search(cell.line)
+    return int(match[1].replace(",", "")) if match else 1
 
 
 def _pair(text: str, pairs: Sequence[tuple[float, str]], own: str, unit: str) -> Iterator[tuple[float, str, str]]:

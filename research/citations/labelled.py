@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from research._util.glossary import english_label, label_terms, terms
-from research.citations.language import links, listed, words
+from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.citations.measures import Quantity
 from research.citations.names import countries, is_country, key
@@ -47,7 +47,7 @@ class Cell(Struct, frozen=True):
     quantity: Quantity
     year: int = 0
     written: str = ""
-    """The label as its line has it."""
+    """The label as its line or column has it."""
     fixed: frozenset[str] = frozenset()
     """Numbers of the label: the 15 and 24 of `ages 15-24`."""
     topic: frozenset[str] = frozenset()
@@ -71,14 +71,36 @@ class Cell(Struct, frozen=True):
         """Return whether two figures have the same unit; a column may name it in its head."""
         if claimed.unit == self.quantity.unit:
             return True
+        if claimed.unit == "%" and not self.quantity.unit:
+            return re.search(r"\b100\b", self.how) is not None
         unit = words(_DIGITS.sub(" ", claimed.written))
         return not self.quantity.unit and bool(unit) and unit <= self.more | self.label
+
+
+def rows_of(source: Source) -> list[str]:
+    """Return the rows of a query's result with the names of their columns, and where they are from; empty for other sources."""
+    if not _queried(source):
+        return []
+    head, titled, rows = _result(source.quote.splitlines())
+    return [f"{'; '.join(map(': '.join, zip(head, row, strict=False)))}\n{titled}" for row in rows]
+
+
+def _queried(source: Source) -> bool:
+    return source.url.startswith("library://") and "#" in source.url and source.quote.startswith("Result of ")
+
+
+def _result(lines: Sequence[str]) -> tuple[tuple[str, ...], str, list[tuple[str, ...]]]:
+    """Return the columns of a result, where its rows are from, and the rows."""
+    place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
+    table = [_split(line) for line in lines[1:place] if line.startswith("|")]
+    titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
+    return (table[0] if table else ()), titled, table[2:]
 
 
 def cells_of(source: Source) -> list[Cell]:
     """Return the labelled figures of a source."""
     lines = source.quote.splitlines()
-    if source.url.startswith("library://") and "#" in source.url and lines and lines[0].startswith("Result of "):
+    if _queried(source):
         return list(_results(source, lines))
     found: list[Cell] = []
     head: tuple[str, ...] = ()
@@ -174,24 +196,23 @@ def _figure(cell: str, head: str = "") -> Quantity | None:
 
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
+    head, titled, rows = _result(lines)
     place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
-    table = [_split(line) for line in lines[1:place] if line.startswith("|")]
     used = [_split(line)[1:] for line in lines[place + 1 :] if line.startswith("|")]
-    if len(table) < 3:
+    sql = lines[0].removeprefix("Result of ")
+    if not rows:
         return
-    sql, head = lines[0].removeprefix("Result of "), table[0]
     columns = used[0] if used else ()
-    titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
     texts = {cell for row in used[2:] for cell in row if not _figure(cell)}
     more = words(" ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " "))
     units = {match.group() for name in columns if (match := _UNIT.search(name))}
     unit = units.pop() if len(units) == 1 else ""
     for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
-        more |= frozenset(part for word in listed(kind) for part in words(word)) if call in sql.upper() else frozenset()
+        more |= spoken(kind) if call in sql.upper() else frozenset()
     for word in ("row", "行"):
         count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
         yield Cell(source.n, titled, (), frozenset([word]), more, count, how=sql)
-    for row in table[2:]:
+    for row in rows:
         names = tuple(cell for cell in row if cell and not _figure(cell))
         quote = "; ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
         for name, cell in zip(head, row, strict=False):
@@ -205,6 +226,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
                     more,
                     found,
                     int(year[0]) if year else 0,
+                    name,
                     how=sql,
                 )
 
@@ -228,6 +250,8 @@ class Told(Struct, frozen=True):
 def told(claim: str, cells: Sequence[Cell]) -> Told:
     """Read a claim.  In a Chinese claim, terms of the glossary and names of countries are those of English labels."""
     text = re.sub(r"`[^`]*`", " ", claim)
+    if any("population" in cell.label for cell in cells):
+        text = _people().sub(" population", text)
     if has_cjk(text) and any(not has_cjk(cell.line) for cell in cells):
         text = label_terms().sub(lambda match: f" {english_label(match.group())} ", text)
         for name in dict.fromkeys(name for cell in cells for name in cell.names):
@@ -237,6 +261,13 @@ def told(claim: str, cells: Sequence[Cell]) -> Told:
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
     years = tuple(int(each.value) for each in found if each.kind == "year")
     return Told(text, figures, years, figures, any(each.kind not in ("number", "year") for each in found))
+
+
+@cache
+def _people() -> re.Pattern[str]:
+    """Return a pattern of the noun after the figure of a population: `68 million people`."""
+    nouns = "|".join(listed("population"))
+    return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
 
 
 @lru_cache(maxsize=65_536)
@@ -255,8 +286,7 @@ def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:
         plain = name.casefold().removeprefix("the ")
         if plain not in lower:
             continue
-        edge = "" if has_cjk(plain) else r"(?<!\w)"
-        for match in re.finditer(edge + re.escape(plain) + edge.replace("<", ""), lower):
+        for match in re.finditer(rf"(?<![a-z\d]){re.escape(plain)}(?![a-z\d])", lower):
             if not any(taken[match.start() : match.end()]):
                 taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
                 found.append((match.start(), name))
@@ -306,11 +336,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
             return None
         chosen.append((right or mine)[0])
         held.append(bool(right))
-    return (
-        Match(tuple(figures), tuple(chosen), tuple(held))
-        if accounted(claim, chosen, extra | compared(), fixed)
-        else None
-    )
+    extra |= spoken("high", "low", "compared")
+    return Match(tuple(figures), tuple(chosen), tuple(held)) if accounted(claim, chosen, extra, fixed) else None
 
 
 def _is_of(cell: Cell, owner: Sequence[str], said: frozenset[str]) -> bool:
@@ -332,13 +359,8 @@ def _returned(
     known = all(str(year) in cell.more for year in claim.years for cell in chosen)
     if len(chosen) < len(figures) or not known or (dated and claim.years and dated != list(claim.years)):
         return None
-    accepted = accounted(claim, chosen, extra | compared())
+    accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
     return Match(tuple(figures), tuple(chosen), (True,) * len(figures)) if accepted else None
-
-
-def compared() -> frozenset[str]:
-    """Return the words that compare figures."""
-    return frozenset(part for kind in ("high", "low", "compared") for word in listed(kind) for part in words(word))
 
 
 def _paired(found: Sequence[Any], count: int) -> list[Any]:

@@ -35,7 +35,13 @@ def openings() -> tuple[str, ...]:
 @cache
 def links() -> frozenset[str]:
     """Return the words, and the Chinese characters, that may stand around a labelled figure."""
-    return frozenset(part for word in listed("link") | listed("whole") for part in words(word))
+    return spoken("link", "whole")
+
+
+@cache
+def spoken(*kinds: str) -> frozenset[str]:
+    """Return the words of some kinds, and the Chinese characters of which they consist."""
+    return frozenset(part for kind in kinds for word in listed(kind) for part in words(word))
 
 
 def says(kind: str, text: str) -> bool:

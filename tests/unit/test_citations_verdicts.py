@@ -134,6 +134,8 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
     [
         "The population of France was 68,374,591 in 2024 [2].",
         "France has a total population of 68.4 million [2].",
+        "In 2024 France had 68,374,591 people [2].",
+        "法国2024年有68,374,591人 [2]。",
         "France's median age is 42.6 years [2].",
         "In 2024, the life expectancy at birth in France was 82.6 years [2].",
         "France: birth rate of 10.9 births per 1,000 population [2].",
@@ -163,6 +165,7 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "The population of France was 68,374,591 in 1994 [2].",
         "The female population of France was 33,557,094 [2].",
         "The rural population of France was 68,374,591 [2].",
+        "68,374,591 people visited France [2].",
         "The population of France was not 68,374,591 [2].",
         "Only the population of France was 68,374,591 [2].",
         "The median age in France is 42.6% [2].",
