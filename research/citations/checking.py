@@ -21,7 +21,7 @@ from research.citations.measures import Quantity
 from research.citations.quantities import quantities
 from research.citations.reasons import because, one_line
 from research.citations.verbatim import QUOTES, Stated, differences, forms, nearest, refutes, stated
-from research.text import wrap
+from research.text import has_cjk, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 
 if TYPE_CHECKING:
@@ -133,8 +133,15 @@ class _Checker:
             return _Found("unverified", (limit,), {})
         plain = _EMPHASIS.sub("", claim)
         cells = [cell for n in known for cell in self.cells[n]]
-        said = told(_row(plain, statement.context), cells)
+        titles = [title for n in known for title in self.titles[n]]
+        said = told(_row(plain, statement.context), cells, titles)
         verbatim = self._verbatim(plain, known)
+        if (
+            has_cjk(plain)
+            and (read := self._verbatim(said.text, known))
+            and not (verbatim and verbatim.status == "supported")
+        ):
+            verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
         return (
@@ -221,7 +228,7 @@ def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
     if compared == "":
         return None
     made: dict[str, list[str]] = {}
-    for figure, cell in zip(found.figures, found.cells, strict=True):
+    for figure, cell in zip(found.figures, found.cells, strict=False):
         if cell.made:
             made.setdefault(cell.how, []).append(figure.written)
     if made:
@@ -235,6 +242,8 @@ def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
     if not (says("high", said.text) or says("low", said.text)) or spoken(*OPERATIONS) & labels:
         return None
     first = found.cells[0]
+    if any(says(kind, said.text) and says(kind, first.written) for kind in ("high", "low")):
+        return None  # `Nigeria (rank 1, highest)`
     column = first.how, first.written
     others = [cell for cell in cells if (cell.how, cell.written) == column and cell.names != first.names]
     return compare(said, [first, *others] if first.how else found.cells) or ""
@@ -269,7 +278,7 @@ def _calculated(
 
     They are in the claim, else in a statement before it, else those of the names and the measure that it has.
     """
-    if not said.figures and not said.strange:
+    if not said.figures and not said.dates and not said.ordinal:
         inputs = inputs_of(said, cells)
         formula = compare(said, inputs) if accounted(said, inputs, spoken(*OPERATIONS)) else None
         return _Found("calculated", (Reason(formula),), _lines(inputs)) if formula else None

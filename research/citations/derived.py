@@ -64,10 +64,10 @@ def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[floa
     values, written = [value for value, _ in pairs], " + ".join(each for _, each in pairs)
     if says("product", text):
         yield from _products(cells)
-    own, dated = cells[0].quantity.unit, len({cell.year for cell in cells}) > 1
+    own, dated = cells[0].quantity.unit, len({cell.year for cell in cells} - {0}) > 1
     if len({cell.quantity.unit for cell in cells}) > 1:
         return
-    if says("sum", text) and not dated and len(cells) > 1:
+    if says("sum", text) and not (says("difference", text) or dated) and len(cells) > 1:
         yield fsum(values), own, written
     if says("mean", text) and not dated and len(cells) > 1:
         yield fsum(values) / len(values), own, f"({written}) ÷ {len(values)}"
@@ -108,7 +108,9 @@ def _pair(text: str, pairs: Sequence[tuple[float, str]], own: str, unit: str) ->
     """Yield the operations with two figures of one year, of which the claim names the first one first."""
     (a, one), (b, two) = pairs
     against = says("compared", text) and says("low" if a > b else "high", text)
-    if says("difference", text) and not against:
+    if says("minus", text):
+        yield a - b, own, f"{one} − {two}"
+    elif says("difference", text) and not against:
         yield abs(a - b), own, f"{one} − {two}" if a > b else f"{two} − {one}"
     if says("ratio", text) and b and not unit:
         yield a / b, "", f"{one} ÷ {two}"

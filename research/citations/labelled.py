@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from research.citations.reading import label_of
 from research.text import has_cjk
 from research.types import Source
 
+_COMPARISON = "library://factbook/comparison/"
 _SERIES = re.compile(r",? ((?:1[5-9]|20)\d\d)$")
 _ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
 _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
@@ -132,29 +134,22 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     must = words(" ".join(parts)) - links()
     may = words(f"{label} {source.title}")
     names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - links())
+    if section and source.url.startswith(_COMPARISON):  # a page about one measure, with a line for each country
+        names, must = (named.strip(),), words(section[0].partition(",")[0]) - links()
     value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line[len(label) + 1 :])
     items = [
         (item, plain, found)
         for item in _ITEM.split(value)
         if (plain := _BRACKETS.sub(" ", item)) and (found := _only(plain))
     ]
-    for item, plain, figure in items:
+    for at, (item, plain, figure) in enumerate(items):
         years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
         year = series[1] if series else years[0] if years else 0
-        own = plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")
-        label_words = must | words(own) - links()
-        yield Cell(
-            source.n,
-            line,
-            names,
-            label_words,
-            may | words(item),
-            figure,
-            int(year),
-            written,
-            _numbers(label),
-            topic,
-        )
+        own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
+        if at and not own:
+            continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
+        more = may | words(item)
+        yield Cell(source.n, line, names, must | own, more, figure, int(year), written, _numbers(label), topic)
 
 
 def _numbers(label: str) -> frozenset[str]:
@@ -203,7 +198,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     if not rows:
         return
     columns = used[0] if used else ()
-    texts = {cell for row in used[2:] for cell in row if not _figure(cell)}
+    texts = {cell for row in [*used[2:], *rows] for cell in row if not _figure(cell)}
     more = words(" ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " "))
     units = {match.group() for name in columns if (match := _UNIT.search(name))}
     unit = units.pop() if len(units) == 1 else ""
@@ -212,6 +207,10 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     for word in ("row", "行"):
         count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
         yield Cell(source.n, titled, (), frozenset([word]), more, count, how=sql)
+    if len(rows) == 1 and (own := [cell for cell in rows[0] if cell and not _figure(cell)]):
+        pairs = [*zip(head, rows[0], strict=False), *(zip(columns, used[2], strict=False) if len(used) > 2 else ())]
+        quote = "; ".join(map(": ".join, dict.fromkeys(pairs)))
+        yield Cell(source.n, f"{quote}\n{titled}", (), frozenset(), more, count, written="\n".join(own), how=sql)
     for row in rows:
         names = tuple(cell for cell in row if cell and not _figure(cell))
         quote = "; ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
@@ -243,24 +242,32 @@ class Told(Struct, frozen=True):
     years: tuple[int, ...]
     spans: tuple[Quantity, ...] = ()
     """All figures that it has, of which `figures` may be some."""
-    strange: bool = False
-    """It has a date or an ordinal, which no label states."""
+    dates: tuple[Quantity, ...] = ()
+    ordinal: bool = False
 
 
-def told(claim: str, cells: Sequence[Cell]) -> Told:
-    """Read a claim.  In a Chinese claim, terms of the glossary and names of countries are those of English labels."""
+def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
+    """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
     text = re.sub(r"`[^`]*`", " ", claim)
     if any("population" in cell.label for cell in cells):
         text = _people().sub(" population", text)
-    if has_cjk(text) and any(not has_cjk(cell.line) for cell in cells):
+    names = dict.fromkeys(
+        [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
+    )
+    if has_cjk(text) and any(not has_cjk(name) for name in names):
         text = label_terms().sub(lambda match: f" {english_label(match.group())} ", text)
-        for name in dict.fromkeys(name for cell in cells for name in cell.names):
+        for name in names:
             for chinese in _chinese(name):
                 text = text.replace(chinese, f" {name} ")
+        for english, chinese in terms("city").items():
+            text = text.replace(chinese, f" {english} ")
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
+    restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
     years = tuple(int(each.value) for each in found if each.kind == "year")
-    return Told(text, figures, years, figures, any(each.kind not in ("number", "year") for each in found))
+    dates = tuple(each for each in found if each.kind == "date")
+    own = tuple(each for each in figures if each not in restated)
+    return Told(text, own, years, figures, dates, any(each.kind == "ordinal" for each in found))
 
 
 @cache
@@ -312,10 +319,12 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     ]
     fixed = frozenset(word for cell in scope for word in cell.fixed) | _numbers(" ".join(names))
     figures = [each for each in claim.figures if not words(each.written) & fixed]
-    if claim.strange or not figures or not scope:
+    if claim.ordinal or not scope:
         return None
     if any(cell.how for cell in scope):
         return _returned(claim, figures, names, [cell for cell in scope if cell.how], extra)
+    if claim.dates or not figures:
+        return None
     owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
     years = _paired(claim.years, len(figures))
     said, named, near = words(f"{claim.text}\n{context}"), _labels(scope), frozenset[str]()
@@ -327,7 +336,7 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
             cell
             for cell in scope
             if (cell.label or cell.year in claim.years)
-            and years[at] in (None, cell.year)
+            and (years[at] in (None, cell.year) or not (cell.year or len(figures) == 1))
             and (len(figures) == 1 or cell.label <= near)
         ]
         mine = _closest([cell for cell in own if _is_of(cell, owners[at], said)], claim.text)
@@ -355,12 +364,19 @@ def _returned(
     rows = [[cell for cell in cells if not cell.names or owner == cell.names[0]] for owner in owners]
     found = [next((cell for cell in row if cell.states(q)), None) for row, q in zip(rows, figures, strict=True)]
     chosen = [cell for cell in found if cell]
+    if not figures:  # a result of one row of texts
+        chosen = [
+            cell for cell in cells if cell.written and any(text in claim.text for text in cell.written.split("\n"))
+        ][:1]
+    months = [f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
+    if not chosen or not all(month in cell.how for month in months for cell in chosen):
+        return None
     dated = [cell.year for cell in chosen if cell.year]
     known = all(str(year) in cell.more for year in claim.years for cell in chosen)
     if len(chosen) < len(figures) or not known or (dated and claim.years and dated != list(claim.years)):
         return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
-    return Match(tuple(figures), tuple(chosen), (True,) * len(figures)) if accepted else None
+    return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if accepted else None
 
 
 def _paired(found: Sequence[Any], count: int) -> list[Any]:
@@ -395,7 +411,7 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     `fixed` are numbers that are no figures, because they belong to labels.
     """
     text = list(claim.text)
-    for each in claim.spans:
+    for each in (*claim.spans, *claim.dates):
         if not words(each.written) & fixed:
             text[each.start : each.end] = " " * (each.end - each.start)
     known = links() | extra | {str(year) for year in claim.years}

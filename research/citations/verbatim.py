@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 _GROUPS = re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}")
 _PARENTHESIS = re.compile(r"([(（\[][^()（）\[\]]{1,200}[)）\]])")
 _LINE_END = re.compile(r"[.!?。！？:：;；|)）\]\"”’…]\s*$")
+_WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
 _WRAPPED = 60
 """Characters of a line without a full stop from which it may go on in the next line."""
@@ -36,6 +37,8 @@ QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
+_NUMBER = 4
+"""Words that a number in common counts as."""
 _LEAST = 3
 """Words of the shortest sentence that states something."""
 
@@ -76,7 +79,9 @@ def _tokens(text: str, start: int) -> Iterator[Token]:
             key = _value(match["number"], SCALES.get((match["scale"] or "").casefold(), 0))
         elif match["percent"]:
             key = "%"
-        letter = match.group() == "A" and start + match.start() > 0  # the A of `Vitamin A`
+        letter = match.group() == "A" and _WORD_BEFORE.match(
+            text[max(match.start() - 2, 0) : match.start()]
+        )  # the A of `Vitamin A`
         if key not in listed("article") or letter:
             yield Token(key, match.group(), start + match.end())
 
@@ -185,7 +190,7 @@ def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
     for title in titles:
         for name in dict.fromkeys((title, title.split(" · ")[0])):
             own = [each.key for each in tokens_of(name)]
-            if own and keys[: len(own)] == own and re.match(r"\s*[:：]", claim[whole[len(own) - 1].end :]):
+            if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
                 found.append(whole[len(own) :])
             if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
                 found.append(whole[: -len(own)])
@@ -219,10 +224,15 @@ def _rounds(one: Decimal, other: Decimal) -> bool:
 def nearest(claim: str, lines: Sequence[str]) -> str:
     """Return the line that shares most words and numbers with a claim; empty if none shares any."""
     own = _content(claim)
-    best = max(lines, key=lambda line: len(own & _content(line)), default="")
-    return best if own & _content(best) else ""
+
+    def shared(line: str) -> int:
+        return sum(_NUMBER if isinstance(key, Decimal) else 1 for key in own & _content(line))
+
+    best = max(lines, key=shared, default="")
+    return best if shared(best) else ""
 
 
+@lru_cache(maxsize=16_384)
 def _content(text: str) -> frozenset[str | Decimal]:
     """Return the words and numbers of a text, and the pairs of its Chinese characters."""
     keys = [each.key for each in tokens_of(text)]

@@ -206,7 +206,7 @@ def only(folder: Path, table: Path) -> Path:
     return Path(shutil.copy(table, folder)).parent
 
 
-@pytest.mark.parametrize("question", ["Which region grew fastest?", "哪个地区的销售额增长最快？", "哪个地区增长最快？"])
+@pytest.mark.parametrize("question", ["Which region grew fastest?", "哪个地区的销售额增长最快？"])
 def test_one_figure_by_year_is_what_grew(
     bench: Workbench, own_library: Path, folder: Path, tmp_path: Path, question: str
 ) -> None:
@@ -232,7 +232,6 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue usd where country is"),
         ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
-        ("unseen4/图书馆借阅.csv", "数据之美的作者是谁？", "书名为数据之美时，作者为**陈思齐**"),
     ],
 )  # fmt: skip
 def test_words_mean_columns_rows_and_quantities(

@@ -253,6 +253,8 @@ def test_what_follows_from_labelled_figures_is_calculated(claim: str, formula: s
         "The population of Spain is 1.45 times that of France [2][3].",
         "The real GDP of France fell by 1.17% from 2023 to 2024 [2].",
         "Spain has a larger population than France [2][3].",
+        "The population of Spain, 47,280,433, minus that of France, 68,374,591, is 21,094,158 [2][3].",
+        "The populations of France and Spain combined are a difference of 115,655,024 [2][3].",
         "The difference between the exports and the population of France is 5 [2].",
     ],
 )
