@@ -1,47 +1,48 @@
-"""Check each statement of an answer against the sources it cites."""
+"""Check each statement of an answer against the sources it cites.
+
+The rules decide only what anybody can see: a sentence word for word, a labelled figure, or a calculation from labelled
+figures.  All else is left to a judge.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from math import isclose
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from research._util.glossary import chinese_label, label_terms, measures, says, translates
-from research.citations import tabular
-from research.citations.arithmetic import counts_items
-from research.citations.degrees import overstated
-from research.citations.derived import Derivation, derive, operation_only, operators
-from research.citations.evidence import gather
-from research.citations.figures import check_comparison, check_date, check_figure, missing_figure, same_kind
+from research.citations.derived import OPERATIONS, compare, derive, inputs_of
+from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
+from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.matching import Problem, closeness, common_figures, cover, embedding_text, match, weights_of
-from research.citations.names import Names, contains_name, is_country, names
-from research.citations.owners import misattributed
+from research.citations.measures import Quantity
 from research.citations.quantities import quantities
-from research.citations.reading import Figure, Sentence, lines_of
 from research.citations.reasons import because, one_line
-from research.citations.relations import reversed_relations
-from research.citations.verdicts import Finding, Status, meaning_may_tell, verdict
-from research.citations.wording import contradictions
-from research.types import Citation, Reason, Source
+from research.citations.verbatim import QUOTES, Stated, differences, forms, nearest, refutes, stated
+from research.text import has_cjk, wrap
+from research.types import HOLDS, Citation, Reason, Source, Verdict
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from research.types import Embedder
 
-SOME = 0.3
-"""Share of words that counts for a claim in another language than its source, if its figures hold."""
-LITTLE = 0.25
-"""The same if it has none."""
-ENOUGH = 0.5
-"""Share of words that counts for a claim with the meaning of its source."""
-NEAR = 0.55
-"""Cosine of claim and line from which their meaning is the same, whatever the words."""
+BY = "rules"
+"""The judge named in every verdict here."""
+OPEN = because("not checked by a judge")
+VERBATIM = because("word for word")
+LABELLED = because("labelled figure")
+_EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
+_LONGEST_CLAIM = 2_000
+"""Characters of a statement that the rules check."""
+_MOST_CLAIMS = 500
+"""Cited statements of one report that the rules check."""
+_BEFORE = 3
+"""Statements before one that may have the figures it is calculated from."""
+_FIGURES = 8
+"""Figures of a claim that may be calculated from the others."""
+_MEANT = 40
+"""Lines that an encoder compares with a claim that shares no word with them."""
 
 
 def check(
@@ -49,10 +50,10 @@ def check(
 ) -> tuple[Citation, ...]:
     """Check each cited statement against the quotes of its sources; return one `Citation` per statement and number.
 
-    `dead`: no source has that number.  `supported`: the cited lines state it.  `calculated`: its figures follow from the
-    cited ones, by the formula in the reason.  `contradicted`: the lines state something else of the same.  `unverified`:
-    the rules cannot tell.  `computed` are outputs of the python tool, which support nothing by themselves.  `embedder`
-    helps to match different words of the same meaning.
+    `dead`: no source has that number.  `supported`: a source says it word for word, or in a labelled figure.  `calculated`:
+    its figure follows from labelled ones, by the formula in the reason.  `contradicted`: the sentence or the labelled line
+    has another figure.  `unverified`: a judge has to read it; the quote is the nearest passage.  `computed` are outputs of
+    the python tool.  `embedder` finds the nearest passage where no word is shared.
     """
     found = statements(answer)
     return tuple(each for some in check_statements(found, answer, sources, computed, embedder) for each in some)
@@ -66,85 +67,144 @@ def check_statements(
     embedder: Embedder | None = None,
 ) -> Iterator[list[Citation]]:
     """Check the statements of an answer as `check` does; yield the citations of each."""
-    checker = _Checker(answer, {n for each in found for n in each.numbers}, sources, computed, embedder)
-    for i, statement in enumerate(found):
-        yield checker.citations(statement, _around(found, i))
-
-
-def _around(found: Sequence[Statement], i: int) -> tuple[str, str]:
-    """Return the four statements before one, and the rest of its sentence if a mark cut it (`[1], against …`)."""
-    before = "\n".join(without_marks(each.text)[-_LONGEST_CLAIM:] for each in found[max(i - 4, 0) : i])
-    behind = found[i + 1].text[:_LONGEST_CLAIM] if i + 1 < len(found) else ""
-    return before, without_marks(behind) if behind.startswith((",", "，", ";", "；")) else ""
+    del answer  # the statements say all that the rules read
+    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, embedder)
+    for at, statement in enumerate(found):
+        yield checker.citations(statement, found[max(at - _BEFORE, 0) : at][::-1])
 
 
 def check_claim(claim: str, sources: Sequence[Source], embedder: Embedder | None = None) -> tuple[Citation, ...]:
     """Check one sentence without marks against all given sources; return one `Citation` per source."""
     numbers = tuple(dict.fromkeys(source.n for source in sources))
-    checker = _Checker(claim, numbers, sources, (), embedder)
-    return tuple(checker.citations(Statement(claim, numbers=numbers)))
+    return tuple(_Checker(sources, set(numbers), (), embedder).citations(Statement(claim, numbers=numbers), ()))
 
 
-class _Scope(Struct, frozen=True):
-    """The lines that one claim is compared with."""
+class _Found(Struct, frozen=True):
+    """A verdict, and the lines that decide it by the number of their source."""
 
-    lines: Sequence[Sentence]
-    weights: dict[str, float]
-    """Weight of each word of the claim."""
-    near: dict[int, float]
-    """Cosine with the claim by `id` of the line, for some lines."""
-    close: dict[int, float]
-    """Similarity to the claim, from words and cosine, by `id` of the line."""
-    rank: list[Sentence]
-    """The lines, most similar first."""
+    status: Verdict
+    reasons: tuple[Reason, ...]
+    lines: dict[int, str]
+    text: str = ""
+    """The claim in the words of the labels, by which the nearest line is found."""
 
 
-def _scope(claim: Sentence, lines: Sequence[Sentence], near: dict[int, float]) -> _Scope:
-    weights = weights_of(claim, lines)
-    close = {
-        id(line): match(claim.keys, line, weights)
-        + near.get(id(line), 0.0)
-        + (claim.cjk and not line.cjk and says(claim.text, line.label))
-        for line in lines
-    }
-    rank = sorted(lines, key=lambda line: -(close[id(line)] + common_figures(claim, line)))
-    return _Scope(lines, weights, near, close, rank)
+class _Checker:
+    def __init__(
+        self, sources: Sequence[Source], cited: set[int], computed: Iterable[str], embedder: Embedder | None
+    ) -> None:
+        own = [source for source in sources if source.n in cited]
+        self.titles: dict[int, list[str]] = {}
+        self.sentences: dict[int, list[Stated]] = {}
+        self.cells: dict[int, list[Cell]] = {}
+        self.lines: dict[int, list[str]] = {}
+        for source in own:
+            self.titles.setdefault(source.n, []).append(source.title)
+            self.sentences.setdefault(source.n, []).extend(stated(source))
+            self.cells.setdefault(source.n, []).extend(cells_of(source))
+            rows = rows_of(source) or [line.strip() for line in source.quote.splitlines() if line.strip()]
+            self.lines.setdefault(source.n, []).extend(piece for row in rows for piece in wrap(row))
+        self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
+        self.embedder = embedder
+        self.checked = 0
+
+    def citations(self, statement: Statement, before: Sequence[Statement]) -> list[Citation]:
+        """Return a citation for each number that a statement cites; `before` are the statements before it, last first."""
+        claim = without_marks(statement.text)
+        known = [n for n in statement.numbers if n in self.titles]
+        self.checked += bool(statement.numbers)
+        found = self.find(claim, statement, before, known) if known else None
+        return [self._citation(n, claim, found) for n in statement.numbers]
+
+    def _citation(self, n: int, claim: str, found: _Found | None) -> Citation:
+        if found is None or n not in self.titles:
+            dead = because("no source has the number {number}", number=n)
+            return Citation(n, claim, "dead", reason=str(dead), by=BY, reasons=(dead,))
+        status, reasons = found.status, found.reasons
+        if status != "unverified" and n not in found.lines:
+            spare = because("the other sources support this; this one adds nothing to it")
+            status, reasons = "unverified", (spare if status in HOLDS else OPEN,)
+        quote = found.lines.get(n) or self._nearest(found.text or claim, n)
+        return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
+
+    def find(self, claim: str, statement: Statement, before: Sequence[Statement], known: Sequence[int]) -> _Found:
+        """Return what the cited sources say of a claim."""
+        if (limit := _limit(claim, self.checked)) is not None:
+            return _Found("unverified", (limit,), {})
+        plain = _EMPHASIS.sub("", claim)
+        cells = [cell for n in known for cell in self.cells[n]]
+        titles = [title for n in known for title in self.titles[n]]
+        said = told(_row(plain, statement.context), cells, titles)
+        verbatim = self._verbatim(plain, known)
+        if (
+            has_cjk(plain)
+            and (read := self._verbatim(said.text, known))
+            and not (verbatim and verbatim.status == "supported")
+        ):
+            verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
+        if verbatim and verbatim.status == "supported":
+            return verbatim
+        return (
+            _labelled(said, cells, statement.context)
+            or _calculated(
+                said,
+                cells,
+                [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before],
+                self.computed,
+            )
+            or verbatim
+            or _Found("unverified", self._open(said), {}, said.text)
+        )
+
+    def _open(self, said: Told) -> tuple[Reason, ...]:
+        """Return why a claim is left open; a figure that the python tool printed without cited inputs is named."""
+        printed = next((q for q in said.figures if any(q.states(each) for each in self.computed)), None)
+        if printed is None:
+            return (OPEN,)
+        text = "the python tool printed {figure}, but the cited sources do not give its inputs"
+        return (because(text, figure=printed.written),)
+
+    def _verbatim(self, claim: str, known: Sequence[int]) -> _Found | None:
+        """Return whether sources say a claim word for word, or with another number."""
+        same: dict[int, str] = {}
+        other: dict[int, tuple[str, str]] = {}
+        quoted = claim.lstrip()[:1] in tuple(QUOTES)
+        for n in known:
+            own = forms(claim, self.titles[n])
+            for sentence, form in ((sentence, form) for sentence in self.sentences[n] for form in own):
+                apart = differences(form, sentence)
+                if apart == [] and (quoted or not sentence.quoted):
+                    same.setdefault(n, sentence.text)
+                elif apart and len(apart) == 1 and refutes(*apart[0], sentence):
+                    other.setdefault(n, (sentence.text, apart[0][1].text))
+        if same:
+            return _Found("supported", (VERBATIM,), same)
+        if other:
+            figure = next(figure for _, figure in other.values())
+            reason = because("the source has the same words with another figure: {figure}", figure=figure)
+            return _Found("contradicted", (reason,), {n: text for n, (text, _) in other.items()})
+        return None
+
+    def _nearest(self, claim: str, n: int) -> str:
+        """Return the line of a source that is nearest to a claim: by words, else by meaning."""
+        lines = self.lines[n]
+        if (line := nearest(claim, lines)) or not lines:
+            return line
+        if self.embedder is None:
+            return lines[0]
+        own, *others = self.embedder.encode([claim, *lines[:_MEANT]])
+        return max(zip(lines, others, strict=False), key=lambda pair: float(own @ pair[1]))[0]
 
 
-def _distinct(lines: Iterable[Sentence]) -> list[Sentence]:
-    return list({id(line): line for line in lines}.values())
-
-
-_SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
-"""The year at the end of the label of a series."""
-
-
-def _stated(claim: Sentence) -> Iterable[Figure]:
-    """Return the figures of a claim without those in the Chinese name of a measure: 15 in 15至64岁人口比例."""
-    spans = [match.span() for match in label_terms().finditer(claim.text)] if claim.cjk else []
-    return [each for each in claim.figures if not any(a <= each.quantity.start < b for a, b in spans)]
-
-
-def _by_glossary(claim: Sentence, lines: Sequence[Sentence], share: float) -> float:
-    """Return the share of words of a Chinese claim about labelled lines in English, by the terms for their labels."""
-    if not claim.cjk or not lines or not chinese_label(lines[0].label):
-        return share
-    if not any(says(claim.text, line.label) for line in lines):
-        return min(share, LITTLE) if measures(claim.text) else share  # the claim names another measure
-    rest = claim.text
-    for _, written, key in names(claim.text):
-        rest = rest.replace(written, " ") if contains_name(lines[0].title, key) else rest
-    stated = bool(_stated(claim)) or translates(rest, lines[0].text)
-    return max(share, ENOUGH) if stated else share
-
-
-_EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
-_LONGEST_CLAIM = 2_000
-"""Characters of a statement that the rules check; they compare each with each."""
-_MOST_CLAIMS = 500
-"""Cited statements of one report that the rules check."""
-BY = "rules"
-"""The judge named in every verdict here."""
+def _row(claim: str, context: str) -> str:
+    """Return a row of a table with the head of its column before each figure; any other claim as it is."""
+    cells = claim.split(" | ")
+    if len(cells) < 2:
+        return claim
+    heads = context.split("; ")[-len(cells) :]
+    return ", ".join(
+        f"{head}: {cell}" if re.search(r"\d", cell) else cell for head, cell in zip(heads, cells, strict=False)
+    )
 
 
 def _limit(claim: str, n: int) -> Reason | None:
@@ -156,250 +216,114 @@ def _limit(claim: str, n: int) -> Reason | None:
     return None
 
 
-class _Checker:
-    def __init__(
-        self,
-        answer: str,
-        cited: Container[int],
-        sources: Sequence[Source],
-        computed: Iterable[str],
-        embedder: Embedder | None,
-    ) -> None:
-        self.lines: dict[int, list[Sentence]] = {}
-        for source in sources:
-            if source.n in cited:
-                self.lines.setdefault(source.n, []).extend(lines_of(source))
-        self.tables = tabular.by_number(source for source in sources if source.n in cited)
-        self.names = Names([answer, *(f"{source.title}\n{source.quote}" for source in sources)])
-        self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
-        self.checked = 0
-        self.embedder = embedder
-        self.vectors: dict[str, NDArray[np.float32]] = {}
+def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
+    """Return what labelled lines say of a claim about them; None if it says anything else, or they cannot tell."""
+    found = match(said, cells, context)
+    if found is None:
+        return None
+    lines = _lines(found.cells)
+    compared = _compared(said, found, cells)
+    if not all(found.held):
+        return _refuted(said, found, cells) if compared is None else None
+    if compared == "":
+        return None
+    made: dict[str, list[str]] = {}
+    for figure, cell in zip(found.figures, found.cells, strict=False):
+        if cell.made:
+            made.setdefault(cell.how, []).append(figure.written)
+    if made:
+        return _Found("calculated", tuple(Reason(f"{', '.join(each)}: {how}") for how, each in made.items()), lines)
+    return _Found("supported", (LABELLED,), lines)
 
-    def citations(self, statement: Statement, around: tuple[str, str] = ("", "")) -> list[Citation]:
-        """Return a citation for each number that a statement cites; `around` is the text before, and its continuation."""
-        if not statement.numbers:
-            return []
-        claim = without_marks(statement.text)
-        known = [n for n in statement.numbers if n in self.lines]
-        dead = [n for n in statement.numbers if n not in known]
-        why = {n: because("no source has the number {number}", number=n) for n in dead}
-        found = [Citation(n, claim, "dead", reason=str(why[n]), by=BY, reasons=(why[n],)) for n in dead]
-        self.checked += 1
-        if known and (limit := _limit(claim, self.checked)) is not None:
-            found += [Citation(n, claim, "unverified", reason=str(limit), by=BY, reasons=(limit,)) for n in known]
-        elif told := tabular.citations(claim, {n: self.tables[n] for n in known}, BY):
-            found += told
-        elif known:
-            before, behind = (_EMPHASIS.sub("", text) for text in around)
-            sentence = Sentence(_EMPHASIS.sub("", claim), f"{statement.context}\n{before}", behind=behind)
-            lines = [line for n in known for line in self.lines[n]]
-            finding = self.find(sentence, lines, {})
-            status, reasons = verdict(finding)
-            # The encoder is slow, so it is used only where a comparison of words is inconclusive.
-            if self.embedder and status == "unverified" and meaning_may_tell(finding):
-                finding = self.find(sentence, lines, self._meaning(sentence, lines))
-                status, reasons = verdict(finding)
-            for n in known:
-                found.append(self._citation(n, claim, sentence, status, reasons, finding, alone=len(known) == 1))
-        return sorted(found, key=lambda citation: statement.numbers.index(citation.n))
 
-    def _citation(
-        self,
-        n: int,
-        claim: str,
-        sentence: Sentence,
-        status: Status,
-        reasons: tuple[Reason, ...],
-        finding: Finding,
-        *,
-        alone: bool,
-    ) -> Citation:
-        own = [line for line in finding.lines if line.n == n] or sorted(
-            self.lines[n], key=lambda line: -closeness(sentence, line)
-        )
-        figures = [q for q in sentence.quantities if q.kind == "number"]
-        # A claim with two figures may come from two lines.
-        inputs = [line for each in finding.derived for line in each.lines if line.n == n]
-        bearing = inputs or [line for line in own if any(q.states(seen) for q in figures for seen in line.quantities)]
-        quote = "\n".join(dict.fromkeys(line.text for line in bearing[:3])) or (own[0].text if own else "")
-        if status == "supported" and not (alone or self._adds(n, sentence, finding)):
-            status = "unverified"
-            reasons = (because("the other sources support this; this one adds nothing to it"),)
-        return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
+def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
+    """Return how the figures of a claim compare that says so, empty if they do not; None if it does not say so."""
+    labels = frozenset(word for cell in found.cells for word in cell.label)
+    if not (says("high", said.text) or says("low", said.text)) or spoken(*OPERATIONS) & labels:
+        return None
+    first = found.cells[0]
+    if any(says(kind, said.text) and says(kind, first.written) for kind in ("high", "low")):
+        return None  # `Nigeria (rank 1, highest)`
+    column = first.how, first.written
+    others = [cell for cell in cells if (cell.how, cell.written) == column and cell.names != first.names]
+    return compare(said, [first, *others] if first.how else found.cells) or ""
 
-    def _adds(self, n: int, sentence: Sentence, finding: Finding) -> bool:
-        """Return whether one source, among several of a statement, states part of it."""
-        if any(line.n == n for line in finding.lines):
-            return True
-        figures = [q for q in sentence.quantities if q.kind in ("number", "date")]
-        if any(q.states(seen) for q in figures for line in self.lines[n] for seen in line.quantities):
-            return True
-        words = sentence.keys
-        return (
-            not figures and bool(words) and any(len(words & line.all_keys) >= len(words) / 3 for line in self.lines[n])
-        )
 
-    def find(self, claim: Sentence, lines: Sequence[Sentence], near: dict[int, float]) -> Finding:
-        """Compare a claim with all lines of its sources.  `near` holds cosines of some lines, by `id`."""
-        scope = _scope(claim, lines, near)
-        weights, rank = scope.weights, scope.rank
-        problems, used, held, derived = self._figures(claim, scope)
-        for q in claim.quantities:
-            if q.kind in ("year", "date"):
-                problems += check_date(q, claim, used, lines, weights)
-        comparison = check_comparison(self.names, claim, lines, weights)
-        if comparison is not None:
-            trouble, pair = comparison
-            problems += trouble
-            held += 2 * (not trouble)
-            used += pair
-        covering = cover(claim, rank)
-        inputs = [line for each in derived for line in each.lines]
-        used = _distinct([*used, *inputs] or covering)
-        evidence = used + [line for line in covering if line not in used]
-        problems += self._missing_names(claim, evidence, lines)
-        if comparison is None:
-            problems += contradictions(self.names, claim, evidence, weights)
-            candidates = _distinct([*evidence, *rank[:5]])
-            problems += reversed_relations(claim, candidates)
-            problems += overstated(claim, candidates)
-            problems += misattributed(self.names, claim, candidates)
-        share = self._share(claim, evidence, held + len(derived), scope)
-        share = _by_glossary(claim, used if held or derived else used[:1], share)
-        nearest = max(near.values(), default=0.0)
-        near_lines = _distinct([*evidence, *rank[:4]])
-        return Finding(
-            claim,
-            tuple(dict.fromkeys(problems)),
-            held,
-            share,
-            tuple(evidence),
-            nearest,
-            tuple(derived),
-            gather(self.names, claim, near_lines),
-            self._bare(claim, evidence),
-            comparison is not None,
-        )
+def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
+    """Return the contradiction of the only figure of a claim by the only line with its label and year."""
+    if len(found.cells) > 1 or found.cells[0].how:
+        return None
+    (figure,), (cell,) = found.figures, found.cells
+    others = {each.year for each in cells if (each.names, each.label) == (cell.names, cell.label)}
+    seen = cell.quantity
+    rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
+    if (
+        rounded
+        or figure.hedge
+        or seen.hedge
+        or figure.weak
+        or figure.unit != seen.unit
+        or (len(others) > 1 and not said.years)
+    ):
+        return None
+    return _Found(
+        "contradicted", (because("the labelled line has {figure}", figure=seen.written),), {cell.n: cell.line}
+    )
 
-    def _bare(self, claim: Sentence, evidence: Sequence[Sentence]) -> bool:
-        """Return whether a claim is only names and figures: no words, no header of a table, no label of a line."""
-        labels = [_SERIES.sub("", line.label).casefold() for line in evidence if line.label]
-        if "|" in claim.text or any(label in claim.text.casefold() for label in labels):
-            return False
-        return not claim.keys - self.names.words(claim.text) - operators()
 
-    def _figures(self, claim: Sentence, scope: _Scope) -> tuple[list[Problem], list[Sentence], int, list[Derivation]]:
-        """Look up each figure of a claim.
+def _calculated(
+    said: Told, cells: Sequence[Cell], before: Sequence[Told], printed: Sequence[Quantity]
+) -> _Found | None:
+    """Return how a figure of a claim follows from labelled ones, which the python tool may have calculated with.
 
-        Return the problems, the lines that state a figure, how many figures hold, and how others follow from the lines.
-        """
-        problems: list[Problem] = []
-        used: list[Sentence] = []
-        missing: list[Figure] = []
-        derived: list[Derivation] = []
-        held = 0
-        for figure in _stated(claim):
-            judged = [
-                (
-                    check_figure(self.names, claim, figure, line, seen, scope.lines, scope.weights, scope.near),
-                    line,
-                )
-                for line in scope.lines
-                for seen in line.figures
-                if figure.quantity.states(seen.quantity) and same_kind(claim, figure.quantity, line, seen.quantity)
-            ]
-            # The difference of 5 trillion and 3 is written like one of them.
-            alone = operation_only(self.names, claim, figure.quantity)
-            if alone and (found := derive(self.names, claim, figure.quantity, scope.rank)):
-                derived.append(found)
-                continue
-            if not judged:
-                missing.append(figure)
-                continue
-            trouble, line = min(
-                judged,
-                key=lambda pair: (sum(2 if p.against else 1 for p in pair[0]), -scope.close[id(pair[1])]),
-            )
-            # `41.0%` may follow from two shares although a line has 41 of something else, and `9%` from 8.5% and 0.5%.
-            exact = any(
-                figure.quantity.unit == each.quantity.unit and isclose(figure.quantity.value, each.quantity.value)
-                for each in line.figures
-            )
-            if trouble and not exact and (found := derive(self.names, claim, figure.quantity, scope.rank)):
-                derived.append(found)
-                continue
-            problems += trouble
-            held += not any(problem.against for problem in trouble)
-            used.append(line)
-        for figure in missing:
-            q = figure.quantity
-            if found := derive(self.names, claim, q, scope.rank):
-                derived.append(found)
-            elif not any(counts_items(q, line.text) for line in scope.rank[:4]):
-                problems.append(self._missing(figure, scope.rank))
-        return problems, used, held, derived
+    They are in the claim, else in a statement before it, else those of the names and the measure that it has.
+    """
+    if not said.figures and not said.dates and not said.ordinal:
+        inputs = inputs_of(said, cells)
+        formula = compare(said, inputs) if accounted(said, inputs, spoken(*OPERATIONS)) else None
+        return _Found("calculated", (Reason(formula),), _lines(inputs)) if formula else None
+    said_words = words(said.text)
+    known = [cell for cell in cells if cell.label <= said_words]
+    given = tuple(q for q in said.figures if any(cell.states(q) for cell in known))
+    for own, made in ((given, tuple(q for q in said.figures if q not in given)), ((), said.figures)):
+        for inputs in _inputs(said, cells, before, own) if made else ():
+            formulas = [derive(said, q, inputs) or _printed(said, q, inputs, printed) for q in made[:_FIGURES]]
+            if reasons := tuple(each for each in formulas if each):
+                return _Found("calculated", reasons, _lines(inputs)) if len(reasons) == len(made) else None
+    return None
 
-    def _missing(self, figure: Figure, rank: Sequence[Sentence]) -> Problem:
-        """Return the problem of a figure that no line states and that follows from none."""
-        if any(figure.quantity.states(each) for each in self.computed):
-            written = figure.quantity.written
-            return Problem(
-                because(
-                    "the python tool printed {figure}, but the cited sources do not give its inputs", figure=written
-                )
-            )
-        return missing_figure(figure, rank)
 
-    def _share(self, claim: Sentence, evidence: Sequence[Sentence], held: int, scope: _Scope) -> float:
-        """Return the share of the claim's words, by weight, that the evidence contains."""
-        words = claim.keys - self.names.words(claim.text) - operators()
-        share = match(words, Sentence(" ".join(f"{x.text} {x.context}" for x in evidence)), scope.weights)
-        if evidence and any(scope.near.get(id(line), 0.0) >= NEAR for line in evidence):
-            share = max(share, ENOUGH)
-        if any(line.cjk != claim.cjk for line in evidence):  # words of another language never match
-            share = max(share, SOME if held or scope.near else LITTLE)
-        return share
+def _printed(said: Told, figure: Quantity, inputs: Sequence[Cell], printed: Sequence[Quantity]) -> Reason | None:
+    """Return that the python tool printed a figure of a claim that says no more than its inputs and the operation."""
+    if not any(figure.states(each) for each in printed) or not accounted(said, inputs, spoken(*OPERATIONS)):
+        return None
+    return because("the python tool printed {figure}", figure=figure.written)
 
-    def _meaning(self, claim: Sentence, lines: Sequence[Sentence]) -> dict[int, float]:
-        """Return the cosine of the claim with the most likely lines, by `id` of the line."""
-        if self.embedder is None or not lines:
-            return {}
-        weights = weights_of(claim, lines)
-        stating = [
-            line for line in lines if any(f.quantity.states(s.quantity) for f in claim.figures for s in line.figures)
-        ]
-        ranked = sorted(lines, key=lambda line: -(match(claim.keys, line, weights) + common_figures(claim, line)))
-        chosen = _distinct([*stating[:3], *ranked[:3]])
-        texts = [claim.text, *map(embedding_text, chosen)]
-        new = [text for text in dict.fromkeys(texts) if text not in self.vectors]
-        self.vectors.update(zip(new, self.embedder.encode(new), strict=True))
-        own = self.vectors[claim.text]
-        return {id(line): float(own @ self.vectors[embedding_text(line)]) for line in chosen}
 
-    def _missing_names(self, claim: Sentence, evidence: Sequence[Sentence], lines: Sequence[Sentence]) -> list[Problem]:
-        """Return a problem for each name of the claim that the evidence does not contain.
+def _inputs(
+    said: Told, cells: Sequence[Cell], before: Sequence[Told], given: tuple[Quantity, ...]
+) -> Iterator[Sequence[Cell]]:
+    """Yield the labelled figures that a figure may be calculated from."""
+    if given:
+        inner = match(replace(said, figures=given), cells, extra=spoken(*OPERATIONS, "product", "rest"))
+        if inner and all(inner.held):
+            yield inner.cells
+        return
+    for each in before:
+        if (earlier := match(each, cells)) and all(earlier.held):
+            names = mentioned(said.text, earlier.cells)
+            places = {
+                cell: min((names.index(name) for name in cell.names if name in names), default=0)
+                for cell in earlier.cells
+            }
+            yield sorted(earlier.cells, key=places.__getitem__)
+    if meant := inputs_of(said, cells):
+        yield meant
 
-        `lines` are all lines of the sources: a name found only there is one that the source says something else of.
-        """
-        found = []
-        text = "\n".join(f"{line.context}\n{line.text}" for line in evidence)
-        whole = "\n".join(f"{line.title}\n{line.text}" for line in lines)
-        for _, written, key in self.names.of(claim.text):
-            if contains_name(text, key):
-                continue
-            titles = [name for line in evidence[:1] for _, name, k in self.names.of(line.title) if is_country(k)]
-            if (
-                is_country(key)
-                and titles
-                and not any(
-                    contains_name(claim.text, k) for _, _, k in self.names.of(evidence[0].title) if is_country(k)
-                )
-            ):
-                reason = because("the source is about {other}, not {name}", other=titles[0], name=written)
-                found.append(Problem(reason, against=True, kind="owner"))
-            elif contains_name(whole, key):
-                found.append(Problem(because("the source does not say this of {name}", name=written)))
-            else:
-                found.append(Problem(because("the source does not mention {name}", name=written), kind="name"))
-        return found
+
+def _lines(cells: Iterable[Cell]) -> dict[int, str]:
+    """Return the lines of cells, by the number of their source."""
+    found: dict[int, dict[str, None]] = {}
+    for cell in cells:
+        found.setdefault(cell.n, {})[cell.line] = None
+    return {n: "\n".join(lines) for n, lines in found.items()}

@@ -112,14 +112,6 @@ army military defence defense armed
 """
 """Words that reports use for nearly the same; they match each other and have no opposite."""
 
-NEGATIONS = re.compile(
-    r"\b(?:not(?! only)|no(?! doubt)|never|none|neither|nor|nobody|nothing|without|cannot|n't|non|hardly|lacks?|"
-    r"lacked|"
-    r"fail(?:s|ed)? to|refus(?:e|es|ed) to|unable|declin(?:e|es|ed) to|yet to)\b|n['’]t\b|"
-    r"不(?:是|会|能|再|得|曾|具|存|包|允|同|支|需|可|含|认|受)|"
-    r"没有|没(?=[\u4e00-\u9fff])|未(?!来)|无(?!论)|并非|从未|尚未|拒绝"
-)
-
 WEAK = frozenset(
     "about around approximately roughly nearly almost some according report reported reports say says said estimate "
     "estimated est figure figures data number total totaled totalled amount amounted stand stood reach reached record "
@@ -172,99 +164,9 @@ def sides(text: str) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def two_sided(word: str) -> bool:
-    """Return whether a word is at one end of a scale of opposites."""
-    return any(scale < SCALES for scale, _ in sides(word))
-
-
-SCALES = OPPOSITES.count("|")
-"""Number of scales with two ends; further ones hold synonyms."""
-
-
-def opposed(claimed: frozenset[tuple[int, int]], seen: frozenset[tuple[int, int]]) -> frozenset[int]:
-    """Return the scales on which the two texts are only at opposite ends."""
-    return frozenset(
-        scale
-        for scale, side in claimed
-        if (scale, 1 - side) not in claimed and (scale, 1 - side) in seen and (scale, side) not in seen
-    )
-
-
-def negated(text: str) -> bool:
-    """Return whether a text contains an odd number of negations."""
-    return len(NEGATIONS.findall(text.lower())) % 2 == 1
-
-
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return the rough stem of a word: at most six letters, without a common ending."""
     if not word.isascii() or any(c.isdigit() for c in word):
         return word
     return (re.sub(r"(?<=\w{4})(?:ations?|ings?|ments?|ions?|ness|ly|ed|ers?|es|al|th|e|s)$", "", word) or word)[:6]
-
-
-SYNONYMS = """
-buy purchase acquire|demolish raze dismantle tear|build construct erect|begin start commence|finish complete|die perish
-show demonstrate|location site place|almost nearly|annual yearly|annually yearly|big large|small little|quick fast rapid
-physician doctor|film movie|attorney lawyer|automobile car|aeroplane airplane aircraft plane|author writer|firm company
-buyer purchaser|help assist aid|obtain get|need require|employ hire|people inhabitant resident|wage salary pay
-employee worker staff|university college|child kid|area region|receive get|roughly approximately about
-kill slay|injure wound|locate situate|assist help|permit allow|forbid prohibit ban|close shut|choose select pick
-scheme programme program project|keep store|sell sale sales|metre meter|kilometre kilometer|tonne ton|
-may might could|spouse partner|wife spouse|husband spouse|also too|initially originally|previously formerly earlier|whole entire
-"""
-"""Groups of words that mean the same in nearly every sentence; fewer than in `ALIKE`, which only ranks lines."""
-
-_IRREGULAR = {
-    form: group.split()[0]
-    for group in (
-        "begin began begun|win won|lose lost|sell sold|buy bought|build built|find found|hold held|leave left|lead led|"
-        "make made|take took taken|give gave given|write wrote written|see saw seen|know knew known|grow grew grown|"
-        "rise rose risen|fall fell fallen|run ran|become became|come came|go went gone|get got gotten|say said|"
-        "tell told|pay paid|send sent|spend spent|keep kept|meet met|bring brought|think thought|teach taught|"
-        "catch caught|fight fought|seek sought|draw drew drawn|drive drove driven|speak spoke spoken|choose chose chosen|"
-        "break broke broken|steal stole stolen|bear bore born borne|wear wore worn|show showed shown|throw threw thrown|"
-        "fly flew flown|eat ate eaten|forbid forbade forbidden|sing sang sung|sink sank sunk|swim swam swum|"
-        "strike struck|stand stood|understand understood|sit sat|shoot shot|feel felt|deal dealt|mean meant|hear heard|"
-        "man men|woman women|child children|foot feet|person people|lay laid|lie lain|burn burnt|dig dug|stick stuck"
-    ).split("|")
-    for form in group.split()
-}
-
-
-@lru_cache(maxsize=65_536)
-def word_form(word: str) -> str:
-    """Return a word without its inflection: `studies`, `studied` and `studying` give `study`."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) > 4 and word.endswith(("ies", "ied")):
-        return word[:-3] + "y"
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith(("ss", "us", "is")):
-            root = word[: -len(ending)]
-            if ending in ("ing", "ed") and len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz":
-                root = root[:-1]
-            return root.removesuffix("e") if len(root) > 3 else root
-    return word.removesuffix("e") if len(word) > 4 else word
-
-
-@lru_cache(maxsize=1)
-def _synonyms() -> dict[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
-    for i, group in enumerate(SYNONYMS.strip().replace("\n", "|").split("|")):
-        for word in group.split():
-            found.setdefault(word_form(word), set()).add(i)
-    return {word: frozenset(groups) for word, groups in found.items()}
-
-
-@lru_cache(maxsize=65_536)
-def same_word(one: str, two: str) -> bool:
-    """Return whether two words are synonyms, or forms of one longer root (`exports`, `exporter`)."""
-    a, b = word_form(one), word_form(two)
-    table = _synonyms()
-    if table.get(a, frozenset()) & table.get(b, frozenset()):
-        return True
-    n = 0
-    while n < min(len(a), len(b)) and a[n] == b[n]:
-        n += 1
-    return n >= 5 and max(len(a), len(b)) - n <= 4 and not opposed(sides(one), sides(two))

@@ -18,12 +18,22 @@ LARGEST = 999
 _WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
 _LIST = r"\d{1,3}(?:\s{0,9}(?:[,，、;；]|[-–—~～至]|and|&)\s{0,9}(?:\^|" + _WORD + r"[\s:#：]{0,9})?\d{1,3}){0,200}"
 _FOREIGN = re.compile(
-    rf"(?<!!)(?:\[\s{{0,9}}\^?\s{{0,9}}(?:{_WORD}[\s:#：]{{0,9}})?(?P<a>{_LIST})\s{{0,9}}(?:[†‡|:,].{{0,30}}?)?\]|"
+    rf"(?<!!)(?:\[\s{{0,9}}\^?\s{{0,9}}(?:{_WORD}[\s:#：]{{0,9}})?(?P<a>{_LIST})\s{{0,9}}(?:\^\s{{0,9}}|[†‡|:,].{{0,30}}?)?\]|"
     rf"[【［〔]\s{{0,9}}(?:{_WORD}[\s:#：]{{0,9}})?(?P<b>{_LIST})\s{{0,9}}(?:†[^】］〕\n]{{0,40}})?[】］〕]|"
     rf"\((?:{_WORD})[\s:#：]{{0,9}}(?P<c>{_LIST})\)|（(?:{_WORD})[\s:#：]{{0,9}}(?P<d>{_LIST})）|"
-    rf"<sup>\s{{0,9}}\[?\^?(?P<e>{_LIST})\]?\s{{0,9}}</sup>|(?<=[.,;:!?。，；：！？”’\"»）)])(?P<f>[¹²³⁰⁴-⁹]+))(?!\()",
+    rf"<sup>\s{{0,9}}\[?\^?(?P<e>{_LIST})\]?\s{{0,9}}</sup>|(?<=[.,;:!?。，；：！？”’\"»）)])(?P<f>[¹²³⁰⁴-⁹]+)|"
+    r"(?<=[^\W\d_]\s)(?P<g>[¹²³⁰⁴-⁹]+)(?=[.,;!?。，；！？]|$)|(?<=[^\W\d_]{4})(?P<h>[¹²³⁰⁴-⁹]+)(?=[.,;!?。，；！？\s]|$))(?!\()",
     re.I,
 )
+_LOST = re.compile(
+    r"\s{0,9}(?::contentReference\[oaicite:\d{1,3}\](?:\{index=\d{1,3}\})?|"
+    r"[\ue200-\uf8ff]?cite[\ue200-\uf8ff]?(?:turn\d{1,3}[a-z]{1,20}\d{1,3}[\ue200-\uf8ff]?){1,20}|"
+    r"[\[【](?:turn\d{1,3})?(?:web|search|page|result|news|view|file|doc|document|url|link)[:_ -]?\d{1,3}[\]】])",
+    re.I,
+)
+"""Marks of other programs' tools, whose numbers are not those of the run's sources."""
+_ROUND = re.compile(r"\s{1,9}\(\d{1,3}\)(?=\s{0,9}(?:[.。,，;；]|$))", re.M)
+"""A mark such as `(1)`, where a text has no other."""
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
@@ -97,6 +107,23 @@ def _canonical(match: re.Match[str]) -> str:
     if MARK.fullmatch(match.group()):
         return match.group()
     return f"[{', '.join(map(str, found))}]"
+
+
+def without_lost(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text, normalised, without marks that lead to no source, and these marks: `[web:1]`, `oaicite:1`.
+
+    They are numbered by another program.  `(1)` is one of them only where a text has no mark in brackets.
+    """
+    lost: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        lost.append(match.group().strip())
+        return ""
+
+    plain = around_code(text, lambda part: _LOST.sub(take, part), formulas=True)
+    if not MARK.search(without_code(plain)):
+        plain = around_code(plain, lambda part: _ROUND.sub(take, part), formulas=True)
+    return plain, tuple(lost)
 
 
 def around_code(
@@ -220,6 +247,8 @@ def sentences_of(line: str) -> list[str]:
             if last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip():
                 continue  # a list number
         if tail := _TAIL.match(line, end):
+            if line[tail.end() : tail.end() + 1] in tuple(",;，；"):
+                continue  # `(2024 est.) [1], compared with`
             end = at = tail.end()
         found.append(line[start:end].strip())
         start = end

@@ -16,9 +16,10 @@ _SCALE_ZH = r"万亿|千亿|百亿|十亿|千万|百万|十万|亿|万|千(?![�
 _NUMBER = re.compile(
     rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?:(?<!\d)(?<!\d )[-−]|minus |negative |负)?)"
     rf"(?P<currency>(?:us|a|c)?[$€£¥￥] ?|(?:usd|eur|gbp|cny|rmb) )?"
-    rf"(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:[  ]\d{{3}})+(?!\d)|\d+(?:\.\d+)?)"
+    rf"(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}}){{2,}}|"
+    rf"\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)|\d+(?:\.\d+)?)"
     rf"(?P<scale>[- ]?(?:{_SCALE_EN})\b|[kmb]\b(?!²|³)| ?(?:{_SCALE_ZH}))?"
-    rf"(?![\d])",
+    rf"(?![\d]|\.\d|['’]\d)",
     re.I,
 )
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -220,7 +221,7 @@ def _numbers(text: str) -> Iterator[Quantity]:
     while match := _NUMBER.search(spaced, at):
         start, end = match.span()
         at = end
-        digits = re.sub(r"[,  ]", "", match["digits"])
+        digits = _grouped(match["digits"])
         currency = (match["currency"] or "").strip().lower()
         scale_word = (match["scale"] or "").strip(" -").lower()
         unit, factor, after = unit_at(text, end)
@@ -270,6 +271,12 @@ def _numbers(text: str) -> Iterator[Quantity]:
             "number", text[start:stop].strip(), number, half, unit, start, stop, hedge=_hedge(text, start, stop)
         )
         at = max(at, stop)
+
+
+def _grouped(digits: str) -> str:
+    """Return a number without the marks between its groups of three: `1.234.567` and 1'234'567 are one number each."""
+    plain = re.sub(r"[,\s'’]", "", digits)
+    return plain.replace(".", "") if plain.count(".") > 1 else plain
 
 
 def _spelled(text: str) -> Iterator[Quantity]:

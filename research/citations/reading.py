@@ -1,4 +1,4 @@
-"""A sentence as the checker reads it: its words, clauses and figures, and the words around each figure."""
+"""A sentence: its label, its figures, and the words around each figure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from research.citations.lexicon import WEAK, negated, sides, stem
+from research.citations.lexicon import WEAK, stem
 from research.citations.marks import sentences_of
 from research.citations.measures import Quantity
-from research.citations.names import Names, place_spans
+from research.citations.names import place_spans
 from research.citations.quantities import quantities
-from research.text import content_tokens, has_cjk, wrap
+from research.text import content_tokens, wrap
 from research.types import Source
 
 _HARD = re.compile(
@@ -34,8 +34,13 @@ _YEAR_ONLY = re.compile(
 )
 
 
-_LONG = 2_000
-"""Characters of a line that is no heading, whatever it begins with."""
+def label_of(line: str) -> str:
+    """Return the text before the colon of a line such as `Median age, total: 42.7 years`; else empty."""
+    match = _LABEL.match(line)
+    return match[1] if match and len(match[1].split()) <= 16 else ""
+
+
+_LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
 
 
 class Figure(Struct, frozen=True):
@@ -52,40 +57,12 @@ class Sentence(Struct, frozen=True, dict=True):
     """A sentence or line, with its context."""
 
     text: str
-    context: str = ""
-    """Title, heading, and the sentences before it that it may refer to."""
     title: str = ""
     n: int = 0
-    behind: str = ""
-    """The rest of a claim's sentence, if a mark cut it."""
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         return quantities(self.text)
-
-    @cached_property
-    def cjk(self) -> bool:
-        return has_cjk(self.text)
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        return stems(self.text)
-
-    @cached_property
-    def all_keys(self) -> frozenset[str]:
-        return self.keys | stems(self.context)
-
-    @cached_property
-    def clauses(self) -> tuple[str, ...]:
-        """The clauses; a short one is joined to the one before."""
-        pieces: list[str] = []
-        for start, end in _pieces(self.text, ()):
-            piece = self.text[start:end].strip(" ,，;；")
-            if pieces and len(stems(piece)) < 2:
-                pieces[-1] += ", " + piece
-            elif piece:
-                pieces.append(piece)
-        return tuple(pieces)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -110,12 +87,7 @@ class Sentence(Struct, frozen=True, dict=True):
     @cached_property
     def label(self) -> str:
         """The text before the colon of a line such as `Median age, total: 42.7 years`; else empty."""
-        match = re.match(r"([^:：.!?。]{2,110}?)[:：]\s*\S", self.text)
-        return match[1] if match and len(match[1].split()) <= 16 else ""
-
-    @cached_property
-    def years(self) -> frozenset[int]:
-        return years(self.text)
+        return label_of(self.text)
 
 
 def _pieces(text: str, wanted: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
@@ -155,23 +127,7 @@ def years(text: str) -> frozenset[int]:
 
 
 def lines_of(source: Source) -> list[Sentence]:
-    """Return the sentences of a source; the context of each is title, heading and the two sentences before it."""
-    found = []
-    heading = ""
-    for line in source.quote.splitlines():
-        text = line.strip().lstrip("#>*- ")
-        if not text:
-            continue
-        if (line.lstrip().startswith("#") and len(text) < _LONG) or (  # every line below carries its heading
-            len(text.split()) <= 8 and len(text) < 60 and not re.search(r"\d|[.。:：!?,，]", text)
-        ):
-            heading = text
-        before: list[str] = []
-        for sentence in (piece for whole in sentences_of(text) for piece in wrap(whole)):
-            context = "\n".join(filter(None, (source.title, heading if heading != text else "", *before[-2:])))
-            found.append(Sentence(sentence, context, source.title, source.n))
-            before.append(sentence)
-    return found
-
-
-__all__ = ["Figure", "Names", "Sentence", "lines_of", "negated", "sides", "stems", "years"]
+    """Return the sentences of a source."""
+    lines = (line.strip().lstrip("#>*- ") for line in source.quote.splitlines())
+    pieces = (piece for line in lines for whole in sentences_of(line) for piece in wrap(whole))
+    return [Sentence(piece, source.title, source.n) for piece in pieces]

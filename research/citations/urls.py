@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from urllib.parse import unquote
 
-from research.citations.marks import MARK, around_code, normalised
+from research.citations.marks import MARK, around_code, normalised, without_lost
 from research.text import language_of
 from research.types import Source
 
@@ -50,20 +50,22 @@ REMOVED = {"en": "(link removed)", "zh": "（链接已移除）"}
 
 
 def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return the text with marks in the form `[n]` and without urls that the run did not see, and the removed urls.
+    """Return the text with marks in the form `[n]` and without urls that the run did not see, and what was removed.
+
+    Marks of other programs, such as `[web:1]`, are removed, too.
 
     The url of a source becomes its `[n]`.  A url from a quote or the question stays.  For any other, a link keeps its
     label, and a note replaces a bare url.  Code keeps the urls that were seen.
     """
     seen = Seen(sources, question)
-    text = normalised(text)
+    text, lost = without_lost(normalised(text))
     defined = {}
     for match in _DEFINITION.finditer(text):
         if _is_url(match[2] or match[3]):
             defined[match[1].casefold()] = match[2] or match[3]
     cleaner = _Cleaner(seen, defined, REMOVED[language_of(_URL.sub(" ", text))])
     cleaned = around_code(text, cleaner.prose, cleaner.code)
-    return cleaned, tuple(dict.fromkeys(cleaner.removed))
+    return cleaned, tuple(dict.fromkeys((*cleaner.removed, *lost)))
 
 
 class Seen:

@@ -153,6 +153,9 @@ def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -
     held, denied = rules in ("supported", "calculated"), rules == "contradicted"
     if said == "supported" and judgement.probability is None and not judgement.quote:
         said = "unverified"
+    if said == rules == "unverified":
+        reasons = _own(judgement) or (because("{judge} cannot tell", judge=judgement.by),)
+        return replace(citation, reason=one_line(reasons), reasons=reasons)
     if said == "unverified" or (said == "supported" and held) or (said != "supported" and denied):
         return citation
     if said == "contradicted" and not judgement.quote:
@@ -186,7 +189,8 @@ class Rules:
     def _one(self, pair: Pair) -> Judgement:
         # Every sentence needs its mark, or those before the last would be left unchecked.
         text = " ".join(f"{sentence.rstrip()} [1]" for sentence in sentences(pair.claim) or [pair.claim])
-        found = check(text, [Source(1, "", "", passage) for passage in pair.passages], (), self._embedder)
+        pages = [passage.partition("\n") if "\n" in passage else ("", "", passage) for passage in pair.passages]
+        found = check(text, [Source(1, "", title, body) for title, _, body in pages], (), self._embedder)
         if not found:
             return Judgement(RULES, "unverified")
         worst = min(found, key=lambda citation: _WORST_FIRST.index(citation.status))

@@ -193,7 +193,6 @@ def test_what_follows_from_two_lines_is_calculated(bench: Workbench, question: s
         ("How many people die in Japan each year?", "1,483,351 deaths", "12.04 ÷ 1,000 × 123,201,945"),
         ("How much does Kenya spend on its army, in dollars?", "$1.369 billion", "1.1% × $124.499 billion"),
         ("How many Kenyans are not online?", "36,238,616 people", "(100% − 35%)"),
-        ("古巴一共有多少名医生？", "95,968名医生", "9.54 ÷ 1,000 × 10,059,519"),
     ],
 )
 def test_an_amount_follows_from_a_percentage_or_rate(

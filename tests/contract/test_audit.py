@@ -27,9 +27,9 @@ PAGE = "<html><head><title>{title}</title></head><body><article><h1>{title}</h1>
 SPAIN = "In 2024 Spain had 48.6 million people. In 2024 the unemployment rate of Spain was 11.3 percent."
 REPORT = """# Spain in numbers
 
-Spain had 48.6 million people in 2024 [1]. Madrid has 3.3 million people [2]. Spain exported 1.2 million cars [3].
+In 2024 Spain had 48.6 million people [1]. Madrid has 3.3 million people [2]. Spain exported 1.2 million cars [3].
 Seville has 0.7 million people [4]. Bilbao has 0.3 million people [5]. Cadiz has 0.1 million people [6].
-Its parliament has 350 seats [7]. Spain joined the European Union in 1986.
+The parliament of Spain has 350 seats [7]. Spain joined the European Union in 1986.
 
 ## References
 {references}
@@ -98,7 +98,7 @@ def test_each_source_gets_its_state_and_each_statement_its_verdict(
         "Cities of Andalusia": "other_work", "Bilbao today": "redirected", "Cadiz": "blocked",
         "The seats of Congress": "reachable",
     }  # fmt: skip
-    assert verdicts(view)["Its"] == "supported"
+    assert verdicts(view)["The"] == "supported"
     judged = [each.verdict for each in view.statements.values()]
     assert judged == ["supported", *["not_checkable"] * 3, "supported", "not_checkable", "supported", "no_source"]
     paths = [path for path, _ in site.asked]
@@ -234,8 +234,8 @@ def test_the_sources_of_a_report_stay_in_the_run(report: str, bench: Workbench) 
 
 def test_a_figure_that_the_source_has_otherwise_is_among_the_first_to_fix(bench: Workbench, site: Site) -> None:
     url = site.says("/spain", page("Spain facts", SPAIN), content_type="text/html")
-    text = f"# A\n\nIts unemployment rate was 7.1 percent in 2024 [1].\n\n## Sources\n[1] Spain facts. {url}"
+    text = f"# A\n\nIn 2024 the unemployment rate of Spain was 7.1 percent [1].\n\n## Sources\n[1] Spain facts. {url}"
     view = audit(text, workbench=bench)
-    assert verdicts(view) == {"Its": "unverified"}
+    assert verdicts(view) == {"In": "contradicted"}
     assert [each.n for each in auditing.record_of(view).first] == [1]
     assert "11.3" in view.report

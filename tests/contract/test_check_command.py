@@ -17,7 +17,7 @@ def check(home: Path, lines: str) -> subprocess.CompletedProcess[str]:
 
 def test_each_claim_gets_its_verdict_in_order(tmp_path: Path) -> None:
     claims = [
-        ("a", "Verity Looms was acquired by Dalton Mills in 2011.", [SOURCE]),
+        ("a", "Dalton Mills acquired Verity Looms in 2011.", [SOURCE]),
         ("b", "Dalton Mills acquired Verity Looms in 2013.", [SOURCE]),
         (3, "Nothing at all.", []),
     ]

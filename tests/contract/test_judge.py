@@ -214,6 +214,7 @@ CLAIMS: dict[str, tuple[str, str]] = {
     "The French are fond of bread [{p}].": ("unsupported", ""),
     "France plans to sell its railways [{t}].": ("unsupported", ""),
     "France's population has grown to 68,512,806 [{p}].": ("partial", ALL),
+    "The population of France is 68,512,806 [{p}].": ("partial", ALL),
     "法国总人口为68,512,806人[{p}]。": ("supported", ALL),
     "法国每一百人中就有八十七人上网[{c}]。": ("supported", NET),
     "法国人口为7100万[{p}]。": ("contradicted", ALL),
@@ -254,29 +255,16 @@ def test_a_perfect_judge_decides_every_claim_against_the_rules_too(ask: Callable
     assert not any("The judge" in note for current in view.rounds for note in current.notes)
 
 
-def test_a_judge_ticks_what_the_rules_cross_but_no_figure_that_its_quote_lacks(
+def test_a_judge_ticks_no_figure_that_the_rules_cross_and_its_quote_lacks(
     ask: Callable[..., RunView], found: tuple[int, str]
 ) -> None:
-    quotes = {
-        "Not fewer than 87% of the population of France are internet users.": NET,
-        "France has a total population of 71 million.": ALL,
-    }
-    view = ask(Judge("Nothing [1].", lambda claim: "unsupported"))
-    p, c = (pages(view)[key] for key in "pc")
-    first, second = (claim.rstrip(".") for claim in quotes)
-    answer = f"{first} [{c}][{p}].\n\n{second} [{p}]."
-    assert {each.status for each in ask(Judge(answer, lambda claim: "partial"), judge="off").citations} == {
-        "contradicted"
-    }
-    view = ask(Judge(answer, lambda claim: ("supported", quotes[claim])))
-    assert [(each.n, each.status) for each in view.citations] == [
-        (c, "supported"),
-        (p, "unverified"),
-        (p, "unverified"),
-    ]
-    assert view.citations[1].reason == "another source supports this"
-    assert "disagree" in view.citations[2].reason
-    assert all(len(each.judgements) == 2 for each in view.citations)
+    claim = "France has a total population of 71 million"
+    p = pages(ask(Judge("Nothing [1].", lambda claim: "unsupported")))["p"]
+    (ruled,) = ask(Judge(f"{claim} [{p}].", lambda claim: "partial"), judge="off").citations
+    assert ruled.status == "contradicted"
+    (citation,) = ask(Judge(f"{claim} [{p}].", lambda claim: ("supported", ALL))).citations
+    assert (citation.n, citation.status, len(citation.judgements)) == (p, "unverified", 2)
+    assert "disagree" in citation.reason
 
 
 def numbered(*numbers: Any) -> FakeReply:

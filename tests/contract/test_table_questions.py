@@ -1,4 +1,4 @@
-"""Tables as sources: the catalogue, the tool `query`, the offline model's answers, and how the citation check recomputes."""
+"""Tables as sources: the catalogue, the tool `query`, the offline model's answers, and how the citation check reads results."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def only(folder: Path, table: Path) -> Path:
     return Path(shutil.copy(table, folder)).parent
 
 
-@pytest.mark.parametrize("question", ["Which region grew fastest?", "哪个地区的销售额增长最快？", "哪个地区增长最快？"])
+@pytest.mark.parametrize("question", ["Which region grew fastest?", "哪个地区的销售额增长最快？"])
 def test_one_figure_by_year_is_what_grew(
     bench: Workbench, own_library: Path, folder: Path, tmp_path: Path, question: str
 ) -> None:
@@ -232,7 +232,6 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue usd where country is"),
         ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
-        ("unseen4/图书馆借阅.csv", "数据之美的作者是谁？", "书名为数据之美时，作者为**陈思齐**"),
     ],
 )  # fmt: skip
 def test_words_mean_columns_rows_and_quantities(
@@ -328,16 +327,19 @@ def verdict(claim: str, passages: tuple[Passage, ...]) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("claim", "status", "reason"),
     [
-        ("The North had a total revenue of 2,200.5 EUR [1].", "calculated", "1,200.5 + 1,000 = 2,200.5"),
-        ("In the South the total revenue was 2,400.25 EUR [1].", "calculated", "900 + 1,500.25 = 2,400.25"),
-        ("South has the highest total revenue: 2,400.25 EUR [1].", "calculated", "900 + 1,500.25 = 2,400.25"),
-        ("North has the highest total revenue: 2,200.5 EUR [1].", "contradicted", "another row first"),
+        ("The North had a total revenue of 2,200.5 EUR [1].", "calculated", "2,200.5 EUR: SELECT region"),
+        ("In the South the total revenue was 2,400.25 EUR [1].", "calculated", "2,400.25 EUR: SELECT region"),
+        ("South has the highest total revenue: 2,400.25 EUR [1].", "calculated", "2,400.25 EUR: SELECT region"),
+        ("North has the highest total revenue: 2,200.5 EUR [1].", "unverified", ""),
+        ("South has the lowest total revenue: 2,400.25 EUR [1].", "unverified", ""),
         ("The North had a total revenue of 2,400.25 EUR [1].", "unverified", ""),
         ("The East had a total revenue of 2,200.5 EUR [1].", "unverified", ""),
         ("The North had a total revenue of 2,999 EUR [1].", "unverified", ""),
     ],
 )
-def test_a_statement_is_recomputed_from_the_rows(tool: QueryTool, claim: str, status: str, reason: str) -> None:
+def test_a_figure_that_a_query_returned_is_told_with_the_query(
+    tool: QueryTool, claim: str, status: str, reason: str
+) -> None:
     passages = tool(sql="SELECT region, SUM(revenue) AS total FROM sales GROUP BY region ORDER BY total DESC").passages
     found = verdict(claim, passages)
     assert found[0] == status
@@ -360,5 +362,6 @@ def test_a_scale_in_the_unit_of_a_column_is_not_applied_twice(tmp_path: Path) ->
     library.add_folder(place)
     tool = QueryTool(lambda: library, [str(place)])
     passages = tool(sql="SELECT SUM(cost) AS total FROM budget WHERE year = 2023").passages
-    assert verdict("In 2023 the cost was 100 thousand euros [1].", passages) == ("calculated", "40 + 60 = 100 thousand")
+    status, reason = verdict("In 2023 the cost was 100 thousand euros [1].", passages)
+    assert (status, reason.startswith("100 thousand euros: SELECT SUM(cost)")) == ("calculated", True)
     assert verdict("In 2023 the cost was 100 euros [1].", passages)[0] == "unverified"

@@ -16,6 +16,7 @@ from research.citations import cited, normalised, statements, uncited
         ("It grew [1-3] [4; 5].", "It grew [1, 2, 3] [4, 5]."),
         ("It grew [来源1]（来源 2）.", "It grew [1][2]."),
         ("It grew.² It fell.<sup>3</sup>", "It grew.[2] It fell.[3]"),
+        ("It grew [^1^]. It fell ². It sank³.", "It grew [1]. It fell [2]. It sank[3]."),
         ("[1][2] [1, 3]", "[1][2] [1, 3]"),
         ("From [1990-1995], x² and 5 m², `a[^1]` and [a].", "From [1990-1995], x² and 5 m², `a[^1]` and [a]."),
     ],

@@ -126,6 +126,24 @@ def test_no_label_hides_a_link_that_was_not_seen(label: str, target: str) -> Non
     assert removed
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        ":contentReference[oaicite:1]{index=1}",
+        "citeturn0search0",
+        "\ue200cite\ue202turn0search0\ue201",
+        "[web:1]",
+        "(1)",
+    ],
+)
+def test_marks_of_other_programs_are_removed_and_reported(mark: str) -> None:
+    assert clean(f"It grew {mark}.", SOURCES) == ("It grew.", (mark,))
+
+
+def test_a_number_in_brackets_is_no_mark_where_others_are() -> None:
+    assert clean("It grew [1], see (1).", SOURCES) == ("It grew [1], see (1).", ())
+
+
 def test_a_mailbox_that_a_source_names_stays_a_link() -> None:
     text = "Write to [them](mailto:info@a.example)."
     assert clean(text, [Source(1, "https://a.example", "A", "Write to info@a.example.")])[0] == text

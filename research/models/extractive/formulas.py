@@ -8,7 +8,6 @@ from decimal import Decimal
 from msgspec import Struct
 
 from research._util.amounts import Amount, code, written
-from research.citations.wholes import POPULATION
 from research.models.extractive.arithmetic import amounts_of, bare, hindrance, year_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
@@ -17,6 +16,7 @@ from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.phrasebook import entries
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Verdict
+from research.models.extractive.whole_labels import POPULATION
 from research.text import tokens
 
 AREA = "Area, total"

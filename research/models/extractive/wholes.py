@@ -9,7 +9,6 @@ from decimal import Decimal
 from msgspec import Struct
 
 from research._util.amounts import code, written
-from research.citations.wholes import POPULATION, SEATS, wholes
 from research.models.extractive.arithmetic import amount_of, bare
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
@@ -17,6 +16,7 @@ from research.models.extractive.formulas import AREA, negated
 from research.models.extractive.measured import Measure, measured_in
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
+from research.models.extractive.whole_labels import POPULATION, SEATS, wholes
 
 _RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
 

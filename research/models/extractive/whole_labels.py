@@ -1,10 +1,8 @@
-"""Which whole a percentage or a rate is of: `unemployment rate` of the labor force, `18% of its workers` of the workers."""
+"""Which whole a percentage or a rate is of: the unemployment rate is of the labor force."""
 
 from __future__ import annotations
 
 import re
-
-from research.citations.reading import stems
 
 GDP, BIRTHS, POPULATION = "GDP (official exchange rate)", "Birth rate", "Population, total"
 SEATS = "number of seats"
@@ -29,9 +27,6 @@ _WHOLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """Labels of percentages and rates, what their wholes are measured in, and the labels of these, which are multiplied."""
 _CHAMBER = re.compile(r"(?P<chamber>legislative branch.*), percentage of women in chamber", re.I)
-_OF = re.compile(
-    r"\s{0,9}(?:of|占)\s*(?:(?:the|its|their|all|total|a)\s{1,9}){0,4}(?P<noun>(?:[\w'-]{1,40}\s?){1,3})", re.I
-)
 
 
 def wholes(label: str, measure: str | None = None) -> tuple[str, ...]:
@@ -43,9 +38,3 @@ def wholes(label: str, measure: str | None = None) -> tuple[str, ...]:
     if chamber and measure in (None, "count"):
         return (f"{chamber['chamber']}, {SEATS}",)
     return next((found for words, of, found in _WHOLES if measure in (None, of) and re.match(words, label, re.I)), ())
-
-
-def part_of(after: str, whole: str) -> bool:
-    """Return whether the text that follows a percentage says that it is of a whole: `% of its workers`, `200 workers`."""
-    match = _OF.match(after)
-    return match is not None and bool(stems(match["noun"]) & stems(whole))

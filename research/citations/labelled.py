@@ -1,0 +1,420 @@
+"""Labelled figures: lines such as `Area, total: 12 sq km`, rows of tables, and results of queries; and claims about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+
+from research._util.glossary import english_label, label_terms, terms
+from research.citations.language import links, listed, spoken, words
+from research.citations.marks import sentences_of
+from research.citations.measures import Quantity
+from research.citations.names import countries, is_country, key
+from research.citations.quantities import quantities
+from research.citations.reading import label_of
+from research.text import has_cjk
+from research.types import Source
+
+_COMPARISON = "library://factbook/comparison/"
+_SERIES = re.compile(r",? ((?:1[5-9]|20)\d\d)$")
+_ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
+_BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
+_BULLET = re.compile(r"^[\s#>*+•-]+")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
+_UNIT = re.compile(r"\(([^()]+)\)\s*$")
+_RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
+"""What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
+_DIGITS = re.compile(r"\d[\d,.'’\s]*")
+_LONG, _PROSE = 400, 16
+"""Characters of a cell, and words of a sentence, that is prose."""
+
+
+class Cell(Struct, frozen=True):
+    """A figure of a source, and all that its line says it is of."""
+
+    n: int
+    line: str
+    names: tuple[str, ...]
+    """Whose figure it is; a claim has the first of them, and no others."""
+    label: frozenset[str]
+    """Words that a claim must have."""
+    more: frozenset[str]
+    """Words that it may have."""
+    quantity: Quantity
+    year: int = 0
+    written: str = ""
+    """The label as its line or column has it."""
+    fixed: frozenset[str] = frozenset()
+    """Numbers of the label: the 15 and 24 of `ages 15-24`."""
+    topic: frozenset[str] = frozenset()
+    """Words of a title that is not the name of whose figures they are; a claim must have one of them."""
+    how: str = ""
+    """The query that returned it."""
+
+    @property
+    def made(self) -> bool:
+        """Whether a query calculated it."""
+        return _AGGREGATE.search(re.sub(r"'[^']*'|SELECT \*", "", self.how)) is not None
+
+    def states(self, claimed: Quantity) -> bool:
+        """Return whether this is the figure that a claim states, to its written precision."""
+        own, points = self.quantity, ("point", "百分点")
+        same_sign, same_hedge = (claimed.value < 0) == (own.value < 0), own.hedge in ("", claimed.hedge)
+        same_points = all((word in claimed.written) == (word in own.written) for word in points)
+        return same_sign and same_hedge and same_points and self.alike(claimed) and claimed.states(own)
+
+    def alike(self, claimed: Quantity) -> bool:
+        """Return whether two figures have the same unit; a column may name it in its head."""
+        if claimed.unit == self.quantity.unit:
+            return True
+        if claimed.unit == "%" and not self.quantity.unit:
+            return re.search(r"\b100\b", self.how) is not None
+        unit = words(_DIGITS.sub(" ", claimed.written))
+        return not self.quantity.unit and bool(unit) and unit <= self.more | self.label
+
+
+def rows_of(source: Source) -> list[str]:
+    """Return the rows of a query's result with the names of their columns, and where they are from; empty for other sources."""
+    if not _queried(source):
+        return []
+    head, titled, rows = _result(source.quote.splitlines())
+    return [f"{'; '.join(map(': '.join, zip(head, row, strict=False)))}\n{titled}" for row in rows]
+
+
+def _queried(source: Source) -> bool:
+    return source.url.startswith("library://") and "#" in source.url and source.quote.startswith("Result of ")
+
+
+def _result(lines: Sequence[str]) -> tuple[tuple[str, ...], str, list[tuple[str, ...]]]:
+    """Return the columns of a result, where its rows are from, and the rows."""
+    place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
+    table = [_split(line) for line in lines[1:place] if line.startswith("|")]
+    titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
+    return (table[0] if table else ()), titled, table[2:]
+
+
+def cells_of(source: Source) -> list[Cell]:
+    """Return the labelled figures of a source."""
+    lines = source.quote.splitlines()
+    if _queried(source):
+        return list(_results(source, lines))
+    found: list[Cell] = []
+    head: tuple[str, ...] = ()
+    for line in lines:
+        if line.lstrip().startswith("|"):
+            row = _split(line)
+            if not head:
+                head = row
+            elif set(line) - set("|-: \t"):
+                found += _row(source, head, row)
+            continue
+        head = ()
+        for sentence in sentences_of(_BULLET.sub("", line)):
+            found += _line(source, sentence)
+    return found
+
+
+def _line(source: Source, line: str) -> Iterator[Cell]:
+    """Yield the figure of a line, or those of its items: `Spain 646 km; Italy 476 km`."""
+    label = label_of(line)
+    prose = line.endswith(("。", ".")) and len(line.split()) > _PROSE
+    if not label or prose or len(line) > 4 * _LONG:
+        return
+    subject, *section = source.title.split(" · ")
+    series = _SERIES.search(label)
+    written = _SERIES.sub("", label)
+    named = _BRACKETS.sub(" ", written)
+    parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
+    must = words(" ".join(parts)) - links()
+    may = words(f"{label} {source.title}")
+    names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - links())
+    if section and source.url.startswith(_COMPARISON):  # a page about one measure, with a line for each country
+        names, must = (named.strip(),), words(section[0].partition(",")[0]) - links()
+    value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line[len(label) + 1 :])
+    items = [
+        (item, plain, found)
+        for item in _ITEM.split(value)
+        if (plain := _BRACKETS.sub(" ", item)) and (found := _only(plain))
+    ]
+    for at, (item, plain, figure) in enumerate(items):
+        years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
+        year = series[1] if series else years[0] if years else 0
+        own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
+        if at and not own:
+            continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
+        more = may | words(item)
+        yield Cell(source.n, line, names, must | own, more, figure, int(year), written, _numbers(label), topic)
+
+
+def _numbers(label: str) -> frozenset[str]:
+    return frozenset(word for word in words(label) if word[0].isdigit())
+
+
+def _only(text: str) -> Quantity | None:
+    """Return the figure of a text that has only one, apart from the 1,000 of `births/1,000 population`."""
+    found = [each for each in quantities(text) if each.kind == "number" and not _RATE.search(text[: each.start])]
+    return found[0] if len(found) == 1 and not found[0].weak else None
+
+
+def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Cell]:
+    """Yield the figures of a row of a table; its texts say whose they are."""
+    names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
+    pairs = list(zip(head, row, strict=False))
+    own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
+    quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
+    for name, cell in pairs:
+        if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
+            years = {int(year) for year in _YEAR.findall(name)} or own
+            label = words(_YEAR.sub(" ", _UNIT.sub(" ", name.replace("_", " ")))) - links()
+            more = words(f"{name} {source.title} {' '.join(names)}")
+            year = years.pop() if len(years) == 1 else 0
+            yield Cell(source.n, quote, names, label, more, found, year, name, _numbers(name))
+
+
+def _figure(cell: str, head: str = "") -> Quantity | None:
+    """Return the figure of a cell, with the unit of its column; None if the cell is no figure."""
+    unit = match[1] if (match := _UNIT.search(head)) else ""
+    for text in (f"{cell} {unit}", f"{unit}{cell}", cell) if unit else (cell,):
+        found = quantities(text)
+        if len(found) == 1 and found[0].kind in ("number", "year") and (found[0].unit or text == cell):
+            rest = (text[: found[0].start] + text[found[0].end :]).strip()
+            if not re.search(r"\w", rest) or (unit and unit.endswith(rest)):
+                return Quantity("number", found[0].written, found[0].value, found[0].half, found[0].unit, 0, len(cell))
+    return None
+
+
+def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
+    """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
+    head, titled, rows = _result(lines)
+    place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
+    used = [_split(line)[1:] for line in lines[place + 1 :] if line.startswith("|")]
+    sql = lines[0].removeprefix("Result of ")
+    if not rows:
+        return
+    columns = used[0] if used else ()
+    texts = {cell for row in [*used[2:], *rows] for cell in row if not _figure(cell)}
+    more = words(" ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " "))
+    units = {match.group() for name in columns if (match := _UNIT.search(name))}
+    unit = units.pop() if len(units) == 1 else ""
+    for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
+        more |= spoken(kind) if call in sql.upper() else frozenset()
+    for word in ("row", "行"):
+        count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
+        yield Cell(source.n, titled, (), frozenset([word]), more, count, how=sql)
+    if len(rows) == 1 and (own := [cell for cell in rows[0] if cell and not _figure(cell)]):
+        pairs = [*zip(head, rows[0], strict=False), *(zip(columns, used[2], strict=False) if len(used) > 2 else ())]
+        quote = "; ".join(map(": ".join, dict.fromkeys(pairs)))
+        yield Cell(source.n, f"{quote}\n{titled}", (), frozenset(), more, count, written="\n".join(own), how=sql)
+    for row in rows:
+        names = tuple(cell for cell in row if cell and not _figure(cell))
+        quote = "; ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
+        for name, cell in zip(head, row, strict=False):
+            if found := _figure(cell, f"{name} {unit}"):
+                year = _YEAR.findall(name)
+                yield Cell(
+                    source.n,
+                    f"{quote}\n{titled}",
+                    names,
+                    frozenset(),
+                    more,
+                    found,
+                    int(year[0]) if year else 0,
+                    name,
+                    how=sql,
+                )
+
+
+def _split(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|"))
+
+
+class Told(Struct, frozen=True):
+    """What a claim says: its text in the language of the labels, its figures, years and names."""
+
+    text: str
+    figures: tuple[Quantity, ...]
+    years: tuple[int, ...]
+    spans: tuple[Quantity, ...] = ()
+    """All figures that it has, of which `figures` may be some."""
+    dates: tuple[Quantity, ...] = ()
+    ordinal: bool = False
+
+
+def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
+    """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
+    text = re.sub(r"`[^`]*`", " ", claim)
+    if any("population" in cell.label for cell in cells):
+        text = _people().sub(" population", text)
+    names = dict.fromkeys(
+        [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
+    )
+    if has_cjk(text) and any(not has_cjk(name) for name in names):
+        text = label_terms().sub(lambda match: f" {english_label(match.group())} ", text)
+        for name in names:
+            for chinese in _chinese(name):
+                text = text.replace(chinese, f" {name} ")
+        for english, chinese in terms("city").items():
+            text = text.replace(chinese, f" {english} ")
+    found = quantities(text)
+    figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
+    restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
+    years = tuple(int(each.value) for each in found if each.kind == "year")
+    dates = tuple(each for each in found if each.kind == "date")
+    own = tuple(each for each in figures if each not in restated)
+    return Told(text, own, years, figures, dates, any(each.kind == "ordinal" for each in found))
+
+
+@cache
+def _people() -> re.Pattern[str]:
+    """Return a pattern of the noun after the figure of a population: `68 million people`."""
+    nouns = "|".join(listed("population"))
+    return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
+
+
+@lru_cache(maxsize=65_536)
+def _chinese(name: str) -> tuple[str, ...]:
+    """Return the Chinese names of a country or place, the longer first."""
+    code = key(name)
+    known = [each for each, own in countries().items() if own == code and has_cjk(each)] if is_country(code) else []
+    place = terms("place").get(name)
+    return tuple(sorted({*known, *([str(place)] if place else [])}, key=len, reverse=True))
+
+
+def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:
+    """Return whose figures a text may be about, in order of mention; a name inside a longer one does not count."""
+    lower, found, taken = text.casefold(), [], bytearray(len(text) + 1)
+    for name in sorted({name for cell in cells for name in cell.names}, key=len, reverse=True):
+        plain = name.casefold().removeprefix("the ")
+        if plain not in lower:
+            continue
+        for match in re.finditer(rf"(?<![a-z\d]){re.escape(plain)}(?![a-z\d])", lower):
+            if not any(taken[match.start() : match.end()]):
+                taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
+                found.append((match.start(), name))
+    return list(dict.fromkeys(name for _, name in sorted(found)))
+
+
+class Match(Struct, frozen=True):
+    """The figures of a claim, the cell that each is compared with, and whether it states the figure."""
+
+    figures: tuple[Quantity, ...]
+    cells: tuple[Cell, ...]
+    held: tuple[bool, ...]
+
+
+def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:
+    """Return the labelled figures that a claim is about; None if it says anything else or is not clear about them.
+
+    `context` is the heading above the claim, which may be the name of whose figures they are; `extra` are words that it may have.
+    """
+    scope = [cell for cell in cells if cell.label <= words(claim.text)]
+    names = mentioned(claim.text, scope) or [
+        name for name in mentioned(context, scope) if words(name) >= words(context)
+    ]
+    fixed = frozenset(word for cell in scope for word in cell.fixed) | _numbers(" ".join(names))
+    figures = [each for each in claim.figures if not words(each.written) & fixed]
+    if claim.ordinal or not scope:
+        return None
+    if any(cell.how for cell in scope):
+        return _returned(claim, figures, names, [cell for cell in scope if cell.how], extra)
+    if claim.dates or not figures:
+        return None
+    owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
+    years = _paired(claim.years, len(figures))
+    said, named, near = words(f"{claim.text}\n{context}"), _labels(scope), frozenset[str]()
+    chosen: list[Cell] = []
+    held: list[bool] = []
+    for at, figure in enumerate(figures):
+        near = _near(claim.text, figures, at) & named or near
+        own = [
+            cell
+            for cell in scope
+            if (cell.label or cell.year in claim.years)
+            and (years[at] in (None, cell.year) or not (cell.year or len(figures) == 1))
+            and (len(figures) == 1 or cell.label <= near)
+        ]
+        mine = _closest([cell for cell in own if _is_of(cell, owners[at], said)], claim.text)
+        right = [cell for cell in mine if cell.states(figure)]
+        if not mine or len({each.label for each in mine}) > 1 or 0 < len(right) < len(mine):
+            return None
+        chosen.append((right or mine)[0])
+        held.append(bool(right))
+    extra |= spoken("high", "low", "compared")
+    return Match(tuple(figures), tuple(chosen), tuple(held)) if accounted(claim, chosen, extra, fixed) else None
+
+
+def _is_of(cell: Cell, owner: Sequence[str], said: frozenset[str]) -> bool:
+    """Return whether a figure is of all that a claim names, or of what its title is about."""
+    if cell.names:
+        return cell.names[0] in owner and set(owner) <= set(cell.names)
+    return not cell.topic or bool(cell.topic & said)
+
+
+def _returned(
+    claim: Told, figures: Sequence[Quantity], names: Sequence[str], cells: Sequence[Cell], extra: frozenset[str]
+) -> Match | None:
+    """Return the figures of a query's result that a claim states, in rows with the names that it has."""
+    owners = _paired(names, len(figures))
+    rows = [[cell for cell in cells if not cell.names or owner == cell.names[0]] for owner in owners]
+    found = [next((cell for cell in row if cell.states(q)), None) for row, q in zip(rows, figures, strict=True)]
+    chosen = [cell for cell in found if cell]
+    if not figures:  # a result of one row of texts
+        chosen = [
+            cell for cell in cells if cell.written and any(text in claim.text for text in cell.written.split("\n"))
+        ][:1]
+    months = [f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
+    if not chosen or not all(month in cell.how for month in months for cell in chosen):
+        return None
+    dated = [cell.year for cell in chosen if cell.year]
+    known = all(str(year) in cell.more for year in claim.years for cell in chosen)
+    if len(chosen) < len(figures) or not known or (dated and claim.years and dated != list(claim.years)):
+        return None
+    accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
+    return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if accepted else None
+
+
+def _paired(found: Sequence[Any], count: int) -> list[Any]:
+    """Return what belongs to each figure: one to all, as many as there are figures in their order, else nothing."""
+    if len(found) <= 1:
+        return [found[0] if found else None] * count
+    return list(found) if len(found) == count else [()] * count
+
+
+def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:
+    """Return the words between a figure and the one before it."""
+    return words(text[figures[at - 1].end if at else 0 : figures[at].start])
+
+
+def _labels(cells: Iterable[Cell]) -> frozenset[str]:
+    return frozenset(word for cell in cells for word in cell.label)
+
+
+def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:
+    """Return the cells with the most exact label, as it is written if there is one, and of these the latest year."""
+    whole = [words(cell.written) if cell.written.casefold() in text.casefold() else frozenset() for cell in cells]
+    exact = [(len(cell.label | said), len(said)) for cell, said in zip(cells, whole, strict=True)]
+    best = max(exact, default=(0, 0))
+    same = [cell for cell, each in zip(cells, exact, strict=True) if each == best]
+    latest = max((cell.year for cell in same), default=0)
+    return [cell for cell in same if cell.year == latest]
+
+
+def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: frozenset[str] = frozenset()) -> bool:
+    """Return whether all that a claim says are names, labels, units and years of cells, figures, and words between them.
+
+    `fixed` are numbers that are no figures, because they belong to labels.
+    """
+    text = list(claim.text)
+    for each in (*claim.spans, *claim.dates):
+        if not words(each.written) & fixed:
+            text[each.start : each.end] = " " * (each.end - each.start)
+    known = links() | extra | {str(year) for year in claim.years}
+    for cell in cells:
+        known |= cell.label | cell.more | words(" ".join(cell.names))
+    return words("".join(text)) <= known

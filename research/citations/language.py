@@ -1,0 +1,60 @@
+"""The words of each language that the checker knows: `language.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from pathlib import Path
+
+from research.text import tokens
+
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_BETWEEN = re.compile(rf"{_CJK.pattern}|[，、；：（）]")
+_WORD = re.compile(r"[a-z]+")
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    return found
+
+
+@cache
+def listed(kind: str) -> frozenset[str]:
+    """Return the words of a kind, of all languages."""
+    return frozenset(word for words in _table()[kind].values() for word in re.split(r"[\s,]+", words) if word)
+
+
+@cache
+def openings() -> tuple[str, ...]:
+    """Return the phrases that a claim may leave out at the beginning of a sentence."""
+    return tuple(phrase.strip() for words in _table()["opening"].values() for phrase in words.split(","))
+
+
+@cache
+def links() -> frozenset[str]:
+    """Return the words, and the Chinese characters, that may stand around a labelled figure."""
+    return spoken("link", "whole")
+
+
+@cache
+def spoken(*kinds: str) -> frozenset[str]:
+    """Return the words of some kinds, and the Chinese characters of which they consist."""
+    return frozenset(part for kind in kinds for word in listed(kind) for part in words(word))
+
+
+def says(kind: str, text: str) -> bool:
+    """Return whether a text has a word of a kind.
+
+    >>> says("reserve", "one of the few")
+    True
+    """
+    spoken = set(_WORD.findall(text.casefold()))
+    return any(word in text if _CJK.match(word) else word in spoken for word in listed(kind))
+
+
+@lru_cache(maxsize=65_536)
+def words(text: str) -> frozenset[str]:
+    """Return the words and numbers of a text, in the singular, and each Chinese character."""
+    return frozenset(tokens(_BETWEEN.sub(" ", text))) | frozenset(_CJK.findall(text))

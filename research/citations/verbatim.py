@@ -1,0 +1,243 @@
+"""Compare a claim with the sentences of a source word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+
+from msgspec import Struct
+
+from research._util.amounts import SCALES
+from research._util.glossary import chinese_label
+from research.citations.language import listed, openings, says
+from research.citations.marks import sentences_of
+from research.citations.reading import label_of
+from research.citations.units import unit_at
+from research.text import has_cjk
+from research.types import Source
+
+_TOKEN = re.compile(
+    r"(?P<number>(?:(?<![\w.)])[-−])?(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,'’]\d+)*))"
+    rf"(?:\s?(?P<scale>{'|'.join(SCALES)})(?![a-z]))?|"
+    r"(?P<percent>[%％]|per ?cent\b|pct\b)|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff][^\W_\u3040-\u30ff\u3400-\u9fff]*)|"
+    r"(?P<other>[\w$€£¥°±<>≤≥=+~≈×÷/])",
+    re.I,
+)
+_GROUPS = re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}")
+_PARENTHESIS = re.compile(r"([(（\[][^()（）\[\]]{1,200}[)）\]])")
+_LINE_END = re.compile(r"[.!?。！？:：;；|)）\]\"”’…]\s*$")
+_WORD_BEFORE = re.compile(r"\w\s$")
+_BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
+_WRAPPED = 60
+"""Characters of a line without a full stop from which it may go on in the next line."""
+QUOTES = "\"'“”‘’「」『』"
+"""Marks around what someone says."""
+_LARGE = 1_000
+"""A number from which it is no name, as in `phase 3 trials`."""
+_NUMBER = 4
+"""Words that a number in common counts as."""
+_LEAST = 3
+"""Words of the shortest sentence that states something."""
+
+
+class Token(Struct, frozen=True):
+    """A word, a sign or a number, with the place of its end."""
+
+    key: str | Decimal
+    text: str
+    end: int
+
+
+class Stated(Struct, frozen=True, dict=True):
+    """A sentence of a source: its parts, each with whether a claim may leave it out."""
+
+    n: int
+    text: str
+    parts: tuple[tuple[tuple[Token, ...], bool], ...]
+    quoted: bool
+    """The whole sentence is what someone said."""
+
+    @cached_property
+    def lengths(self) -> tuple[int, int]:
+        """The least and the most words of a claim that says this."""
+        whole = sum(len(part) for part, _ in self.parts)
+        return whole - sum(len(part) for part, optional in self.parts if optional), whole
+
+
+def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
+    """Return what a text says word for word: without articles and punctuation, numbers by their value."""
+    return tuple(_tokens(text, start))
+
+
+def _tokens(text: str, start: int) -> Iterator[Token]:
+    for match in _TOKEN.finditer(text):
+        key: str | Decimal = match.group().casefold()
+        if match["number"]:
+            key = _value(match["number"], SCALES.get((match["scale"] or "").casefold(), 0))
+        elif match["percent"]:
+            key = "%"
+        letter = match.group() == "A" and _WORD_BEFORE.match(
+            text[max(match.start() - 2, 0) : match.start()]
+        )  # the A of `Vitamin A`
+        if key not in listed("article") or letter:
+            yield Token(key, match.group(), start + match.end())
+
+
+def _value(digits: str, scale: int) -> str | Decimal:
+    """Return a number; text such as `2.10.1` stays text, and so `123.201.945` never equals `123.201`."""
+    plain = digits.replace("−", "-")
+    if _GROUPS.fullmatch(plain.lstrip("-")):
+        plain = re.sub(r"[,'’\s]", "", plain) if plain.count(".") < 2 else plain.replace(".", "")
+    try:
+        return Decimal(f"{plain}e{scale}")
+    except InvalidOperation:
+        return digits
+
+
+def stated(source: Source) -> Iterator[Stated]:
+    """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
+    colon = listed_below = False
+    for line in _lines(source.quote):
+        text = _BULLET.sub("", line).strip()
+        bullet = text != line.strip()
+        inside = colon or (listed_below and bullet) or line.lstrip().startswith("|")
+        marks = 0
+        for sentence in sentences_of(text) if not inside else ():
+            before, marks = marks, marks + _quotes(sentence)
+            if (
+                not (before or marks)
+                and not sentence.endswith(("?", "？", "…", "...", ":", "："))
+                and not sentence[0].islower()
+            ):
+                yield _stated(sentence, source.n)
+        listed_below = bullet and (colon or listed_below)
+        colon = text.endswith((":", "："))
+
+
+def _quotes(text: str) -> int:
+    """Return how many quotation marks a text leaves open."""
+    return text.count('"') % 2 + sum(text.count(one) - text.count(other) for one, other in ("“”", "「」", "『』"))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text; one that was wrapped goes on in the next."""
+    pieces: list[str] = []
+    for line in text.splitlines():
+        fresh = not pieces or _LINE_END.search(pieces[-1][-9:]) or _BULLET.match(line) or label_of(line)
+        if line.strip() and not fresh and (re.match(r"\s*[a-z\d]", line) or len(pieces[-1]) >= _WRAPPED):
+            pieces.append(line.strip())
+            continue
+        if pieces:
+            yield " ".join(pieces)
+        pieces = [line.rstrip()] if line.strip() else []
+    if pieces:
+        yield " ".join(pieces)
+
+
+def _stated(sentence: str, n: int) -> Stated:
+    parts: list[tuple[tuple[Token, ...], bool]] = []
+    label = label_of(sentence)
+    at = len(label) if chinese_label(label) else 0
+    if at:
+        parts.append((tokens_of(sentence[:at]), True))
+    if match := _opening().match(sentence, at):
+        parts.append((tokens_of(match.group()), True))
+        at = match.end()
+    for piece in _PARENTHESIS.split(sentence[at:]):
+        if found := tokens_of(piece, at):
+            parts.append((found, piece[0] in "(（[" and piece[-1] in ")）]" and not says("reserve", piece)))
+        at += len(piece)
+    quoted = sentence[0] in QUOTES and sentence.rstrip(".。")[-1] in QUOTES
+    return Stated(n, sentence, tuple(parts), quoted)
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    said = "|".join(map(re.escape, sorted(openings(), key=len, reverse=True)))
+    return re.compile(rf"[:：\s]*(?:{said})(?:[,，]\s*|\s+(?=[A-Z])|(?<=[\u4e00-\u9fff]))", re.I)
+
+
+def differences(claim: Sequence[Token], sentence: Stated) -> list[tuple[Token, Token]] | None:
+    """Return the numbers in which a claim differs from a sentence; None if it differs in anything else."""
+    least, most = sentence.lengths
+    if not max(least, _LEAST) <= len(claim) <= most:
+        return None
+    at = 0
+    found: list[tuple[Token, Token]] = []
+    for part, optional in sentence.parts:
+        own = claim[at : at + len(part)]
+        if optional and [each.key for each in own] != [each.key for each in part]:
+            continue
+        if len(own) < len(part):
+            return None
+        for mine, theirs in zip(own, part, strict=True):
+            if mine.key != theirs.key:
+                if isinstance(mine.key, str) or isinstance(theirs.key, str):
+                    return None
+                found.append((mine, theirs))
+        at += len(part)
+    return found if at == len(claim) else None
+
+
+def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
+    """Return a claim without the title of its source before it (`France: …`) or behind it (`“…” (Otters)`), and whole."""
+    whole = tokens_of(claim)
+    keys = [each.key for each in whole]
+    found = [whole]
+    for title in titles:
+        for name in dict.fromkeys((title, title.split(" · ")[0])):
+            own = [each.key for each in tokens_of(name)]
+            if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
+                found.append(whole[len(own) :])
+            if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
+                found.append(whole[: -len(own)])
+    return found
+
+
+def refutes(mine: Token, theirs: Token, sentence: Stated) -> bool:
+    """Return whether a sentence that differs in one number refutes the claim.
+
+    The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
+    """
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or says("reserve", sentence.text):
+        return False
+    flat = [each for part, _ in sentence.parts for each in part]
+    at = flat.index(theirs)
+    before, behind = (flat[at - 1].text if at else "", flat[at + 1].text if at + 1 < len(flat) else "")
+    year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
+    named = (before[:1].isupper() and at > 1) or before == "第" or behind in tuple("年月日号时点章条节版")
+    large = min(mine.key, theirs.key) >= _LARGE and behind[:1].islower()
+    unit = bool(unit_at(sentence.text, theirs.end)[0]) or before in tuple("$€£¥")
+    written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
+    counted = unit or large or behind.endswith("s") or has_cjk(behind)
+    return counted and written and not (year or named or _rounds(mine.key, theirs.key) or _rounds(theirs.key, mine.key))
+
+
+def _rounds(one: Decimal, other: Decimal) -> bool:
+    """Return whether a number is another with fewer digits."""
+    return abs(one - other) <= Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
+
+
+def nearest(claim: str, lines: Sequence[str]) -> str:
+    """Return the line that shares most words and numbers with a claim; empty if none shares any."""
+    own = _content(claim)
+
+    def shared(line: str) -> int:
+        return sum(_NUMBER if isinstance(key, Decimal) else 1 for key in own & _content(line))
+
+    best = max(lines, key=shared, default="")
+    return best if shared(best) else ""
+
+
+@lru_cache(maxsize=16_384)
+def _content(text: str) -> frozenset[str | Decimal]:
+    """Return the words and numbers of a text, and the pairs of its Chinese characters."""
+    keys = [each.key for each in tokens_of(text)]
+    pairs = (
+        f"{a}{b}" for a, b in pairwise(keys) if isinstance(a, str) and isinstance(b, str) and has_cjk(a) and has_cjk(b)
+    )
+    own = (key for key in keys if isinstance(key, Decimal) or (len(key) > 3 and not has_cjk(key)))
+    return frozenset([*own, *pairs])

@@ -1,0 +1,300 @@
+"""A tick is given only for what anybody can see in the source; a cross only for another figure in the same words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from research.citations import check
+from research.citations.checking import check_claim
+from research.types import HOLDS, Source
+from tests.fuzz import up_to
+
+PROSE = """The Aller is a river of 211 km. Otters were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt.
+However, one of the mills (perhaps the oldest) was closed. It is false that the weir was rebuilt. Critics say the fish left.
+The mill has up to 12 wheels. All but 12 mills closed. The rate rose by 2 percent. The town sold 1,200 boats to Denmark.
+Is the water clean? The works employ
+640 people. “The lake is dry,” said Holt. “It was full once. Nobody swam in it.”
+Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. Vitamin A is found in carrots.
+Common errors:
+- The otter is a fish.
+鳟鱼在2021年回到了阿勒河。据称水坝已被拆除。该厂有640名工人（不含临时工），年产量为3.2万吨。"""
+OTTERS = Source(1, "https://example.org/otters", "Return of the otter", PROSE)
+LINES = """Population, total: 68,374,591 (2024 est.)
+Population, male: 33,557,094 (2024 est.)
+Median age, total: 42.6 years (2024 est.)
+Life expectancy at birth, total population: 82.6 years (2024 est.)
+Birth rate: 10.9 births/1,000 population (2024 est.)
+Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)
+Real GDP (purchasing power parity) 2023: $3.689 trillion (2023 est.)
+Unemployment rate 2024: 7.5% (2024 est.)
+Unemployment rate 2023: 7.3% (2023 est.)
+Exports 2024: $1.046 trillion (2024 est.)
+Imports 2024: $1.054 trillion (2024 est.)
+Land boundaries, border countries: Andorra 55 km; Spain 646 km
+Coal, exports: about 3 million metric tons (2023 est.)
+Airports: 689 (2025)"""
+FRANCE = Source(2, "library://factbook/france/facts", "France · Facts", LINES)
+SPAIN = Source(3, "library://factbook/spain/facts", "Spain · Facts", "Population, total: 47,280,433 (2024 est.)")
+TABLE = """| row | Club | Town | Goals for | Attendance (people) |
+| --- | --- | --- | --- | --- |
+| 2 | Rovers | Aldbury | 41 | 12,450 |
+| 3 | Albion | Aldbury | 38 | 9,870 |"""
+LEAGUE = Source(4, "library://tables/league.csv", "league", TABLE)
+SALES = Source(
+    5,
+    "library://tables/sales.csv#A2:C5-1",
+    "sales.csv › A2:C5",
+    "Result of SELECT region, SUM(revenue) AS total FROM sales GROUP BY region\n| region | total |\n| --- | --- |\n"
+    "| North | 2,200.5 |\n| South | 2,400.25 |\nRows used: sales.csv › A2:C5 (4 rows)\n| row | Region | Revenue (EUR) |\n"
+    "| --- | --- | --- |\n| 2 | North | 1,200.5 |\n| 3 | South | 900 |\n| 4 | North | 1,000 |\n| 5 | South | 1,500.25 |",
+)
+SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES]
+
+
+def found(text: str) -> set[tuple[str, str]]:
+    return {(each.status, each.reason) for each in check(text, SOURCES)}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The Aller is a river of 211 km [1].",
+        "Aller is river of 211 km [1]!",
+        "**Otters** were found at 42 of 60 sites in the survey of Jana Holt [1].",
+        "Otters were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt [1].",
+        "Critics say the fish left [1].",
+        "The rate rose by 2% [1].",
+        "The town sold 1200 boats to Denmark [1].",
+        "The works employ 640 people [1].",
+        "“The lake is dry,” said Holt [1].",
+        "- Return of the otter: “The rate rose by 2 percent.” [1]",
+        "“The rate rose by 2 percent” (Return of the otter) [1].",
+        "One of the mills (perhaps the oldest) was closed [1].",
+        "France: Land boundaries, border countries: Andorra 55 km; Spain 646 km [2].",
+        "鳟鱼在2021年回到了阿勒河 [1]。",
+    ],
+)
+def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
+    assert found(claim) == {("supported", "word for word")}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The weir was rebuilt [1].",
+        "The fish left [1].",
+        "One of the mills was closed [1].",
+        "The mills were closed [1].",
+        "The mill has 12 wheels [1].",
+        "All 12 mills closed [1].",
+        "The rate rose by 2 percentage points [1].",
+        "The water is clean [1].",
+        "Is the water clean [1]",
+        "640 people [1].",
+        "The lake is dry [1].",
+        "It was full once [1].",
+        "Nobody swam in it [1].",
+        "The otter is a fish [1].",
+        "Otters were not found at 42 of 60 sites in the survey of Jana Holt [1].",
+        "Otters were found at 60 of 42 sites in the survey of Jana Holt [1].",
+        "Denmark sold 1,200 boats to the town [1].",
+        "Version 2.10.7 mends the pump [1].",
+        "Vitamin is found in carrots [1].",
+        "The town sold 1.200 boats to Denmark [1].",
+        "水坝已被拆除 [1]。",
+        "该厂有640名工人，年产量为3.2万吨 [1]。",
+        "鳟鱼在2020年回到了阿勒河 [1]。",
+    ],
+)
+def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> None:
+    (each,) = check(claim, SOURCES)
+    assert (each.status, each.reason, each.by) == ("unverified", "not checked by a judge", "rules")
+    assert each.quote in PROSE
+
+
+@pytest.mark.parametrize(
+    ("claim", "figure"),
+    [("The Aller is a river of 311 km [1].", "211"), ("The town sold 1,300 boats to Denmark [1].", "1,200")],
+)
+def test_the_same_words_with_another_figure_are_contradicted(claim: str, figure: str) -> None:
+    assert found(claim) == {("contradicted", f"the source has the same words with another figure: {figure}")}
+
+
+@pytest.mark.parametrize(
+    "claim", ["Die Stadt hat 123.201.945 Einwohner [1].", "该厂有460名工人（不含临时工），年产量为3.2万吨 [1]。"]
+)
+def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> None:
+    assert not {status for status, _ in found(claim)} & HOLDS
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The population of France was 68,374,591 in 2024 [2].",
+        "France has a total population of 68.4 million [2].",
+        "In 2024 France had 68,374,591 people [2].",
+        "法国2024年有68,374,591人 [2]。",
+        "France's median age is 42.6 years [2].",
+        "In 2024, the life expectancy at birth in France was 82.6 years [2].",
+        "France: birth rate of 10.9 births per 1,000 population [2].",
+        "In 2023, France's real GDP came to $3,689 billion [2].",
+        "The unemployment rate of France is 7.5% [2].",
+        "Border countries of France, land boundaries: Spain 646 km [2].",
+        "## France\n\nThe median age is 42.6 years [2].",
+        "法国2024年的失业率为7.5% [2]。",
+        "2023年法国的实际GDP（购买力平价）为3.689万亿美元 [2]。",
+        "The Goals for of Rovers is 41 [4].",
+        "Albion has an attendance of 9,870 people [4].",
+        "The population of France was 68,374,591 and that of Spain 47,280,433 [2][3].",
+        "Unemployment rate in France: 7.3% in 2023 and 7.5% in 2024 [2].",
+        "France has the highest population: 68,374,591 [2], compared with Spain 47,280,433 [3].",
+        "In 2025, France had 689 airports [2].",
+        "| Country | Population |\n|---|---|\n| France | 68,374,591 [2] |",
+    ],
+)
+def test_a_labelled_figure_is_supported(claim: str) -> None:
+    assert found(claim) == {("supported", "labelled figure")}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The population of Spain was 68,374,591 in 2024 [2].",
+        "The population of France was 68,374,591 in 1994 [2].",
+        "The female population of France was 33,557,094 [2].",
+        "The rural population of France was 68,374,591 [2].",
+        "68,374,591 people visited France [2].",
+        "The population of France was not 68,374,591 [2].",
+        "Only the population of France was 68,374,591 [2].",
+        "The median age in France is 42.6% [2].",
+        "The real GDP of France was 3.732 trillion euros in 2024 [2].",
+        "The real GDP of France was $3.689 trillion [2].",
+        "The coal exports of France were 3 million metric tons in 2023 [2].",
+        "The unemployment rate of France was 7.5% in 2023 and 7.3% in 2024 [2].",
+        "The population of France was 47,280,433 and that of Spain 68,374,591 [2][3].",
+        "Spain has the highest population: 47,280,433 [3], compared with France 68,374,591 [2].",
+        "The Goals for of Aldbury is 41 [4].",
+        "Aldbury in the Goals for is 38 [4].",
+        "## Neighbours of France\n\nThe median age is 42.6 years [2].",
+        "The Goals for of Albion is 41 [5].",
+        "The North had a total revenue of 2,400.25 EUR [5].",
+        "The East had a total revenue of 2,200.5 EUR [5].",
+        "法国2023年的失业率为7.5% [2]。",
+        "西班牙2024年的失业率为7.5% [2]。",
+        "法国农村的失业率为7.5% [2]。",
+    ],
+)
+def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
+    assert not {status for status, _ in found(claim)} & HOLDS
+
+
+@pytest.mark.parametrize(
+    ("claim", "figure"),
+    [
+        ("The population of France was 86,374,591 in 2024 [2].", "68,374,591"),
+        ("The median age in France is 52.6 years [2].", "42.6 years"),
+        ("The unemployment rate of France was 9.5% in 2024 [2].", "7.5%"),
+        ("法国2024年的失业率为9.5% [2]。", "7.5%"),
+        ("Albion has an attendance of 8,970 people [4].", "9,870"),
+    ],
+)
+def test_another_value_in_the_labelled_line_contradicts(claim: str, figure: str) -> None:
+    (each,) = check(claim, SOURCES)
+    assert (each.status, each.reason) == ("contradicted", f"the labelled line has {figure}")
+
+
+@pytest.mark.parametrize(
+    "claim", ["The population of France is about 60 million [2].", "The unemployment rate of France was 9.5% [2]."]
+)
+def test_a_rounded_figure_or_one_of_no_year_is_not_contradicted(claim: str) -> None:
+    assert {status for status, _ in found(claim)} == {"unverified"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "formula"),
+    [
+        (
+            "With a population of 68,374,591, France has 21,094,158 more than Spain with 47,280,433 [2][3].",
+            "68,374,591 − 47,280,433 = 21,094,158",
+        ),
+        (
+            "France has the higher population: 68,374,591 [2], compared with Spain 47,280,433 [3]. The difference is 21,094,158 [2][3].",
+            "68,374,591 − 47,280,433 = 21,094,158",
+        ),
+        (
+            "The populations of France and Spain are together 115,655,024 [2][3].",
+            "68,374,591 + 47,280,433 = 115,655,024",
+        ),
+        ("The population of France is 1.45 times that of Spain [2][3].", "68,374,591 ÷ 47,280,433 = 1.45"),
+        (
+            "The real GDP of France grew by 1.17% from 2023 to 2024 [2].",
+            "($3.732 trillion − $3.689 trillion) ÷ $3.689 trillion = 1.17%",
+        ),
+        ("France has a larger population than Spain [2][3].", "68,374,591 > 47,280,433"),
+        ("法国和西班牙的总人口合计115,655,024 [2][3]。", "68,374,591 + 47,280,433 = 115,655,024"),
+        (
+            "The North had a total revenue of 2,200.5 EUR [5].",
+            "2,200.5 EUR: SELECT region, SUM(revenue) AS total FROM sales GROUP BY region",
+        ),
+    ],
+)
+def test_what_follows_from_labelled_figures_is_calculated(claim: str, formula: str) -> None:
+    assert ("calculated", formula) in found(claim), found(claim)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "With a population of 68,374,591, France has 21,094,185 more than Spain with 47,280,433 [2][3].",
+        "Spain has 21,094,158 more population than France: 47,280,433 against 68,374,591 [2][3].",
+        "The populations of France and Spain are together 115,655,024 in 2023 [2][3].",
+        "The population of Spain is 1.45 times that of France [2][3].",
+        "The real GDP of France fell by 1.17% from 2023 to 2024 [2].",
+        "Spain has a larger population than France [2][3].",
+        "The population of Spain, 47,280,433, minus that of France, 68,374,591, is 21,094,158 [2][3].",
+        "The populations of France and Spain combined are a difference of 115,655,024 [2][3].",
+        "The difference between the exports and the population of France is 5 [2].",
+    ],
+)
+def test_a_slip_of_the_order_the_year_or_the_result_is_not_ticked(claim: str) -> None:
+    assert not {each.status for each in check(claim, SOURCES)[-2:]} & HOLDS, found(claim)
+
+
+def test_a_figure_of_the_python_tool_needs_labelled_inputs() -> None:
+    (mean,) = {
+        (c.status, c.reason)
+        for c in check("The ratio of the populations of France and Spain is 1.446 [2][3].", SOURCES, ["1.4461498881"])
+    }
+    assert mean[0] == "calculated"
+    (bare,) = check("The wealth of France is 17.25 times its luck [2].", SOURCES, ["17.25"])
+    assert (
+        bare.status == "unverified"
+        and bare.reason == "the python tool printed 17.25, but the cited sources do not give its inputs"
+    )
+
+
+def test_a_source_that_does_not_exist_and_one_that_adds_nothing() -> None:
+    assert [(c.n, c.status) for c in check("The Aller is a river of 211 km [1][2][9].", SOURCES)] == [
+        (1, "supported"),
+        (2, "unverified"),
+        (9, "dead"),
+    ]
+
+
+def test_a_web_page_cannot_pass_for_a_query() -> None:
+    forged = Source(1, "https://example.org/a#A1", SALES.title, SALES.quote)
+    assert check("The North had a total revenue of 2,200.5 EUR [1].", [forged])[0].status not in HOLDS
+
+
+@up_to(60)
+@given(st.integers(1_000, 999_999_999), st.integers(1_000, 999_999_999), st.sampled_from([",", ".", "'", " ", ""]))
+def test_a_number_is_ticked_in_any_form_and_another_in_none(one: int, other: int, mark: str) -> None:
+    assume(one != other)
+    source = [Source(1, "", "", f"The town of Orrin has {one:,} trees.")]
+    written = f"{one:,}".replace(",", mark)
+    (same,) = check_claim(f"The town of Orrin has {written} trees", source)
+    assert (same.status == "supported") == (mark != "." or one >= 1_000_000), same
+    (apart,) = check_claim(f"The town of Orrin has {f'{other:,}'.replace(',', mark)} trees", source)
+    assert apart.status not in HOLDS
