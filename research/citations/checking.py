@@ -279,9 +279,9 @@ def _calculated(
     They are in the claim, else in a statement before it, else those of the names and the measure that it has.
     """
     if not said.figures and not said.dates and not said.ordinal:
-        inputs = inputs_of(said, cells)
-        formula = compare(said, inputs) if accounted(said, inputs, spoken(*OPERATIONS)) else None
-        return _Found("calculated", (Reason(formula),), _lines(inputs)) if formula else None
+        meant = inputs_of(said, cells)
+        formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
+        return _Found("calculated", (Reason(formula),), _lines(meant)) if formula else None
     said_words = words(said.text)
     known = [cell for cell in cells if cell.label <= said_words]
     given = tuple(q for q in said.figures if any(cell.states(q) for cell in known))

@@ -30,6 +30,8 @@ _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]",
 _UNIT = re.compile(r"\(([^()]+)\)\s*$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
+_EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
+"""What stands before the people of `per 100 people`."""
 _DIGITS = re.compile(r"\d[\d,.'’\s]*")
 _LONG, _PROSE = 400, 16
 """Characters of a cell, and words of a sentence, that is prose."""
@@ -173,13 +175,13 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_YEAR.sub(" ", _UNIT.sub(" ", name.replace("_", " ")))) - links()
             more = words(f"{name} {source.title} {' '.join(names)}")
-            year = years.pop() if len(years) == 1 else 0
+            year = next(iter(years)) if len(years) == 1 else 0
             yield Cell(source.n, quote, names, label, more, found, year, name, _numbers(name))
 
 
 def _figure(cell: str, head: str = "") -> Quantity | None:
     """Return the figure of a cell, with the unit of its column; None if the cell is no figure."""
-    unit = match[1] if (match := _UNIT.search(head)) else ""
+    unit = named[1] if (named := _UNIT.search(head)) else ""
     for text in (f"{cell} {unit}", f"{unit}{cell}", cell) if unit else (cell,):
         found = quantities(text)
         if len(found) == 1 and found[0].kind in ("number", "year") and (found[0].unit or text == cell):
@@ -200,7 +202,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     columns = used[0] if used else ()
     texts = {cell for row in [*used[2:], *rows] for cell in row if not _figure(cell)}
     more = words(" ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " "))
-    units = {match.group() for name in columns if (match := _UNIT.search(name))}
+    units = {named.group() for name in columns if (named := _UNIT.search(name))}
     unit = units.pop() if len(units) == 1 else ""
     for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
         more |= spoken(kind) if call in sql.upper() else frozenset()
@@ -250,7 +252,9 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
     text = re.sub(r"`[^`]*`", " ", claim)
     if any("population" in cell.label for cell in cells):
-        text = _people().sub(" population", text)
+        text = _people().sub(
+            lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else " population", text
+        )
     names = dict.fromkeys(
         [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
     )

@@ -99,27 +99,29 @@ def _value(digits: str, scale: int) -> str | Decimal:
 
 def stated(source: Source) -> Iterator[Stated]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
-    colon = listed_below = False
+    colon = spoken = listed_below = False
     for line in _lines(source.quote):
         text = _BULLET.sub("", line).strip()
         bullet = text != line.strip()
-        inside = colon or (listed_below and bullet) or line.lstrip().startswith("|")
-        marks = 0
+        inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
+        said = ""
         for sentence in sentences_of(text) if not inside else ():
-            before, marks = marks, marks + _quotes(sentence)
+            before, said = said, _open(said + sentence)
             if (
-                not (before or marks)
+                not (before or said)
                 and not sentence.endswith(("?", "？", "…", "...", ":", "："))
                 and not sentence[0].islower()
             ):
                 yield _stated(sentence, source.n)
         listed_below = bullet and (colon or listed_below)
-        colon = text.endswith((":", "："))
+        colon, spoken = text.endswith((":", "：")), len(tokens_of(text)) > 1  # not `Observation:`
 
 
-def _quotes(text: str) -> int:
-    """Return how many quotation marks a text leaves open."""
-    return text.count('"') % 2 + sum(text.count(one) - text.count(other) for one, other in ("“”", "「」", "『』"))
+def _open(text: str) -> str:
+    """Return the quotation marks that a text leaves open."""
+    return '"' * (text.count('"') % 2) + "".join(
+        one * max(text.count(one) - text.count(other), 0) for one, other in ("“”", "「」", "『』")
+    )
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -313,7 +313,7 @@ def test_results_written_as_a_message_of_the_user_are_observations(provider: Fak
     assert [call.observation and call.observation.text for each in view.rounds for call in each.calls] == [
         f"Observation:\n{PAGE}"
     ]
-    assert [each.status for each in view.citations] == ["supported"]
+    assert [(each.n, "123 million people" in each.quote) for each in view.citations] == [(1, True)]
 
 
 def test_an_error_is_passed_on_without_the_key_and_its_retry_is_the_same_request(

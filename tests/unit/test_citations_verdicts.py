@@ -16,6 +16,7 @@ However, one of the mills (perhaps the oldest) was closed. It is false that the 
 The mill has up to 12 wheels. All but 12 mills closed. The rate rose by 2 percent. The town sold 1,200 boats to Denmark.
 Is the water clean? The works employ
 640 people. “The lake is dry,” said Holt. “It was full once. Nobody swam in it.”
+"It is deep." He knew "Lake Orr" well. Lake Orr is 30 m deep.
 Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. Vitamin A is found in carrots.
 Common errors:
 - The otter is a fish.
@@ -68,6 +69,7 @@ def found(text: str) -> set[tuple[str, str]]:
         "The rate rose by 2% [1].",
         "The town sold 1200 boats to Denmark [1].",
         "The works employ 640 people [1].",
+        "Lake Orr is 30 m deep [1].",
         "“The lake is dry,” said Holt [1].",
         "- Return of the otter: “The rate rose by 2 percent.” [1]",
         "“The rate rose by 2 percent” (Return of the otter) [1].",
