@@ -15,7 +15,7 @@ JAPAN = Source(
     1,
     "https://example.org/japan",
     "Japan",
-    "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo\nTowns: 92% of people",
+    "Population: 123,201,945 (2024 est.)\nCapital, name: Tokyo",
 )
 
 
@@ -121,11 +121,6 @@ def test_a_figure_alone_is_no_change() -> None:
         ("What is the capital of Japan?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is the capital of Japan Kyoto or Tokyo?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is Tokyo the capital of Japan?", "Yes, Tokyo is the capital of Japan [1].", "yes"),
-        (
-            "How many people live in towns?",
-            "92% of the people of Japan live in towns: 92% of total population [1].",
-            "92%",
-        ),
         ("Describe Japan.", "The capital of Japan is Tokyo [1].", ""),
         (
             "Which has more people: Peru or Japan?",
@@ -136,6 +131,13 @@ def test_a_figure_alone_is_no_change() -> None:
 )
 def test_the_short_answer_is_a_span_of_the_kind_that_is_asked_for(question: str, report: str, short: str) -> None:
     assert judged(question, report, JAPAN).short == short
+
+
+def test_a_short_answer_ends_at_its_figure() -> None:
+    line = "Electricity generation sources: hydroelectricity: 89.1% of total installed capacity"
+    source = Source(1, "https://example.org/norway", "Norway · Energy", line)
+    question = "What share of Norway's electricity generation is hydroelectricity?"
+    assert judged(question, f"Norway: {line} [1].", source).short == "89.1%"
 
 
 def test_a_change_has_a_value_and_a_calculated_figure_as_its_short_answer() -> None:
