@@ -96,7 +96,7 @@ def test_the_readers_quotes_are_the_source_and_the_main_model_sees_no_more(bench
     assert "found no passage" in second.text
     assert "two piers" in second.sources[0].quote, "without a passage of the reader, the closest ones are shown"
     view = fold(events)
-    assert (view.outcome, [each.status for each in view.citations]) == ("answered", ["supported"])
+    assert (view.outcome, [each.quote for each in view.citations]) == ("answered", [quote])
     asked = [event for event in events if isinstance(event, e.Asked) and event.purpose == "extract"]
     assert [(event.agent, event.model, event.ask) for event in asked] == [
         ("main/reader", "openai:reader", 1), ("main/reader", "openai:reader", 2),
