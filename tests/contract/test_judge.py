@@ -60,7 +60,9 @@ def verdicts(entries: Iterable[tuple[str, str]]) -> FakeReply:
 class Judge:
     """A model that searches once, writes a given answer, and judges by a function."""
 
-    def __init__(self, answer: str, verdict: Callable[[str], Verdict], query: str = "France population total railways") -> None:
+    def __init__(
+        self, answer: str, verdict: Callable[[str], Verdict], query: str = "France population total railways"
+    ) -> None:
         self.answer, self.verdict, self.query = answer, verdict, query
         self.asked: list[list[str]] = []
 

@@ -553,7 +553,7 @@ def test_each_request_records_how_full_its_prompt_is_and_which_rounds_it_shows(b
     with FakeOpenAI(Player("native", laps=6)) as server:
         bench.settings.openai_base_url = server.base_url
         recipes = {
-            "full": {}, "window": {"context.k": 2}, "evolving": {}, "resum": {"context.max_tokens": 3_000},
+            "full": {}, "window": {"context.k": 2}, "evolving": {}, "resum": {"context.max_tokens": 2_000},
         }  # fmt: skip
         shown, windows = {}, {}
         for context, options in recipes.items():
@@ -572,7 +572,7 @@ def test_each_request_records_how_full_its_prompt_is_and_which_rounds_it_shows(b
     assert shown["window"] == [0, 1, 2, 2, 2, 2, 2]
     assert shown["evolving"] == [0, 1, 1, 1, 1, 1, 1]
     assert max(shown["resum"]) < 6
-    assert windows == {"full": {0}, "window": {0}, "evolving": {0}, "resum": {3_000}}
+    assert windows == {"full": {0}, "window": {0}, "evolving": {0}, "resum": {2_000}}
 
 
 def test_the_context_window_of_a_known_model_comes_from_the_table() -> None:

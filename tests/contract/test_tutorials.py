@@ -253,7 +253,9 @@ def test_the_tutorial_tool_is_listed_called_and_cited(desk: Desk) -> None:
     assert (found["outcome"], found["report"]) == ("answered", "We sold for 1,410,000 euros in the north in 2025 [1].")
     (source,) = found["sources"]
     assert source["url"].startswith("mcp://sales/sales")
-    assert [each["status"] for each in found["citations"]] == ["supported"]
+    assert [each["status"] for each in found["citations"]] == ["unverified"], (
+        "the words around the figure are for a judge"
+    )
 
 
 def test_the_tutorial_tool_suggests_valid_arguments_to_the_model(desk: Desk) -> None:
