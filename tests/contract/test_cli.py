@@ -354,7 +354,8 @@ def test_runs_are_listed_and_searched(cli: Cli, script: Script) -> None:
 
 
 def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_path: Path) -> None:
-    ran = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--export", str(tmp_path / "run.md"), "--json").json
+    model = script(SEARCH, ANSWER.replace("</answer>", "\n<short>123,201,945 people</short></answer>"))
+    ran = cli("run", JAPAN, "--model", model, "--export", str(tmp_path / "run.md"), "--json").json
     run = ran["run_id"]
     assert cli("show", run, "--json").json == {**ran, "origin": None, "forks": []}
     assert cli("show", run[:-1]).out.startswith("Answer: 123,201,945 people\n\nJapan has 123,201,945 people [1].")

@@ -159,7 +159,7 @@ def test_any_server_that_reports_a_cut_prompt_causes_one_warning(home: Path) -> 
 
             return replace(super().__call__(body), usage=(1024, 3))
 
-    with FakeOpenAI(Cutting("native", laps=4)) as server:
+    with FakeOpenAI(Cutting("native", laps=9)) as server:
         bench = Workbench(endpoints.add(load(home=home), "old", Entry(url=server.base_url)))
         run = bench.engine.start(QUESTION, bench.recipe(model="old:fake", tools=["search"]), here=True)
         said = [event.text for event in run.events() if isinstance(event, Warned)]
