@@ -46,7 +46,8 @@ class ServedModel(ABC):
                 yield Completion(failed.written, finish_reason=meant)
                 return
             except RequestRejected as rejection:
-                if not self._adapt(rejection, body):
+                # Another thread may have learned it while this request was on its way.
+                if not self._adapt(rejection, body) and self._body(request) == body:
                     raise
 
     def price(self, usage: Usage) -> float | None:
