@@ -215,10 +215,10 @@ def refutes(mine: Token, theirs: Token, sentence: Stated) -> bool:
     unit = bool(unit_at(sentence.text, theirs.end)[0]) or before in tuple("$€£¥")
     written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
     counted = unit or large or behind.endswith("s") or has_cjk(behind)
-    return counted and written and not (year or named or _rounds(mine.key, theirs.key) or _rounds(theirs.key, mine.key))
+    return counted and written and not (year or named or rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))
 
 
-def _rounds(one: Decimal, other: Decimal) -> bool:
+def rounds(one: Decimal, other: Decimal) -> bool:
     """Return whether a number is another with fewer digits."""
     return abs(one - other) <= Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -10,10 +12,14 @@ from msgspec import Struct
 from research.citations import statements, without_marks
 from research.citations.checking import check_claim
 from research.citations.forgetting import restated
+from research.citations.verbatim import Token, rounds, tokens_of
 from research.types import HOLDS, Source
 
 MOST: Final = 40
 """Statements that are compared; each is looked for in every other answer."""
+
+_ASIDE = re.compile(r"[(（][^()（）]{1,200}[)）]")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
 class Stance(Struct, frozen=True):
@@ -44,7 +50,8 @@ class Compared(Struct, frozen=True):
 def agreement(answers: Mapping[str, str]) -> list[Compared]:
     """Return the statements of all answers, each once, at most `MOST`; those that cite a source where any does.
 
-    An answer says the same as a statement if it would support it as a source, and something else if it would contradict it.
+    An answer says the same as a statement if it would support it as a source, and something else if it would contradict it,
+    or has other figures in the same words.
 
     >>> [each.text for each in agreement({"run-1": "Oslo has 700,000 people.", "run-2": "Oslo has 700,000 people."})]
     ['Oslo has 700,000 people.']
@@ -82,5 +89,22 @@ def _stance(text: str, other: str, stated: Sequence[str]) -> Stance:
         return Stance("other", citation.quote)
     if citation is not None and citation.status in HOLDS:
         return Stance("same", citation.quote)
+    if against := next((each for each in stated if _disputes(text, each)), ""):
+        return Stance("other", against)
     same = next((each for each in stated if restated(text, [each])), "")
     return Stance("same", same) if same else Stance("nothing")
+
+
+def _disputes(one: str, other: str) -> bool:
+    """Return whether two statements have the same words and years, leaving out what is in brackets, and other figures."""
+    mine, theirs = (tokens_of(_ASIDE.sub(" ", each)) for each in (one, other))
+    if [_word(each) for each in mine] != [_word(each) for each in theirs]:
+        return False
+    pairs = [(a.key, b.key) for a, b in zip(mine, theirs, strict=True)]
+    numbers = [(a, b) for a, b in pairs if isinstance(a, Decimal) and isinstance(b, Decimal)]
+    return any(not (rounds(a, b) or rounds(b, a)) for a, b in numbers)
+
+
+def _word(token: Token) -> object:
+    """Return what two statements about the same have in common: a word, or a year."""
+    return None if isinstance(token.key, Decimal) and not _YEAR.fullmatch(token.text) else token.key
