@@ -29,7 +29,7 @@ _ELEMENT = re.compile(
     r"<part\s+status=[\"'](?P<status>answered|not_found)[\"'](?:\s+reason=\"(?P<reason>[^\"<>]{0,3000})\")?\s*>"
     r"(?P<part>.{1,3000}?)</part>"
 )
-_BEGUN = re.compile(r"\n\s*<(?:short|part)\b[^\n]*\Z|\n\s*</?(?:s|sh|sho|shor|p|pa|par)?\Z")
+_BEGUN = re.compile(r"\n[ \t]*<(?:(?:short|part)\b[^\n]*|/?(?:s|sh|sho|shor|p|pa|par)?)\Z")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 
 
