@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.printing import table
-from research.citations.lexicon import stem
 from research.models.extractive import meaning
+from research.models.extractive.opposites import stem
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, entries, measures
 from research.search.embedders import cached
 from research.text import content_tokens, has_cjk, tokens

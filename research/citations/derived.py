@@ -25,8 +25,8 @@ def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | No
     for value, unit, formula in _results(claim.text, inputs, figure.unit):
         made = Quantity("number", "", value, 0.0, unit, 0, 0)
         points = unit == "%" and "−" in formula and "÷" not in formula
-        close = abs(value - figure.value) <= max(figure.half, 1e-9 * abs(value)) and figure.states(made)
-        if unit == figure.unit and close and (not points or re.search("point|百分点", figure.written)):
+        close = abs(value - figure.value) <= figure.half + 1e-9 * abs(value) and figure.states(made)
+        if unit == figure.unit and close and points == bool(re.search("point|百分点", figure.written)):
             return Reason(f"{formula} = {figure.written}")
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +14,7 @@ from research._util.glossary import english_label, label_terms, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.citations.measures import Quantity
-from research.citations.names import countries, is_country, key
 from research.citations.quantities import quantities
-from research.citations.reading import label_of
 from research.text import has_cjk
 from research.types import Source
 
@@ -33,6 +31,7 @@ _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
 _DIGITS = re.compile(r"\d[\d,.'’\s]*")
+_LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
 _LONG, _PROSE = 400, 16
 """Characters of a cell, and words of a sentence, that is prose."""
 
@@ -120,6 +119,12 @@ def cells_of(source: Source) -> list[Cell]:
         for sentence in sentences_of(_BULLET.sub("", line)):
             found += _line(source, sentence)
     return found
+
+
+def label_of(line: str) -> str:
+    """Return the text before the colon of a line such as `Median age, total: 42.7 years`; else empty."""
+    match = _LABEL.match(line)
+    return match[1] if match and len(match[1].split()) <= 16 else ""
 
 
 def _line(source: Source, line: str) -> Iterator[Cell]:
@@ -281,13 +286,26 @@ def _people() -> re.Pattern[str]:
     return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
 
 
-@lru_cache(maxsize=65_536)
 def _chinese(name: str) -> tuple[str, ...]:
     """Return the Chinese names of a country or place, the longer first."""
-    code = key(name)
-    known = [each for each, own in countries().items() if own == code and has_cjk(each)] if is_country(code) else []
-    place = terms("place").get(name)
-    return tuple(sorted({*known, *([str(place)] if place else [])}, key=len, reverse=True))
+    found = (*_territories().get(name.casefold().removeprefix("the "), ()), terms("place").get(name, ""))
+    return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+@cache
+def _territories() -> dict[str, tuple[str, str]]:
+    """Return the Chinese names of each country by its English one (CLDR)."""
+    from babel import Locale
+
+    english, chinese = (Locale(language).territories for language in ("en", "zh"))
+    return {
+        re.sub(r"\s{0,9}\(.{0,300}?\)| - .{0,300}", "", name).replace("&", "and").replace("’", "'").casefold(): (
+            chinese[code],
+            chinese[code].removesuffix("特别行政区"),
+        )
+        for code, name in english.items()
+        if code.isalpha() and code in chinese
+    }
 
 
 def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:
@@ -351,6 +369,12 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
         held.append(bool(right))
     extra |= spoken("high", "low", "compared")
     return Match(tuple(figures), tuple(chosen), tuple(held)) if accounted(claim, chosen, extra, fixed) else None
+
+
+def labelled_figures(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], ...]:
+    """Return the figures of a claim with the labelled ones that they state; empty if the claim says anything else."""
+    found = match(told(claim, cells), cells)
+    return tuple(zip(found.figures, found.cells, strict=False)) if found and all(found.held) else ()
 
 
 def _is_of(cell: Cell, owner: Sequence[str], said: frozenset[str]) -> bool:

@@ -279,6 +279,10 @@ _REFERENCES = re.compile(
 )
 
 
+_INNER = re.compile(r"(?<=[^\W\d_A-Z][ ,’'-])[ ]?\b([A-Z]\w+)")
+"""A word with a capital inside a sentence."""
+
+
 def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the statements with a figure or a name that cite nothing, in order.
 
@@ -286,10 +290,9 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
     introduce what follows, remarks about the report or its sources, refusals, figures from `computed` (the outputs of the
     python tool), and everything under a heading such as `References`.
     """
-    from research.citations.names import Names, is_country
     from research.citations.quantities import quantities
 
-    known, found, listing = Names([text]), [], False
+    known, found, listing = frozenset(_INNER.findall(text)), [], False
     outputs = tuple(computed)
     computed_figures = [q for output in outputs for q in quantities(output)]
     for statement in statements(text):
@@ -309,8 +312,17 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
             continue
         spoken = FORMULA.sub(" ", re.sub(r"`[^`]*`", " ", plain))
         figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in computed_figures)]
-        called = [name for name in known.of(spoken) if not any(name[1] in output for output in outputs)]
-        strong = len({key for _, _, key in called}) >= 2 or any(is_country(key) or " " in key for _, _, key in called)
-        if figures or (strong and len(plain) >= (8 if has_cjk(plain) else 24) and not _AHEAD.search(plain)):
+        called = [name for name in _names(spoken, known) if not any(name in output for output in outputs)]
+        if figures or (len(called) >= (1 if has_cjk(plain) else 2) and not _AHEAD.search(plain)):
             found.append(plain)
     return tuple(found)
+
+
+def _names(sentence: str, known: frozenset[str]) -> set[str]:
+    """Return the words of names in a sentence: capitals inside it, those of the whole text, and what the Chinese tagger says."""
+    found = set(_INNER.findall(sentence)) | (known & set(re.findall(r"\w+", sentence)))
+    if not has_cjk(sentence):
+        return found
+    import rjieba
+
+    return found | {word for word, tag in rjieba.tag(sentence) if tag in ("nr", "ns", "nt") and len(word) > 1}

@@ -15,13 +15,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from research._util.glossary import chinese_label
+from research.citations.labelled import Cell, cells_of, labelled_figures
 from research.citations.measures import Quantity
-from research.citations.names import Names, is_country, names
-from research.citations.names import key as key_of
-from research.citations.reading import Figure, Sentence, lines_of, stems, years
 from research.events.view import RunView
 from research.text import cell, clip, has_cjk
-from research.types import HOLDS, Citation, Source
+from research.types import HOLDS
 
 MOST: Final = 3
 """Maximum number of charts of a report."""
@@ -29,15 +27,10 @@ SUBJECTS: Final = 30
 """Maximum number of things in a chart; more cannot be told apart."""
 CITATIONS: Final = 300
 """Maximum number of citations that are read, the first ones."""
-_LONG: Final = 1_000
-"""Maximum characters of a statement and of a quote."""
 _NAME: Final = 40
 _TITLE: Final = 120
-_ALIKE: Final = 0.5
-"""Share of common words from which two sentences without a label measure the same."""
-_YEAR = re.compile(r"[,\s(]{0,9}\b(?:1[5-9]|20)\d\d\b\)?\s{0,9}$")
-_PART = re.compile(r"\s{1,9}[·|–—-]\s{1,9}|[:：]\s")
 _DIGITS = re.compile(r"\d[\d,\s\u00a0]*(?:\.\d+)?")
+_YEAR = re.compile(r"[,\s(]{0,9}\b(?:1[5-9]|20)\d\d\b\)?\s{0,9}$")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
 
@@ -60,7 +53,7 @@ class Chart(Struct, frozen=True):
     """Figures of one measure in one unit."""
 
     title: str
-    """What they measure, in the words of the source (in Chinese if the question is); the question if it has no word."""
+    """What they measure, in the words of the source (in Chinese if the question is)."""
     unit: str
     kind: Literal["bars", "lines"]
     points: tuple[Point, ...]
@@ -89,9 +82,7 @@ class _Found(Struct):
     quantity: Quantity
     n: int
     label: str
-    """The source's label, without a year; empty in prose."""
-    words: frozenset[str]
-    """Words of the source's sentence without names, if it has no label."""
+    """What the source calls it, without a year."""
 
 
 def charts(view: RunView) -> tuple[Chart, ...]:
@@ -99,18 +90,10 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 
     `view` has the numbers that readers see (`by_first_use`).
     """
-    checked = [each for each in view.citations[:CITATIONS] if each.status in HOLDS and each.quote]
-    if len(checked) < 2:
-        return ()
-    known = Names([clip(text, _LONG) for each in checked for text in (each.claim, each.quote)])
-    groups: list[list[_Found]] = []
-    for citation in checked:
-        for found in _figures(view, citation, known):
-            group = next((each for each in groups if _same(each[0], found)), None)
-            if group is None:
-                groups.append(group := [])
-            group.append(found)
-    drawn = (_chart(group, " ".join(view.question.split())) for group in groups)
+    groups: dict[tuple[str, str], list[_Found]] = {}
+    for found in _figures(view):
+        groups.setdefault((found.label.casefold(), found.quantity.unit), []).append(found)
+    drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
 
 
@@ -125,75 +108,32 @@ def as_csv(chart: Chart) -> bytes:
     return ("\ufeff" + file.getvalue()).encode()
 
 
-def _figures(view: RunView, citation: Citation, known: Names) -> Iterator[_Found]:
-    """Yield the figures of a statement that the quote of its citation states, too."""
-    passages = view.sources.get(citation.n)
-    if not passages:
-        return
-    title = passages[0].title
-    claim = Sentence(clip(_EMPHASIS.sub("", citation.claim), _LONG))
-    lines = lines_of(Source(citation.n, "", title, clip(citation.quote, _LONG)))
-    for figure in claim.figures:
-        mine = figure.quantity
-        if mine.weak or mine.kind != "number" or mine.hedge:
+def _figures(view: RunView) -> Iterator[_Found]:
+    """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
+    cells: dict[int, list[Cell]] = {}
+    for citation in view.citations[:CITATIONS]:
+        if citation.status not in HOLDS:
             continue
-        for line, seen in [(each, seen) for each in lines for seen in each.figures]:
-            if seen.quantity.unit != mine.unit or not mine.states(seen.quantity):
-                continue
-            year = _year(line, seen, figure, claim)
-            subject = _subject(title, line, figure, known)
-            if subject and year is not None:
-                label = _YEAR.sub("", line.label).strip(" ,")
-                words = frozenset() if label else stems(line.text) - known.words(line.text)
-                yield _Found(subject, year, mine, citation.n, label, words)
-            break
+        if citation.n not in cells:
+            cells[citation.n] = [each for source in view.sources.get(citation.n, ()) for each in cells_of(source)]
+        for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
+            if found.names and not figure.hedge:
+                label = _YEAR.sub("", found.written).strip(" ,")
+                yield _Found(clip(found.names[0], _NAME), found.year, figure, citation.n, label)
 
 
-def _year(line: Sentence, seen: Figure, figure: Figure, claim: Sentence) -> int | None:
-    """Return the year of a figure, 0 if none is given; None if it cannot be told from several."""
-    for text in (line.label, seen.own, line.text, figure.own, claim.text):
-        found = years(text)
-        if len(found) == 1:
-            return next(iter(found))
-        if found and text is not line.text:
-            return None
-    return 0
-
-
-def _subject(title: str, line: Sentence, figure: Figure, known: Names) -> str:
-    """Return what a figure is of: the subject of its source if its line has a label, else the name beside it."""
-    head = clip(_PART.split(title.strip(), 1)[0].strip(), _NAME)
-    beside = [(written, key) for _, written, key in known.of(figure.near)]
-    places = [written for written, key in beside if is_country(key)]
-    titled = {key for _, _, key in names(title)}
-    if line.label:
-        return next((written for written, key in beside if is_country(key) and key in titled), head)
-    before = places or [written for written, _ in beside]
-    return clip(before[-1], _NAME) if before else head
-
-
-def _same(one: _Found, other: _Found) -> bool:
-    """Return whether two figures measure the same in the same unit."""
-    if one.quantity.unit != other.quantity.unit or bool(one.label) != bool(other.label):
-        return False
-    if one.label:
-        return one.label.casefold() == other.label.casefold()
-    common = one.words & other.words
-    return bool(common) and len(common) >= _ALIKE * max(len(one.words), len(other.words))
-
-
-def _chart(group: Sequence[_Found], question: str) -> Chart | None:
+def _chart(group: Sequence[_Found], chinese: bool) -> Chart | None:
     """Return the chart of figures that measure the same; None if there is nothing to compare, or they disagree."""
     kept: dict[tuple[str, int], _Found] = {}
     for found in group:
-        before = kept.setdefault((key_of(found.subject), found.year), found)
+        before = kept.setdefault((found.subject, found.year), found)
         if not (before.quantity.states(found.quantity) or found.quantity.states(before.quantity)):
             return None
     by_subject: dict[str, list[_Found]] = {}
     for found in kept.values():
-        by_subject.setdefault(key_of(found.subject), []).append(found)
+        by_subject.setdefault(found.subject, []).append(found)
     label = group[0].label
-    title = clip((chinese_label(label) if has_cjk(question) else "") or label or question, _TITLE)
+    title = clip((chinese_label(label) if chinese else "") or label, _TITLE)
     series = [[each for each in own if each.year] for own in by_subject.values()]
     if any(len(own) >= 3 for own in series) and all(len(own) >= 2 for own in series) and len(series) <= SUBJECTS:
         points = [each for own in series for each in sorted(own, key=lambda each: each.year)]

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from research.citations.language import listed
-from research.citations.names import Names
 from research.citations.quantities import quantities
-from research.citations.reading import stems
 from research.memory import Entry
+from research.text import STOP_WORDS, tokens
 
 MIN_COSINE = 0.9
 """Two texts with a lower cosine are never compared."""
-_WORD = re.compile(r"\w+")
 
 
 def is_duplicate(one: Entry, other: Entry) -> bool:
-    """Return whether two entries of the same kind and source say the same in the same words, perhaps in another order.
+    """Return whether two entries of the same kind and source say the same words, one run of which may stand elsewhere.
 
     A high cosine is not enough: "on Monday" and "on Tuesday", or "A exceeds B" and "B exceeds A", have one above 0.98.
     """
     if (one.kind, one.url) != (other.kind, other.url):
         return False
-    return _words(one.text) == _words(other.text) or _rephrased(one.text, other.text)
+    figures = [[(q.written if q.weak else (q.kind, q.value, q.unit)) for q in quantities(e.text)] for e in (one, other)]
+    moved = sum(q.kind == "number" for q in quantities(one.text)) < 2  # "A has 5, B has 7" and "B has 5, A has 7"
+    return figures[0] == figures[1] and _same_words(_words(one.text), _words(other.text), moved)
 
 
 def merged(earlier: Entry, later: Entry) -> Entry:
@@ -33,17 +31,18 @@ def merged(earlier: Entry, later: Entry) -> Entry:
     return msgspec.structs.replace(earlier, tags=tags, pinned=earlier.pinned or later.pinned)
 
 
+def _same_words(one: list[str], other: list[str], moved: bool) -> bool:
+    """Return whether two lists of words are equal, or differ by one run of words that stands elsewhere."""
+    if one == other or not moved or sorted(one) != sorted(other):
+        return one == other
+    while one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    while one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    return any(one[at:] + one[:at] == other for at in range(1, len(one)))
+
+
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
-def _rephrased(one: str, other: str) -> bool:
-    """Return whether two texts have the same words, the same figures in the same order, and less than two names.
-
-    "Line 1, part 0" and "line 0, part 1", or "from 5 to 7" and "from 7 to 5", differ in nothing but the order.
-    """
-    figures = [[(q.kind, q.value, q.unit) for q in quantities(text)] for text in (one, other)]
-    reserve = [listed("reserve") & set(_words(text)) for text in (one, other)]
-    names = Names([one, other])
-    same = figures[0] == figures[1] and reserve[0] == reserve[1] and stems(one) == stems(other)
-    return same and len({key for *_, key in names.of(one)}) < 2
+    """Return the words of a text that carry what it says, negations and limits among them."""
+    spoken = (word.removesuffix("'s").removesuffix("’s") for word in tokens(text))
+    return [word for word in spoken if word not in STOP_WORDS or word in listed("reserve")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.models.extractive.choosing import things
+from research.models.extractive.names import names
 from research.models.extractive.naming import noun
 
 
@@ -36,3 +37,14 @@ def test_the_two_things_that_a_question_offers_are_found(question: str, expected
 )
 def test_the_noun_says_what_a_question_asks_for(question: str, expected: str) -> None:
     assert noun(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("Real GDP of Chile", "CL"), ("President of Chile", "CL"), ("Real GDP of Leeds", "leeds")]
+)
+def test_a_property_and_its_owner_are_two_names(text: str, name: str) -> None:
+    assert names(text)[-1][2] == name
+
+
+def test_a_name_that_contains_of_stays_whole() -> None:
+    assert [found for _, _, found in names("University of Leeds")] == ["university of leeds"]

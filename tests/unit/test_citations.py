@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from research.citations import Ledger, check, cited, source_text, without_marks
-from research.citations.names import names
 from research.citations.quantities import quantities
 from research.types import Passage, Source
 
@@ -88,14 +87,3 @@ def test_groups_of_digits_are_one_number_and_a_version_is_none(text: str, values
 @pytest.mark.parametrize("text", ["one of the three", "the two", "the other four"])
 def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> None:
     assert quantities(text) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "name"), [("Real GDP of Chile", "CL"), ("President of Chile", "CL"), ("Real GDP of Leeds", "leeds")]
-)
-def test_a_property_and_its_owner_are_two_names(text: str, name: str) -> None:
-    assert names(text)[-1][2] == name
-
-
-def test_a_name_that_contains_of_stays_whole() -> None:
-    assert [found for _, _, found in names("University of Leeds")] == ["university of leeds"]

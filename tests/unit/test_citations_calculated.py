@@ -71,6 +71,7 @@ def test_amounts_in_different_currencies_are_never_combined(pair: tuple[int, int
 
 @up_to(40)
 @given(st.integers(101, 999), st.integers(101, 999))
+@example(512, 136)
 def test_percentage_points_are_the_difference_of_two_percentages(a: int, b: int) -> None:
     assume(a > b and a - b not in (a, b))
     one, two = f"{a / 10:.1f}%", f"{b / 10:.1f}%"
@@ -130,6 +131,7 @@ def report(one: str, two: str, operation: str, language: str) -> tuple[str, list
 @up_to(100)
 @given(figures(), st.sampled_from(("compare", "sum")), st.sampled_from(("en", "zh")), st.integers(0, 1))
 @example(("8.5% of GDP", "0.5% of GDP"), "sum", "zh", 0)
+@example(("186", "0.128"), "compare", "en", 0)
 def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other_scale(
     pair: tuple[str, str], operation: str, language: str, step: int
 ) -> None:

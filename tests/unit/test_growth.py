@@ -37,9 +37,7 @@ from research.auditing import styles
 from research.citations import check, marks, urls
 from research.citations.checking import check_claim
 from research.citations.forgetting import losses
-from research.citations.names import Names, contains_name
 from research.citations.quantities import quantities
-from research.citations.reading import stems
 from research.compare import diff
 from research.errors import ToolError
 from research.exports import bibtex, blocks, markdown
@@ -47,6 +45,7 @@ from research.models.extractive import ExtractiveModel
 from research.models.extractive.asked import parts_of
 from research.models.extractive.assessing import assess
 from research.models.extractive.kinds import kind_of
+from research.models.extractive.names import Names, contains_name
 from research.models.extractive.question import parse as read_question
 from research.models.extractive.words import senses
 from research.models.tokens import count
@@ -315,7 +314,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokens of a model": count,
     "names": lambda text: Names([text]).of(text),
     "name": lambda text: (contains_name(text, "oslo"), contains_name(text, "FR")),
-    "figures": lambda text: (quantities(text), stems(text)),
+    "figures": quantities,
     "lost statements": lambda text: losses([(1, f"{text} [1]"), (2, text)], SOURCES),
     "audit": lambda text: styles.read(f"A {text}").uncited,
     "same page": lambda text: same_page(Passage("http://a.example", "t", text), Passage("http://b.example", text, "q")),

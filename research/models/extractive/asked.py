@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from research.citations.names import is_country, key, names, starts_sentence
 from research.models.extractive.kinds import Kind, kind_of
+from research.models.extractive.names import is_country, key, names, starts_sentence
 from research.models.extractive.words import filler
 from research.text import STOP_WORDS, content_tokens, has_cjk, readable
 

@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
-from research.citations.lexicon import stem
 from research.models.extractive.kinds import Kind, kind_of
+from research.models.extractive.opposites import stem
 from research.models.extractive.passages import keys
 from research.text import STOP_WORDS, content_tokens, has_cjk, tokens
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from research.citations.names import Names, is_country, key
 from research.models.extractive.blank import WORD, Blank, stemmed
 from research.models.extractive.kinds import SPANS
+from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, keys, mentioned, names_in
 from research.models.extractive.spans import figure
 from research.text import STOP_WORDS, tokens

@@ -11,8 +11,8 @@ import msgspec
 
 from research._util import amounts, glossary
 from research._util.glossary import terms
-from research.citations.names import is_country, key
 from research.models.extractive.evidence import Fact
+from research.models.extractive.names import is_country, key
 from research.models.extractive.rankings import Row
 from research.models.extractive.verdict import Derived, Finding, Lead, Ranked, Verdict
 from research.text import has_cjk

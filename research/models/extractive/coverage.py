@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
 
-from research.citations.lexicon import sides, stem
-from research.citations.names import contains_name, is_country, key
 from research.citations.quantities import quantities
-from research.citations.reading import years
 from research.models.extractive.asked import Asked, named
 from research.models.extractive.kinds import selects
+from research.models.extractive.names import contains_name, is_country, key
+from research.models.extractive.opposites import sides, stem
 from research.models.extractive.words import filler, opposite, senses
 from research.text import content_tokens, has_cjk, tokens
 
@@ -247,6 +247,15 @@ def _names(text: str, name: str) -> bool:
     plain = name.casefold()
     words = re.findall(r"\b[A-ZÀ-Þ][\w'-]+(?: [A-ZÀ-Þ][\w'-]+)?", text)
     return any(difflib.SequenceMatcher(None, plain, word.casefold()).ratio() >= _ALIKE for word in dict.fromkeys(words))
+
+
+@lru_cache(maxsize=65_536)
+def years(text: str) -> frozenset[int]:
+    """Return the years in a text, including those of dates."""
+    found = quantities(text)
+    return frozenset(
+        {int(q.value) for q in found if q.kind == "year"} | {q.date[0] for q in found if q.kind == "date" and q.date[0]}
+    )
 
 
 def _missing_years(asked: Asked, text: str) -> list[str]:

@@ -6,9 +6,9 @@ import re
 
 import msgspec
 
-from research.citations.names import key
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.grounding import grounded
+from research.models.extractive.names import key
 from research.models.extractive.question import Question, parse
 
 _REFERS = re.compile(

@@ -8,13 +8,13 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from research.citations.lexicon import stem
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import DOUBT, composed, with_measure
 from research.models.extractive.formulas import affirmed, heads_for_each, negated
 from research.models.extractive.formulas import asked as calculated
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
+from research.models.extractive.opposites import stem
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
 from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual

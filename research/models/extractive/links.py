@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from research.citations.names import Names
 from research.models.extractive.evidence import Fact
+from research.models.extractive.names import Names
 from research.models.extractive.passages import Page, Wanted, mentioned, names_in
 from research.text import STOP_WORDS
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from research.citations.lexicon import stem
 from research.models.extractive.lexicon import concepts
+from research.models.extractive.opposites import stem
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, measures
 from research.models.extractive.places import mentions
 from research.text import content_tokens

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.citations.lexicon import stem
-from research.citations.names import is_country, key
+from research.models.extractive.names import is_country, key
+from research.models.extractive.opposites import stem
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.text import STOP_WORDS
 

@@ -14,10 +14,10 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from research.citations.lexicon import WEAK, stem
-from research.citations.names import Names
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
+from research.models.extractive.names import Names
+from research.models.extractive.opposites import WEAK, stem
 from research.text import STOP_WORDS, content_tokens, has_cjk, tokens
 
 _NAMED = 2.0

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from research.citations.names import countries
 from research.models.extractive.lexicon import aliases
+from research.models.extractive.names import countries
 from research.models.extractive.phrasebook import vocabulary
 from research.text import STOP_WORDS, has_cjk, tokens
 

@@ -12,9 +12,9 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from research.citations.names import Names, is_country, key
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.links import Web
+from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, faint, keys, mentioned, names_in, pages_of
 from research.models.extractive.question import parse
 from research.models.extractive.verdict import Action

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from research.citations.lexicon import sides
-from research.citations.names import is_country, key, names
 from research.models.extractive.choosing import Choice, choose
 from research.models.extractive.evidence import Fact
 from research.models.extractive.filling import fill
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.links import CITED
+from research.models.extractive.names import is_country, key, names
 from research.models.extractive.naming import judged, own_name
+from research.models.extractive.opposites import sides
 from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned
 from research.models.extractive.prose import Prose
 from research.models.extractive.spans import counted_in, spans, tells_life

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from research.citations.lexicon import sides, stem
-from research.citations.names import Names, is_country, key
 from research.models.extractive.kinds import SPANS, YEAR, Kind
+from research.models.extractive.names import Names, is_country, key
+from research.models.extractive.opposites import sides, stem
 from research.models.extractive.passages import Wanted, keys, names_in
 from research.text import has_cjk, segment, tokens
 

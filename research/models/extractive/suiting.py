@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from research.citations.lexicon import stem
-from research.citations.names import is_country, key
 from research.models.extractive.blank import Blank, stemmed
 from research.models.extractive.candidates import Candidate
+from research.models.extractive.names import is_country, key
 from research.models.extractive.naming import person
+from research.models.extractive.opposites import stem
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.models.extractive.spans import counted_in, tells_life
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from research.citations.lexicon import sides
 from research.models.extractive.arithmetic import amount_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.claims import Claim, claim, clause, words
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
+from research.models.extractive.opposites import sides
 from research.models.extractive.patterns import COMPARATIVE
 from research.models.extractive.places import mentions
 from research.models.extractive.verdict import Verdict

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from research.citations.lexicon import stem
+from research.models.extractive.opposites import stem
 from research.text import STOP_WORDS, language_of, tokens
 
 _SHORT = 8
