@@ -102,6 +102,12 @@ def content_tokens(text: str) -> tuple[str, ...]:
     return tuple(token for token in tokens(text) if token not in STOP_WORDS)
 
 
+@lru_cache(maxsize=8_192)
+def line_tokens(line: str) -> frozenset[str]:
+    """Return the tokens of a line that are not stop words; lines of a library are read again with every query."""
+    return frozenset(content_tokens(line))
+
+
 def _fold(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"

@@ -212,10 +212,9 @@ def collect(
     return found
 
 
-def local(name: str, variables: Mapping[str, str]) -> Configured | None:
-    """Return the endpoint of a local server at its usual address, by its preset's name."""
-    preset = presets().get(name)
-    return _configured(name, Entry(), "preset", variables, "") if preset and preset.local else None
+def local(variables: Mapping[str, str]) -> dict[str, Configured]:
+    """Return the endpoints of local servers at their usual addresses, by the names of their presets."""
+    return {name: _configured(name, Entry(), "preset", variables, "") for name, each in presets().items() if each.local}
 
 
 def preset_of(name: str, entry: Entry) -> str:

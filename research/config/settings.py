@@ -20,7 +20,6 @@ from pydantic_settings import (
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
 )
 
 from research import defaults
@@ -263,9 +262,9 @@ class Settings(BaseSettings):
         """Return the named endpoints."""
         return self._endpoints
 
-    def local_endpoint(self, name: str) -> Configured | None:
-        """Return the server of this machine that a preset describes, at its usual address; with login, none."""
-        return None if self.user else endpoints.local(name, _variables())
+    def local_endpoints(self) -> Mapping[str, Configured]:
+        """Return the servers of this machine that presets describe, at their usual addresses; with login, none."""
+        return {} if self.user else endpoints.local(_variables())
 
     def secrets(self) -> Iterator[str]:
         """Yield every key in the settings, to redact it."""
@@ -424,7 +423,7 @@ def _variables() -> Mapping[str, str]:
 
 def _secrets() -> dict[str, Any]:
     try:
-        return TomlConfigSettingsSource(Settings, SECRETS_FILE)()
+        return tomllib.loads(SECRETS_FILE.read_text("utf-8")) if SECRETS_FILE.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{SECRETS_FILE} is damaged ({error}); repair or delete it") from error
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from research.text import clip, content_tokens, sentences
+from research.text import clip, content_tokens, line_tokens, sentences
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -28,7 +28,7 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
     The score for words is the share of the goal's tokens in the line, each weighted by its rarity among the lines.
     """
     wanted = set(content_tokens(goal))
-    held = [set(content_tokens(line)) & wanted for line in lines]
+    held = [line_tokens(line) & wanted for line in lines]
     frequency = Counter(token for tokens in held for token in tokens)
     weight = {token: math.log(1 + len(lines) / (1 + frequency[token])) for token in wanted}
     total = math.fsum(weight.values()) or 1.0

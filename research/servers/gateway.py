@@ -286,7 +286,7 @@ class Gateway:
         if model and kind == "recorded":
             return asking, self._find(asking.model)
         settings = self._bench.settings
-        if model and (kind in BY_SETTINGS or kind in settings.endpoints or settings.local_endpoint(kind)):
+        if model and (kind in BY_SETTINGS or kind in settings.endpoints or kind in settings.local_endpoints()):
             return read(api, with_model(body, model)), self._find(kind)
         return asking, self._find(self._options.endpoint or _DEFAULT[api])
 

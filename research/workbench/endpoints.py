@@ -51,8 +51,7 @@ def known(settings: Settings) -> list[Listed]:
 
 def names(settings: Settings) -> list[str]:
     """Return the names that models can begin with: kinds of models, endpoints, and local servers."""
-    local = [name for name in endpoints.presets() if settings.local_endpoint(name)]
-    return sorted({*plugins.provider.names(), *settings.endpoints, *local})
+    return sorted({*plugins.provider.names(), *settings.endpoints, *settings.local_endpoints()})
 
 
 def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
@@ -153,7 +152,9 @@ def rates(settings: Settings) -> dict[str, Rate]:
 
 
 def _configured(settings: Settings, name: str) -> Configured | None:
-    return settings.endpoints.get(name) or (None if name in plugins.provider.names() else settings.local_endpoint(name))
+    return settings.endpoints.get(name) or (
+        None if name in plugins.provider.names() else settings.local_endpoints().get(name)
+    )
 
 
 def _by_settings(settings: Settings, name: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from research.search.library import storage
 from research.search.library.factbook import Document
 from research.search.relevance import scores
-from research.text import STOP_WORDS, content_tokens, segment
+from research.text import STOP_WORDS, content_tokens, line_tokens, segment
 
 _WORDS = 64
 """Words of a query that are used; the rest is ignored."""
@@ -116,7 +116,7 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     for shelf, ranking in enumerate(by_words):
         for document, text in ranking:
             lines = (document.title, document.names, *text.split("\n"))
-            held.setdefault(document, set()).update(*(wanted.intersection(content_tokens(line)) for line in lines))
+            held.setdefault(document, set()).update(*(wanted & line_tokens(line) for line in lines))
         for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), 1):
             places[document] = shelf, rank
     coverage = dict(zip(held, scores(query, [" ".join(words) for words in held.values()]), strict=True))
