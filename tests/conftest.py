@@ -28,6 +28,7 @@ from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests import fuzz
 from tests.command import Cli, Done
+from tests.notes import noted as noted
 from tests.pairwise import spread
 from tests.warm import Warm
 from tests.workers import LONG_S
@@ -50,7 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cases of a test marked `examples(n)` as slow, except for `n` of them."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if item.get_closest_marker("slow") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for own in cases.values():
         if (mark := own[0].get_closest_marker("examples")) is None:
             continue

@@ -32,6 +32,7 @@ def page(chromium: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
+@pytest.mark.slow
 def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     page.goto(app.url)
     page.get_by_role("button", name=zh("a figure")).click()

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 RUN = "261121-120000-f0f0"
 
 
+@pytest.mark.slow
 @pytest.mark.examples(1)
 @pytest.mark.parametrize("framework", ["iter_research", "react"])
 def test_a_fork_continues_from_an_edited_observation(fresh: App, page: Page, framework: str) -> None:

@@ -217,6 +217,7 @@ def test_no_data_of_one_user_reaches_another(chromium: Browser, two: House, tmp_
         assert heard.holds("Bob Liddell")
 
 
+@pytest.mark.slow
 def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: House) -> None:
     with visit(chromium) as hers, visit(chromium) as his:
         page = hers.new_page()
@@ -320,6 +321,7 @@ def test_the_login_page_is_accessible_in_both_languages_and_both_widths(chromium
         looked_at("login-inside", page.get_by_role("button", name="Start"))
 
 
+@pytest.mark.slow
 def test_only_verified_addresses_on_the_allow_list_get_in(
     chromium: Browser, library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

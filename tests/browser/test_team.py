@@ -53,6 +53,7 @@ def look(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
+@pytest.mark.slow
 def test_a_worker_answers_and_stops_runs_started_on_the_page(team: App, page: Page, held: Held) -> None:
     stopped = ask(page, team, FIRST, model=held.model(team))
     held.let_go()

@@ -119,7 +119,7 @@ def test_an_audit_that_breaks_off_asks_no_source_again_whose_answer_is_on_record
     recipe = auditing.recipe_for(bench)
     whole = list(bench.engine.start("Check", recipe, given=given, here=True).events())
     expected = as_dict(fold(whole))["audit"]
-    for cut in range(1, len(whole), 3):
+    for cut in (1, len(whole) // 2, len(whole) - 2):
         site.asked.clear()
         steps = bench.engine.start("Check", recipe, given=given, here=True)
         done: list[Event] = []

@@ -35,6 +35,7 @@ def missing(report: cited_reports.Planted, kind: str) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("kind", cited_reports.FORMATS)
 def test_statements_and_sources_are_paired(kind: str) -> None:
     lost, planted = [], 0

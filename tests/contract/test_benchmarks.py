@@ -54,6 +54,7 @@ def test_bench_all_passes_valid_arguments_to_every_bench(part: whole.Part, monke
     assert refused.value.code == 2
 
 
+@pytest.mark.slow
 def test_the_peer_bench_prints_the_documented_tables(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_peer_runs_in_its_own_process_and_must_search() -> None:
             program.run(3)
 
 
+@pytest.mark.slow
 def test_the_engine_bench_prints_the_documented_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "ROUNDS", 1)  # for the shape of the table; the figures mean nothing
     assert shapes("\n".join(engine.overhead([10, 11, 12, 13], repeat=1))) == shapes(section("Under each strategy"))

@@ -56,6 +56,7 @@ def test_trials_continue_the_count_of_rounds(bench: Workbench) -> None:
     assert second not in fold(first_rounds(events, 4)).branches
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("framework", ["parallel", "reflexion"])
 def test_a_fork_repeats_no_round_that_it_keeps(bench: Workbench, framework: str) -> None:
     reflexion = {"framework.trials": 2, "framework.evaluator": "gold", "framework.gold": "no such answer"}

@@ -118,6 +118,7 @@ def test_a_run_that_can_ask_nobody_ends_and_is_told_to_assume(bench: Workbench, 
     assert not any("ask_user" in prompt for prompt in prompts)
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize("context", ["full", "window", "resum", "evolving"])
 @pytest.mark.parametrize("framework", ["react", "tool_rounds", "iter_research"])
 def test_the_tool_asks_in_every_loop_and_the_reply_stays_in_every_prompt(

@@ -25,7 +25,10 @@ PAIRS = [
     Pair("France.", ("\nPeople of France.",)),
 ]
 
-pytestmark = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra `local`")
+pytestmark = [
+    pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra `local`"),
+    pytest.mark.slow,  # importing transformers takes half a minute
+]
 
 
 @pytest.fixture(scope="module")

@@ -54,6 +54,7 @@ def holds(found: Estimate, view: RunView) -> list[str]:
     ]
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(("framework", "context"), slow_but_each_value(CELLS))
 def test_offline_runs_stay_within_their_estimate(place: Path, framework: str, context: str) -> None:
     bench = Workbench(load(home=place))

@@ -343,6 +343,7 @@ def test_an_oracle_recipe_gets_the_gold_answer_and_is_marked(cli: Cli, home: Pat
     assert "(oracle)" in cli(data, "--corpus", corpus, "--recipe", "reflexion:evaluator=gold,trials=1/full").out
 
 
+@pytest.mark.examples(5)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -513,6 +514,7 @@ def dear() -> Iterator[None]:
     plugins.provider.remove("dear")
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     ("cap", "budget", "runs"), [(3.0, None, 1), (5.0, None, 2), (3.9, 2.0, 1), (4.0, 2.0, 2), (99.0, None, 4)]
 )
@@ -565,6 +567,7 @@ def test_a_judge_compares_reports_with_the_reference_in_the_dataset(cli: Cli, tm
     assert found["race"]["mean"] == 0.75
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     "said", ["9 to 1", points(11, 0), points(-1, 0), '{"first": 1, "second": 2}', points(9, 1)[:-1]]
 )

@@ -157,7 +157,7 @@ def test_a_reply_without_end_is_given_up_at_its_limit(part: str, bench: Workbenc
     assert longest(view.report) < 4_000_000
 
 
-@pytest.mark.examples(6)
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
 def test_every_text_of_an_imported_run_has_a_limit(kind: type[Event]) -> None:
     events = whole(kind)

@@ -45,6 +45,7 @@ def wrong(view: RunView, events: list[Event], round: int = 1) -> dict[str, str]:
     return {each.name: each.text.replace("3.732", FALSE) for each in offered if "3.732" in each.text}
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(
     ("framework", "context"),
     [

@@ -166,6 +166,7 @@ def test_the_command_line_lists_what_was_skipped(cli: Cli, tmp_path: Path, scrip
     assert "2 files not read; `library list --json` names them" in cli("doctor").out
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize("suffix", desk.WRITERS)
 def test_a_new_process_reads_tables_of_any_format(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     others = {".docx": word(), ".html": b"<p>A</p><table><tr><th>Year<th>Km<tr><td>2024<td>1,045</table>"}

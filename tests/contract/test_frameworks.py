@@ -83,6 +83,7 @@ def test_the_frameworks_take_different_steps(offline: Workbench) -> None:
     assert len(shapes) == len(defaults.FRAMEWORKS) - 1
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_each_value(MATRIX))
 def test_a_run_of_twelve_rounds_over_http_answers(
     place: Path, framework: str, context: str, protocol: ProtocolName

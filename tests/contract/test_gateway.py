@@ -151,7 +151,7 @@ class Items:
 AGENTS = [Chat, Messages, Items]
 
 
-@pytest.mark.examples(3)
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_becomes_a_run_that_replays_without_its_provider(

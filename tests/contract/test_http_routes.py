@@ -128,6 +128,7 @@ def test_every_route_of_streamlit_is_known() -> None:
     assert routes - guarded <= {"auth/login", "auth/logout", "oauth2callback", "", "{path:path}"}
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD"])
 def test_without_a_session_only_health_and_the_login_page_answer(server: App, method: str) -> None:
     for path in paths():
@@ -203,6 +204,7 @@ def test_a_page_that_is_not_logged_in_may_send_little(server: App) -> None:
                 stranger.recv(timeout=LONG_S)
 
 
+@pytest.mark.slow
 def test_a_file_of_a_page_answers_its_user_only(server: App) -> None:
     with page(server, ALICE) as hers, page(server, BOB) as his:
         her_session, his_session = opened(hers, "run=261121-120000-abcd"), opened(his, "run=261121-120000-abcd")

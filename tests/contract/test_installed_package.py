@@ -307,6 +307,7 @@ def test_third_party_plugins_can_be_compared_and_evaluated(extended: Path, home:
     assert "brevity" in evaluated.out
 
 
+@pytest.mark.examples(1)
 def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
     wanted = {
         "pages/ask.py": ["Echo twice", "Newest first", "dice", "shelf"],

@@ -295,6 +295,7 @@ FAILURES: dict[str, tuple[Verdict, str]] = {
 }
 
 
+@pytest.mark.examples(6)
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_judge_that_fails_ticks_nothing_and_a_note_says_so(
     ask: Callable[..., RunView], found: tuple[int, str], failure: str

@@ -50,6 +50,7 @@ def asked(bench: Workbench, question: str, **choices: object) -> RunView:
     return research.run(question, workbench=bench, **{"model": "extractive", **choices})
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(
     ("question", "answer", "source"),
     [

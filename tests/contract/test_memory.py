@@ -63,6 +63,7 @@ FACTS = [
 ]
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize(
     ("query", "best"),
     [

@@ -391,6 +391,7 @@ def lasting(expected: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.examples(1)
 @everywhere
 def test_old_paused_waiting_or_interrupted_runs_are_resumed(cli: Cli, place: str) -> None:
     found: dict[str, Any] = {}
@@ -419,6 +420,7 @@ def test_old_paused_waiting_or_interrupted_runs_are_stopped(cli: Cli) -> None:
     same("files-stopped", found)
 
 
+@pytest.mark.examples(1)
 @everywhere
 def test_old_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -> None:
     written = tmp_path / "written.txt"

@@ -54,6 +54,7 @@ def stops(bench: Workbench, run_id: str) -> bool:
     return active.stop.is_set() if active else bench.store.run(run_id).status == "stopped"
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("how", ["resume", "stop"])
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_only_one_of_two_engines_resumes_a_run(bench: Workbench, turn: int, how: str) -> None:

@@ -31,6 +31,7 @@ def test_prompts_with_a_window_stop_growing_once_it_is_full(protocol: ProtocolNa
     assert max(prompts) <= 1.1 * prompts[5]
 
 
+@pytest.mark.examples(2)
 @BOTH
 @pytest.mark.parametrize("max_tokens", [6_000, 8_000, 8_700])
 def test_resum_never_exceeds_its_limit(protocol: ProtocolName, max_tokens: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import research
 from research.events.view import RunView
-from tests.notes import noted
+from tests.notes import Noted
 
 pytestmark = pytest.mark.examples(3)
 
@@ -41,8 +41,8 @@ CHINESE = {
 Asked = Callable[..., RunView]
 
 
-def _workbench(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> Asked:
-    bench, folder = noted(tmp_path_factory, texts)
+def _workbench(noted: Noted, texts: dict[str, str]) -> Asked:
+    bench, folder = noted(texts)
 
     def ask(question: str, **recipe: object) -> RunView:
         chosen = {"model": "extractive", "search": ("folders",), "folders": (folder,), **recipe}
@@ -52,13 +52,13 @@ def _workbench(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) 
 
 
 @pytest.fixture(scope="module")
-def english(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return _workbench(tmp_path_factory, ENGLISH)
+def english(noted: Noted) -> Asked:
+    return _workbench(noted, ENGLISH)
 
 
 @pytest.fixture(scope="module")
-def chinese(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return _workbench(tmp_path_factory, CHINESE)
+def chinese(noted: Noted) -> Asked:
+    return _workbench(noted, CHINESE)
 
 
 def _titles(view: RunView) -> list[str]:

@@ -11,7 +11,7 @@ from research.events.view import RunView
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.prose import Prose
 from research.types import Message
-from tests.notes import noted
+from tests.notes import Noted
 
 pytestmark = pytest.mark.examples(3)
 
@@ -42,21 +42,21 @@ CHINESE = {
 Asked = Callable[[str], RunView]
 
 
-def _asking(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> Asked:
-    bench, folder = noted(tmp_path_factory, texts)
+def _asking(noted: Noted, texts: dict[str, str]) -> Asked:
+    bench, folder = noted(texts)
     return lambda question: research.run(
         question, workbench=bench, model="extractive", search=("folders",), folders=(folder,)
     )
 
 
 @pytest.fixture(scope="module")
-def english(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return _asking(tmp_path_factory, TEXTS)
+def english(noted: Noted) -> Asked:
+    return _asking(noted, TEXTS)
 
 
 @pytest.fixture(scope="module")
-def chinese(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return _asking(tmp_path_factory, CHINESE)
+def chinese(noted: Noted) -> Asked:
+    return _asking(noted, CHINESE)
 
 
 def _verdict(view: RunView) -> str:

@@ -285,6 +285,7 @@ def test_closing_the_stream_ends_the_request_and_the_model_replies_to_the_next(c
         assert play(model).text
 
 
+@pytest.mark.examples(2)
 @every
 def test_threads_can_share_a_model(case: Case, tmp_path: Path) -> None:
     lines = [f"Reply {n}." for n in range(20)]

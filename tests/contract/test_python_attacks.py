@@ -372,6 +372,7 @@ def test_open_files_are_not_inherited(folder: Path) -> None:
 # Limits
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     "code",
     [
@@ -391,6 +392,7 @@ def test_a_memory_map_beyond_the_limit_is_refused() -> None:
     assert "Cannot allocate memory" in refused("import mmap\nmmap.mmap(-1, 4 * 2**30)")
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     "code",
     [
@@ -426,6 +428,7 @@ def test_output_is_bounded() -> None:
 PIPE = "import os, json\nwrite = lambda data: os.write(3, data)\n"
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

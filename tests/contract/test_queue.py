@@ -75,6 +75,7 @@ def test_a_run_enqueued_many_times_waits_in_the_queue_once(tmp_path: Path, setti
         assert listener.taken() == ("", "one:1"), "the other run was in the queue more than once"
 
 
+@pytest.mark.examples(1)
 def test_a_paused_run_can_be_enqueued_again(settings: Settings, listener: Listener) -> None:
     for _ in range(3):
         DbosQueue(settings, "").put("one")
@@ -83,6 +84,7 @@ def test_a_paused_run_can_be_enqueued_again(settings: Settings, listener: Listen
         assert listener.ended() == ("", "one")
 
 
+@pytest.mark.examples(1)
 def test_a_dead_workers_run_goes_to_another_worker_and_frees_its_slot(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

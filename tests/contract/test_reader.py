@@ -11,7 +11,7 @@ import research
 from research.events.view import RunView
 from research.workbench.estimate import estimate
 from research.workbench.workbench import Workbench
-from tests.notes import noted
+from tests.notes import Noted
 
 TEXTS = {
     "Halden Ferries": "Halden Ferries is a shipping line that crosses the Sund of Orrin. Its ships sail from Port Varn to "
@@ -30,8 +30,8 @@ Ask = Callable[..., RunView]
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workbench, str]:
-    return noted(tmp_path_factory, TEXTS)
+def notes(noted: Noted) -> tuple[Workbench, str]:
+    return noted(TEXTS)
 
 
 @pytest.fixture

@@ -284,6 +284,7 @@ def test_a_fork_with_the_same_recipe_gives_the_same_answer(bench: Workbench, fra
         assert len(completed(events)) == len(set(completed(events)))
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     ("framework", "context", "protocol"),
     [
@@ -389,6 +390,7 @@ def test_a_follow_up_is_answered_from_inherited_evidence_without_a_search(bench:
     assert view.citations
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize(
     ("framework", "context", "protocol"),
     slow_but_pairwise(
@@ -584,6 +586,7 @@ def test_the_context_window_of_a_known_model_comes_from_the_table() -> None:
     assert window("openai", "no-such-model") == 0
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 def test_every_framework_counts_at_least_two_rounds(bench: Workbench, framework: str) -> None:
     view = fold(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), here=True).events())

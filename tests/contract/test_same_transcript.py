@@ -89,6 +89,7 @@ def test_two_providers_give_the_same_transcript(place: Path, framework: str, con
     assert [event.reply.blocks for event in other if isinstance(event, e.Replied)] != [()] * len(view.rounds)
 
 
+@pytest.mark.examples(5)
 @pytest.mark.parametrize("framework", defaults.FRAMEWORKS)
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_strict_provider_never_finally_refuses_a_history(place: Path, framework: str, bound: bool) -> None:

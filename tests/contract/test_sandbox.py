@@ -70,6 +70,7 @@ def test_output_of_exactly_the_limit_is_not_cut(backend: Backend) -> None:
     assert run_python(code, choice=backend).text == "x" * OUTPUT_CHARACTERS
 
 
+@pytest.mark.examples(5)
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -95,6 +96,7 @@ def test_output_printed_before_an_error_is_returned_too(backend: Backend) -> Non
         run_python("print('step 1')\n1 / 0", choice=backend)
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     "code", ["while True:\n    pass", "import time\nwhile True:\n    time.sleep(9)", "10**10**8 % 7"]
 )

@@ -33,6 +33,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.examples(5)
 @pytest.mark.parametrize(("question", "answer", "titles"), ANSWERED)
 def test_a_question_in_steps_is_answered_with_all_its_lines(
     bench: Workbench, question: str, answer: str, titles: tuple[str, ...]

@@ -70,6 +70,7 @@ def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply |
     return None
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(("framework", "context", "protocol"), slow_but_each_value(MATRIX))
 def test_no_history_is_refused_after_any_fault(
     place: Path, framework: str, context: str, protocol: ProtocolName

@@ -43,6 +43,7 @@ def reclaimed_after_settling(bench: Workbench) -> None:
     assert bench.store.run(RUN).status == "completed"
 
 
+@pytest.mark.slow
 def test_no_run_is_reclaimed_right_after_the_database_comes_back(bench: Workbench, server: PostgresServer) -> None:
     server.stop()
     with pytest.raises(StoreUnavailable):

@@ -159,6 +159,7 @@ def test_a_run_is_reclaimed_once_even_if_building_its_context_is_slow(place: Pla
     whole(place)
 
 
+@pytest.mark.slow
 def test_a_run_that_keeps_killing_its_process_is_no_longer_reclaimed(place: Place) -> None:
     """The user can still resume or stop it."""
     at_once = Point("stream", 1, 0)

@@ -63,6 +63,7 @@ class Killer:
         self._thread.join(LONG_S)
 
 
+@pytest.mark.slow
 def test_no_finished_call_is_lost_or_sent_twice(warm: Warm, tmp_path: Path) -> None:
     def reply(body: Body) -> FakeReply:
         time.sleep(0.01)

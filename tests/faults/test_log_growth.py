@@ -75,6 +75,7 @@ def sizes(framework: str, context: str) -> list[int]:
     return [rounds[number] for number in range(1, ROUNDS + 1)]
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(("framework", "context"), CELLS)
 def test_bytes_per_round_do_not_depend_on_how_many_rounds_came_before(
     framework: str, context: str, capsys: pytest.CaptureFixture[str]

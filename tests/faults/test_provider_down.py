@@ -93,6 +93,7 @@ def test_a_run_pauses_when_its_provider_goes_down_and_resumes_without_repeating(
     assert player.refused == []
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     ("headers", "wait_s"),
     [
@@ -147,6 +148,7 @@ def test_each_wait_without_a_given_time_is_twice_as_long(tmp_path: Path, monkeyp
     assert (waits, drawn) == ([0.001, 0.002], [(0.5, 1.0)] * 2)
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("retry_after", ["999999999", "1e400", "inf", "Fri, 31 Dec 9999 23:59:59 GMT"])
 @pytest.mark.parametrize("request_", ["stop", "pause"])
 def test_an_absurd_retry_after_is_capped_and_the_wait_can_be_stopped_or_paused(
@@ -183,6 +185,7 @@ class Impatient(Bench):
         return patient
 
 
+@pytest.mark.examples(3)
 @pytest.mark.parametrize(
     "fault", ["500", "503", "529", "reset", "reset in the middle", "idle", "idle in the middle", "cut"]
 )

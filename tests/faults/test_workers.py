@@ -227,6 +227,7 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     assert whole(fleet.bench.store.events(run_id)).status == "stopped"
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize(
     ("fleet", "how"),
     [

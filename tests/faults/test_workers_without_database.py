@@ -79,6 +79,7 @@ def command(warm: Warm, fleet: Fleet, *words: str) -> subprocess.CompletedProces
     return warm.run(words, cwd=fleet.bench.settings.root, environment=variables)
 
 
+@pytest.mark.slow
 def test_workers_wait_out_a_database_crash_and_finish_their_runs(
     fleet: Fleet, provider: Provider, server: PostgresServer
 ) -> None:
@@ -114,6 +115,7 @@ def test_workers_wait_out_a_database_crash_and_finish_their_runs(
     assert whole(fleet.bench.store.events(after)).status == "completed"
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_during_an_outage_exits_with_the_reason(
     fleet: Fleet, server: PostgresServer, warm: Warm
 ) -> None:
