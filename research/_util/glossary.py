@@ -59,25 +59,6 @@ def measures(text: str) -> bool:
     return any(len(term) > 2 or re.search(rf"{term}[：为是达]", text) for term in said(text))
 
 
-@cache
-def _values() -> tuple[tuple[str, str], ...]:
-    """Return the Chinese phrases and names with their English, the longer first."""
-    found = ((zh, english) for table in ("city", "place", "phrase") for english, zh in terms(table).items())
-    return tuple(sorted(found, key=lambda pair: -len(pair[0])))
-
-
-def translates(text: str, source: str) -> bool:
-    """Return whether all of a Chinese text, without the terms for labels, is a translation of words in a source."""
-    rest = whole = label_terms().sub(" ", text)
-    lower = source.casefold()
-    for chinese, english in _values():
-        if chinese in rest and re.search(rf"(?<!\w){re.escape(english.casefold())}(?!\w)", lower):
-            rest = rest.replace(chinese, " ")
-    return rest != whole and not re.search(
-        r"[\u3400-\u9fff]", re.sub(r"[的为在于位有和与、，：]|是(?=[^\s。])", " ", rest)
-    )
-
-
 def says(text: str, label: str) -> bool:
     """Return whether a Chinese text contains the term for a label."""
     return bool(label) and chinese_label(label) in said(text)

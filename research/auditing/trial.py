@@ -8,8 +8,8 @@ from math import sqrt
 from research._util.said import say
 from research.citations import without_marks
 from research.citations.marks import Statement
-from research.citations.quantities import quantities
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
+from research.quantities import quantities
 from research.text import clip
 from research.types import Citation
 

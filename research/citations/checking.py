@@ -17,10 +17,9 @@ from research.citations.derived import OPERATIONS, compare, derive, inputs_of
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.measures import Quantity
-from research.citations.quantities import quantities
 from research.citations.reasons import because, one_line
 from research.citations.verbatim import QUOTES, Stated, differences, forms, nearest, refutes, stated
+from research.quantities import Quantity, quantities
 from research.text import has_cjk, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 

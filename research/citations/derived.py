@@ -8,7 +8,7 @@ from math import fsum
 
 from research.citations.labelled import Cell, Told, accounted, mentioned
 from research.citations.language import says, spoken, words
-from research.citations.measures import Quantity
+from research.quantities import Quantity
 from research.types import Reason
 
 OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "high", "low", "compared")

@@ -13,8 +13,7 @@ from msgspec import Struct
 from research._util.glossary import english_label, label_terms, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
-from research.citations.measures import Quantity
-from research.citations.quantities import quantities
+from research.quantities import Quantity, quantities
 from research.text import has_cjk
 from research.types import Source
 

@@ -290,7 +290,7 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
     introduce what follows, remarks about the report or its sources, refusals, figures from `computed` (the outputs of the
     python tool), and everything under a heading such as `References`.
     """
-    from research.citations.quantities import quantities
+    from research.quantities import quantities
 
     known, found, listing = frozenset(_INNER.findall(text)), [], False
     outputs = tuple(computed)

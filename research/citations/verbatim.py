@@ -15,7 +15,7 @@ from research._util.glossary import chinese_label
 from research.citations.labelled import label_of
 from research.citations.language import listed, openings, says
 from research.citations.marks import sentences_of
-from research.citations.units import unit_at
+from research.quantities.units import unit_at
 from research.text import has_cjk
 from research.types import Source
 

@@ -19,9 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.checking import check
-from research.citations.quantities import quantities
 from research.citations.reasons import because, one_line
 from research.errors import ConfigError
+from research.quantities import quantities
 from research.text import content_tokens, sentences
 from research.types import Citation, Embedder, Judgement, Reason, Source, Verdict
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from research._util.glossary import chinese_label
 from research.citations.labelled import Cell, cells_of, labelled_figures
-from research.citations.measures import Quantity
 from research.events.view import RunView
+from research.quantities import Quantity
 from research.text import cell, clip, has_cjk
 from research.types import HOLDS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from research.citations.language import listed
-from research.citations.quantities import quantities
 from research.memory import Entry
+from research.quantities import quantities
 from research.text import STOP_WORDS, tokens
 
 MIN_COSINE = 0.9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.citations import Ledger, check, cited, source_text, without_marks
-from research.citations.quantities import quantities
+from research.quantities import quantities
 from research.types import Passage, Source
 
 FRANCE = Passage(

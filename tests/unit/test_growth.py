@@ -29,7 +29,7 @@ import research
 from pages.parts.shared import safe
 from research import text as texts
 from research._util.amounts import amount
-from research._util.glossary import said, translates
+from research._util.glossary import said
 from research._util.redaction import mask_keys
 from research.agent.parsing import parse
 from research.agent.parsing.relaxed import Malformed, decode_all
@@ -37,7 +37,6 @@ from research.auditing import styles
 from research.citations import check, marks, urls
 from research.citations.checking import check_claim
 from research.citations.forgetting import losses
-from research.citations.quantities import quantities
 from research.compare import diff
 from research.errors import ToolError
 from research.exports import bibtex, blocks, markdown
@@ -49,6 +48,7 @@ from research.models.extractive.names import Names, contains_name
 from research.models.extractive.question import parse as read_question
 from research.models.extractive.words import senses
 from research.models.tokens import count
+from research.quantities import quantities
 from research.search.merge import canonical, same_page
 from research.types import Message, Observation, Passage, Request, Source, ToolCall, ToolSpec
 from research.web.url_guard import UrlGuard, urls_in
@@ -320,7 +320,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "same page": lambda text: same_page(Passage("http://a.example", "t", text), Passage("http://b.example", text, "q")),
     "address": lambda text: (canonical(f"http://{text}"), canonical(f"http://a.example/{text}")),
     "amount": lambda text: (amount(text), amount(text, last=True)),
-    "Chinese terms": lambda text: (said(text), translates(text, text)),
+    "Chinese terms": said,
     "senses": senses,
     "keys": lambda text: mask_keys(text, ["sk-abcdefgh12345678"]),
 }

@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "types", "text", "defaults"},
-    {"_util", "plugins", "sandbox", "citations", "events", "agent.parsing", "agent.prompts"},
+    {"_util", "plugins", "sandbox", "quantities", "citations", "events", "agent.parsing", "agent.prompts"},
     {"store", "agent.protocols"},
     {"config", "ops"},
     {"web", "search", "search.embedders", "search.library", "search.services", "models",

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from research.citations import statements, without_marks
 from research.citations.marks import sentences_of
-from research.citations.quantities import quantities
 from research.models.extractive.asked import Asked, asks_only, named, parts_of
 from research.models.extractive.coverage import AsksFor, Gaps, Told, future, gaps, has, joined, over_all
 from research.models.extractive.kinds import fits, selected
@@ -18,6 +17,7 @@ from research.models.extractive.names import contains_name, key
 from research.models.extractive.opposites import sides
 from research.models.extractive.shortening import LONGEST, asks_one_figure, guessed, refuses, short_answer
 from research.models.extractive.words import reason
+from research.quantities import quantities
 from research.text import has_cjk, readable
 from research.types import FAILS, Citation, Outcome, Part, Source
 

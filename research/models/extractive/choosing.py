@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from research.citations.measures import Quantity
-from research.citations.quantities import quantities
 from research.models.extractive.evidence import Fact
 from research.models.extractive.passages import Page, Wanted, keys, mentioned
 from research.models.extractive.prose import Prose
 from research.models.extractive.spans import tells_life
+from research.quantities import Quantity, quantities
 from research.text import has_cjk
 
 _CUE = r"which|who|whose|whom|what|is|are|was|were|did|does|do|has|have|had"

@@ -10,12 +10,12 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from research.citations.quantities import quantities
 from research.models.extractive.asked import Asked, named
 from research.models.extractive.kinds import selects
 from research.models.extractive.names import contains_name, is_country, key
 from research.models.extractive.opposites import sides, stem
 from research.models.extractive.words import filler, opposite, senses
+from research.quantities import quantities
 from research.text import content_tokens, has_cjk, tokens
 
 ENOUGH = 0.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from research.citations.quantities import quantities
 from research.models.extractive.measured import lacks, without_asides
+from research.quantities import quantities
 from research.text import has_cjk, readable
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from research.citations.measures import Quantity
-from research.citations.quantities import quantities
+from research.quantities import Quantity, quantities
 
 Measure = Literal["share", "points", "count", "total", "usd", "area", "length", "mass", "volume", "power", "energy"]
 

@@ -96,12 +96,6 @@ def _chinese_places() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=16_384)
-def place_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return start and end of the Chinese names of countries and cities in a text."""
-    return tuple(match.span() for match in _chinese_places().finditer(text)) if has_cjk(text) else ()
-
-
-@lru_cache(maxsize=16_384)
 def names(text: str) -> tuple[tuple[int, str, str], ...]:
     """Return the candidate names in order, as (position, as written, key).
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from research.citations import without_marks
-from research.citations.quantities import quantities
 from research.models.extractive.asked import Asked, named
 from research.models.extractive.coverage import Told, telling
 from research.models.extractive.kinds import SPANS, YEAR, Kind
 from research.models.extractive.names import contains_name, is_country, key, names
 from research.models.extractive.opposites import stem
+from research.quantities import quantities
 from research.text import STOP_WORDS, clip, has_cjk, tokens
 
 LONGEST = 120

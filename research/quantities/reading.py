@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite
 
-from research.citations.measures import Quantity
-from research.citations.units import SCALES, SYMBOLS, unit_at
+from research.quantities.quantity import Quantity
+from research.quantities.units import SCALES, SYMBOLS, unit_at
 from research.text import has_cjk
 
 _SCALE_EN = r"hundred|thousand|million|billion|trillion|bn|mn|mio|tn"

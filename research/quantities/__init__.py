@@ -1,0 +1,10 @@
+"""Figures, years and dates in English and Chinese text, with their unit and precision.
+
+Used to check citations, and to find and compare figures anywhere else.  May import `text`."""
+
+from __future__ import annotations
+
+from research.quantities.quantity import Quantity
+from research.quantities.reading import quantities
+
+__all__ = ["Quantity", "quantities"]
