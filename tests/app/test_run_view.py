@@ -70,13 +70,13 @@ def test_a_long_run_is_drawn_page_by_page(visit: Visit, home: Path) -> None:
     run.rounds(60)
     run.finish()
     app = visit(home, run=LONG)
-    assert rounds(app) == [str(n) for n in range(36, 61)]
-    assert rounds(press(app, "Earlier")) == [str(n) for n in range(11, 36)]
-    assert "Rounds 11 to 35 of 60" in texts(app)
-    assert rounds(press(app, "Later")) == [str(n) for n in range(36, 61)]
+    assert rounds(app) == [str(n) for n in range(26, 61)]
+    assert rounds(press(app, "Earlier")) == [str(n) for n in range(1, 26)]
+    assert "Rounds 1 to 25 of 60" in texts(app)
+    assert rounds(press(app, "Later")) == [str(n) for n in range(26, 61)]
     press(app, "Replay")
     app.slider[0].set_value(30).run()
-    assert rounds(app) == [str(n) for n in range(6, 31)]
+    assert rounds(app) == [str(n) for n in range(1, 31)]
 
 
 def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visit: Visit, home: Path) -> None:

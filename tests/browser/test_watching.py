@@ -74,31 +74,32 @@ def top(place: Locator) -> float:
     return box["y"]
 
 
-def test_the_trace_follows_the_newest_round_until_the_reader_scrolls_away(page: Page, app: App) -> None:
-    run = LongRun(app.bench.store, "261121-140000-long")
-    run.rounds(14)
+@pytest.mark.parametrize("first", [14, pytest.param(34, marks=pytest.mark.slow)])
+def test_the_trace_follows_the_newest_round_until_the_reader_scrolls_away(page: Page, app: App, first: int) -> None:
+    run = LongRun(app.bench.store, f"261121-1400{first}-long")
+    run.rounds(first)
     page.goto(f"{app.url}/?run={run.run_id}")
     rounds = page.locator(".st-key-rounds")
     latest = page.get_by_role("button", name="Latest")
-    expect(rounds.get_by_text("chronicle chapter 14")).to_be_in_viewport()
+    expect(rounds.get_by_text(f"chronicle chapter {first}")).to_be_in_viewport()
     run.rounds(5)  # so many that the page is drawn anew
-    expect(rounds.get_by_text("chronicle chapter 19").last).to_be_in_viewport()  # the last: it is being moved
+    expect(rounds.get_by_text(f"chronicle chapter {first + 5}").last).to_be_in_viewport()  # the last: it is being moved
     expect(latest).to_be_hidden()
 
     rounds.hover()
     page.mouse.wheel(0, -600)
     expect(latest).to_be_visible()
-    seen = rounds.get_by_text("chronicle chapter 10")
+    seen = rounds.get_by_text(f"chronicle chapter {first - 4}")
     before = top(seen)
     run.rounds(5)
-    expect(rounds.get_by_text("chronicle chapter 24")).to_have_count(1)
+    expect(rounds.get_by_text(f"chronicle chapter {first + 10}")).to_have_count(1)
     assert top(seen) == before
-    expect(rounds.get_by_text("chronicle chapter 24")).not_to_be_in_viewport()
+    expect(rounds.get_by_text(f"chronicle chapter {first + 10}")).not_to_be_in_viewport()
 
     latest.click()
     expect(latest).to_be_hidden()
     run.rounds(1)
-    expect(rounds.get_by_text("chronicle chapter 25")).to_be_in_viewport()
+    expect(rounds.get_by_text(f"chronicle chapter {first + 11}")).to_be_in_viewport()
 
 
 def test_a_draft_that_becomes_the_report_does_not_throw_the_reader_back(page: Page, app: App) -> None:

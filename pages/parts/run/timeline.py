@@ -14,7 +14,7 @@ from research.events.rounds import RoundView
 from research.events.view import RunView
 
 PAGE = 25
-"""Maximum number of rounds drawn at once."""
+"""Rounds of a page.  The last one grows until another is full: rounds above the reader's eye go once in 25 rounds."""
 
 
 def follows(run: str) -> bool:
@@ -30,7 +30,7 @@ def draw(view: RunView, rounds: Sequence[RoundView]) -> None:
     """
     chosen = st.session_state.get(_place(view.run))
     end = min(len(rounds), chosen or len(rounds))
-    start = max(0, end - PAGE)
+    start = max(0, (end - PAGE) // PAGE * PAGE)
     if len(rounds) > PAGE:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rounds-head"):
             _pages(view.run, start, end, [naming.is_round(each) for each in rounds])
@@ -76,7 +76,7 @@ def _pages(run: str, start: int, end: int, numbered: Sequence[bool]) -> None:
     place, total = _place(run), len(numbered)
 
     def turn(to: int) -> None:
-        st.session_state[place] = None if to >= total else max(PAGE, to)
+        st.session_state[place] = None if to > total - PAGE else max(PAGE, to)
 
     last = sum(numbered[:end])
     first = min(sum(numbered[:start]) + 1, last)
