@@ -20,9 +20,9 @@ def is_duplicate(one: Entry, other: Entry) -> bool:
     """
     if (one.kind, one.url) != (other.kind, other.url):
         return False
-    figures = [[(q.written if q.weak else (q.kind, q.value, q.unit)) for q in quantities(e.text)] for e in (one, other)]
-    moved = sum(q.kind == "number" for q in quantities(one.text)) < 2  # "A has 5, B has 7" and "B has 5, A has 7"
-    return figures[0] == figures[1] and _same_words(_words(one.text), _words(other.text), moved)
+    (words, figures), (others, theirs) = map(_read, (one.text, other.text))
+    moved = sum(kind == "number" for kind, *_ in figures) < 2  # not in "A has 5, B has 7" and "B has 5, A has 7"
+    return figures == theirs and _same_words(words, others, moved)
 
 
 def merged(earlier: Entry, later: Entry) -> Entry:
@@ -42,7 +42,11 @@ def _same_words(one: list[str], other: list[str], moved: bool) -> bool:
     return any(one[at:] + one[:at] == other for at in range(1, len(one)))
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text that carry what it says, negations and limits among them."""
+def _read(text: str) -> tuple[list[str], list[tuple[str, float, str]]]:
+    """Return the words of a text that carry what it says, 0 for each figure, and the figures."""
+    figures = [q for q in quantities(text) if not q.weak]
+    for q in reversed(figures):
+        text = f"{text[: q.start]} 0 {text[q.end :]}"
     spoken = (word.removesuffix("'s").removesuffix("’s") for word in tokens(text))
-    return [word for word in spoken if word not in STOP_WORDS or word in listed("reserve")]
+    words = [word for word in spoken if word not in STOP_WORDS or word in listed("reserve")]
+    return words, [(q.kind, q.value, q.unit) for q in figures]
