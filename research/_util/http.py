@@ -49,6 +49,8 @@ def check_key(key: str, setting: str) -> None:
     """Raise `ConfigError`, which names the setting, for a key that an HTTP header cannot contain."""
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ConfigError(f"{setting} contains white space or a character outside ASCII: copy it again")
+    if key.startswith(('"', "'")):
+        raise ConfigError(f"{setting} begins with a quotation mark: enter it without")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OLLAMA: Final = "http://localhost:11434"
+_PATH: Final = re.compile(r"/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
+"""What a request adds to an address; users copy it with the address."""
 _BODY_BYTES: Final = 16 * 1024 * 1024
 _ERROR_BYTES: Final = 64 * 1024
 _LINE_BYTES: Final = 4_000_000
@@ -44,7 +46,7 @@ class Server:
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         """Raises `ConfigError` for an invalid url or key."""
-        url = (endpoint.base_url or OLLAMA).rstrip("/").removesuffix("/v1").removesuffix("/api")
+        url = _PATH.sub("", (endpoint.base_url or OLLAMA).strip().rstrip("/"))
         self.url = str(base_url(url, endpoint.url_name))
         check_key(endpoint.secret, endpoint.key_name)
         redact_in_logs(endpoint.secret)

@@ -5,6 +5,7 @@ Their typed calls are not used: they validate the whole history again for each r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     import openai
 
     Client = openai.OpenAI | anthropic.Anthropic | anthropic.AnthropicBedrock | anthropic.AnthropicVertex
+
+
+_PATHS = {
+    "openai": re.compile(r"/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
+    "anthropic": re.compile(r"(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
+}
+"""What a request adds to an address; users copy it with the address."""
 
 
 def preload(endpoint: Endpoint) -> None:
@@ -204,7 +212,7 @@ def address(endpoint: Endpoint) -> str:
     if endpoint.kind == "vertex" and not endpoint.project:
         raise ConfigError(f"endpoint {endpoint.name!r} needs the id of a Google project")
     if endpoint.base_url is not None:
-        return endpoint.base_url
+        return _PATHS.get(endpoint.kind, _PATHS["openai"]).sub("", endpoint.base_url.strip().rstrip("/"))
     if endpoint.kind == "azure":
         raise ConfigError(f"endpoint {endpoint.name!r} needs its address, e.g. https://RESOURCE.openai.azure.com")
     if endpoint.kind in ("bedrock", "vertex") and not place:

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.said import say
-from research.agent.parsing.calls import FINAL, Found, Tools
-from research.agent.parsing.leaks import MARKUP, plain_name
+from research.agent.parsing.calls import Found, Tools
+from research.agent.parsing.leaks import holds_call, plain_name
 from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
 from research.agent.parsing.relaxed import Malformed, decode
 from research.agent.parsing.tagged import read_tagged
@@ -81,7 +81,7 @@ def _read_text(tagged: Reading, tools: Tools, finish_reason: str, seen: dict[str
     words = plain(outside_report(tagged))
     if not words:
         return format_error("empty", **seen)
-    if finish_reason in ("tool_calls", "function_call") or MARKUP.search(words) or _is_call(words, tools):
+    if finish_reason in ("tool_calls", "function_call") or holds_call(words, tools):
         return format_error("no_action", say(MESSAGES["markup"]), **seen)
     return Reading("answer", text=words, **seen)
 
@@ -114,15 +114,3 @@ def _complete(arguments: Any) -> bool:
         return isinstance(decode(arguments)[0], dict | str) if arguments.strip() else False
     except Malformed as error:
         return not error.cut and arguments.lstrip()[:1] in "{["
-
-
-def _is_call(words: str, tools: Tools) -> bool:
-    if not words.startswith(("{", "[")):
-        return False
-    try:
-        value, _ = decode(words)
-    except Malformed:
-        return False
-    first = value[0] if isinstance(value, list) and value else value
-    name = first.get("name") if isinstance(first, dict) else None
-    return isinstance(name, str) and (name in (tools or ()) or name == FINAL)

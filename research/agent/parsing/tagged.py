@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from research._util.said import say
 from research.agent.parsing.blocks import Blocks
 from research.agent.parsing.calls import Found, Tools
+from research.agent.parsing.channels import without_channels
 from research.agent.parsing.leaks import MARKUP, foreign, plain_name, read_leaked
 from research.agent.parsing.markup import Markup
 from research.agent.parsing.mentions import mentioned
@@ -27,6 +28,7 @@ _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
 def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
     """Return the calls or the answer of a reply, with its report and reasoning.  `tools` None: calls are not checked."""
     text = text.encode("utf-8", "replace").decode()  # an unpaired surrogate could not be stored or sent
+    text = without_channels(text)
     reader = _Reader(text, tools, finish_reason)
     reader.walk()
     if foreign(reader.words):
