@@ -51,6 +51,12 @@ _ADVICE = (
     (r"does not support tools|no endpoints found that support tool", "the model has no tool calls of its own"),
 )
 """What to do about a model or a server without tools, by what it says."""
+_KEY = re.compile(
+    r"\bapi[ _-]?key\b.{0,60}\b(not valid|invalid|incorrect|wrong|expired|missing|required|unknown)|"
+    r"\b(invalid|incorrect|wrong|expired|missing|unknown)\b.{0,30}\bapi[ _-]?key\b|API_KEY_INVALID",
+    re.IGNORECASE,
+)
+"""A key that is refused with 400."""
 _FILTERED = re.compile(r"content_filter|content_policy|moderation|flagged", re.IGNORECASE)
 
 
@@ -191,7 +197,7 @@ class Judge(Struct, frozen=True):
             )
         if _FILTERED.search(problem.words) and status in (400, 403):
             return ProviderError(f"the content filter of {self.host} refused the request ({status}): {said}")
-        if status in (401, 403):
+        if status in (401, 403) or (status == 400 and _KEY.search(problem.words)):
             key, url = self.endpoint.key_name, self.endpoint.url_name
             return ProviderError(
                 f"{self.host} refused the key ({status}): set {key}, or {url} if the key belongs to another server.  "

@@ -87,7 +87,18 @@ class Carrier:
         # The decoder that the SDK's own streams use; they would also turn each event into a model of pydantic.
         for event in self._client._make_sse_decoder().iter_bytes(pieces):
             if event.data:
-                yield event.data
+                yield _error(event.data) if event.event == "error" else event.data
+
+
+def _error(data: str) -> str:
+    """Return the data of an event named `error`, in the form of an error if it has another one."""
+    try:
+        value = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        value = data
+    if isinstance(value, dict) and (value.get("error") or value.get("type") == "error"):
+        return data
+    return msgspec.json.encode({"error": value}).decode()
 
 
 class Failures:
