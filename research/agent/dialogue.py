@@ -15,6 +15,7 @@ from research.agent.context import MAIN, RunContext, Steps
 from research.agent.conversation import Conversation
 from research.agent.model_call import ModelCalls, Prompt, Reads
 from research.agent.parsing.calls import FINAL_ANSWER
+from research.errors import ProviderError
 from research.events.branches import step_purposes
 from research.events.events import ReportUpdated, Warned
 from research.events.recipe import Recipe
@@ -106,17 +107,27 @@ class Dialogue(Conversation):
         self._rounds = rounds or self._rounds
         while True:
             with self._protocol_for(purpose, must_act=must_act, must_call=must_call):
-                reply = yield from self._request(
-                    purpose,
-                    messages,
-                    extra,
-                    tools,
-                    check,
-                    limits=limits,
-                    must_call=must_call,
-                    schema=schema,
-                    report=report,
-                )
+                number = self._model_calls.asks
+                try:
+                    reply = yield from self._request(
+                        purpose,
+                        messages,
+                        extra,
+                        tools,
+                        check,
+                        limits=limits,
+                        must_call=must_call,
+                        schema=schema,
+                        report=report,
+                    )
+                except ProviderError as error:
+                    if self.recipe.protocol == "native" or self._protocol_of(purpose).name == self.protocol.name:
+                        raise
+                    # The service refused the tools: the same request is made again, without them.
+                    self._model_calls.asks, self.context.failure = number, ""
+                    text = f"{error} It is asked in tagged text now."
+                    yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+                    continue
             if not asks_back(reply):
                 return reply
             if messages is None:

@@ -1,0 +1,110 @@
+"""What servers and models do beside the documented API: a run goes on, or says in one sentence why it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import research
+from research.config.settings import load
+from research.events import events as e
+from research.events.events import Event
+from research.events.view import RunView, fold
+from research.workbench.workbench import Workbench
+from tests.conftest import linked_home
+from tests.fake_openai import Body, FakeOpenAI, FakeReply, Script
+
+QUESTION = "What is the population of Japan?"
+ANSWER = "Japan has 123 million people [1]."
+SEARCH = FakeReply(calls=[("search", {"query": "population of Japan"})])
+WRITTEN = '<tool_call>{"name": "search", "arguments": {"query": "population of Japan"}}</tool_call>'
+
+
+@pytest.fixture(scope="module")
+def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return linked_home(prepared_home, tmp_path_factory.mktemp("servers") / "home")
+
+
+def played(place: Path, script: Script, **recipe: Any) -> tuple[list[Event], list[Body]]:
+    """Return the events of a run with this server, and the requests that it received."""
+    with FakeOpenAI(script) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        events = list(research.stream(QUESTION, workbench=bench, model="openai:fake", **{"judge": "off", **recipe}))
+        return events, server.requests
+
+
+def seen(place: Path, script: Script, **recipe: Any) -> RunView:
+    return fold(played(place, script, **recipe)[0])
+
+
+def refusing(status: int, message: str) -> Callable[[Body], FakeReply]:
+    """Play a server that refuses tools, and whose model writes tagged text."""
+
+    def reply(body: Body) -> FakeReply:
+        if "tools" in body:
+            return FakeReply(status=status, body={"error": {"message": message}})
+        found = any(message["role"] == "assistant" for message in body["messages"])
+        return FakeReply(f"<answer>{ANSWER}</answer>" if found else WRITTEN)
+
+    return reply
+
+
+NO_TOOLS = [
+    (400, "model fake does not support tools"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (500, "tools param requires --jinja flag"),
+    (404, "No endpoint found that supports tool use here."),
+    (404, "No endpoints found that support tool use. Try disabling tools."),
+    (422, "Unrecognized request argument supplied: tools"),
+    (400, "Function calling is not enabled for this model"),
+    (400, "Tool use is not supported by this model."),
+    (501, "This deployment does not allow function calls"),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), NO_TOOLS)
+def test_a_server_that_refuses_tools_is_asked_in_tagged_text(place: Path, status: int, message: str) -> None:
+    events, requests = played(place, refusing(status, message))
+    view = fold(events)
+    assert (view.outcome, view.answer) == ("answered", ANSWER)
+    assert sum("tools" in body for body in requests) == 1
+    (told,) = [event.text for event in events if isinstance(event, e.Warned) and "tagged text" in event.text]
+    assert message.split(".")[0] in told
+
+
+def test_a_recipe_that_wants_native_calls_fails_with_the_servers_words(place: Path) -> None:
+    view = seen(place, refusing(400, "model fake does not support tools"), protocol="native")
+    assert view.outcome == "failed"
+    assert "does not support tools" in view.answer
+    assert "tagged" in view.answer
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "asked"),
+    [
+        ("search", {"query": ["population of Japan", "population of Mongolia"]}, ["query", "query"]),
+        ("search", {"query": ["population of Japan"]}, ["query"]),
+        ("search", {"query": '["population of Japan", "population of Mongolia"]'}, ["query", "query"]),
+        ("search", {"query": ["population of Japan"] * 3}, ["query"]),
+        ("visit", {"url": [f"library://factbook/{name}/economy" for name in ("japan", "mongolia")], "goal": "g"}, ["url"] * 2),
+        ("visit", {"url": [f"library://factbook/{name}/economy" for name in ("japan", "mongolia")], "goal": ["a", "b"]}, ["url"] * 2),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("protocol", ["native", "tagged"])
+def test_a_list_for_one_value_is_a_call_for_each(
+    place: Path, name: str, arguments: dict[str, Any], asked: list[str], protocol: str
+) -> None:
+    call = json.dumps({"name": name, "arguments": arguments})
+    tagged = protocol == "tagged"
+    first = FakeReply(f"<tool_call>{call}</tool_call>") if tagged else FakeReply(calls=[(name, arguments)])
+    events, _ = played(place, [first, FakeReply(f"<answer>{ANSWER}</answer>" if tagged else ANSWER)], protocol=protocol)
+    calls = [event.call for event in events if isinstance(event, e.ToolStarted)]
+    results = [event.observation for event in events if isinstance(event, e.ToolFinished)]
+    assert [isinstance(call.arguments[key], str) for call, key in zip(calls, asked, strict=True)] == [True] * len(asked)
+    assert len({call.id for call in calls}) == len({found.text for found in results}) == len(asked)
+    assert all(found.ok for found in results)
+    assert not [event for event in events if isinstance(event, e.Rejected)]
