@@ -108,3 +108,71 @@ def test_a_list_for_one_value_is_a_call_for_each(
     assert len({call.id for call in calls}) == len({found.text for found in results}) == len(asked)
     assert all(found.ok for found in results)
     assert not [event for event in events if isinstance(event, e.Rejected)]
+
+
+def requests_after_search(place: Path, *replies: FakeReply, **recipe: Any) -> tuple[RunView, list[Body], list[Event]]:
+    """Play a search, then these replies; return the run and the requests after the search."""
+    events, requests = played(place, [SEARCH, *replies], **recipe)
+    return fold(events), requests[1:], events
+
+
+def test_an_answer_that_is_cut_off_is_continued(place: Path) -> None:
+    first = FakeReply("Japan has 123 million peo", finish_reason="length")
+    view, requests, _ = requests_after_search(place, first, FakeReply("ple [1]. Its capital is Tokyo [1]."))
+    assert view.answer == "Japan has 123 million people [1]. Its capital is Tokyo [1]."
+    assert requests[1]["messages"][-2]["content"] == first.text
+    assert "Go on" in requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("more", "whole"),
+    [
+        ("million people [1].", "Japan has 123 million people [1]."),  # repeats the last words
+        (ANSWER, ANSWER),  # begins again
+    ],
+)
+def test_what_a_continuation_repeats_stands_once(place: Path, more: str, whole: str) -> None:
+    first = FakeReply("Japan has 123 million people", finish_reason="length")
+    view, _, _ = requests_after_search(place, first, FakeReply(more))
+    assert view.answer == whole
+
+
+def test_a_tagged_answer_that_is_cut_off_is_continued(place: Path) -> None:
+    replies = [
+        FakeReply(WRITTEN),
+        FakeReply("<answer>Japan has 123 mil", finish_reason="length"),
+        FakeReply("lion people [1].</answer>"),
+    ]
+    assert seen(place, replies, protocol="tagged").answer == ANSWER
+
+
+def test_an_answer_that_stays_cut_off_is_kept_and_marked(place: Path) -> None:
+    cut = FakeReply(
+        "Japan has 123 million people [1]. Its median age is the highest of all large coun", finish_reason="length"
+    )
+    view, requests, _ = requests_after_search(place, cut, cut, cut, cut)
+    assert len(requests) == 2
+    assert view.answer.startswith(cut.text)
+    assert "cut the answer off here, at its limit of length" in view.answer
+    assert view.outcome != "failed"
+
+
+def test_half_a_call_is_not_continued_but_asked_for_again(place: Path) -> None:
+    half = FakeReply('<tool_call>{"name": "search", "argum', finish_reason="length")
+    _, requests, _ = requests_after_search(place, half, FakeReply(ANSWER))
+    assert "Go on" not in requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        FakeReply(deltas=[{"refusal": "I cannot help with that."}]),
+        FakeReply("I cannot help with that.", finish_reason="content_filter"),
+    ],
+)
+def test_a_refusal_is_asked_once_more_and_shown(place: Path, refusal: FakeReply) -> None:
+    view, requests, _ = requests_after_search(place, refusal, refusal, refusal)
+    assert len(requests) == 2
+    assert view.outcome == "failed"
+    assert "I cannot help with that." in view.answer
+    assert "openai:fake refused to answer" in view.error
