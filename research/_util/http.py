@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -43,6 +44,15 @@ def host_of(url: str | None) -> str:
     except ValueError:
         return ""  # whoever uses the address says what is wrong with it
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_nearby(url: str) -> bool:
+    """Return whether an address leads to this machine or to a private network, by its name."""
+    host = urlsplit(url.strip()).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
 
 
 def check_key(key: str, setting: str) -> None:

@@ -48,12 +48,14 @@ def joined(written: str, completion: Completion) -> Completion:
     return msgspec.structs.replace(completion, text=written + more[seam:])
 
 
-def marked(completion: Completion) -> Completion:
-    """Return the completion as one that is whole, with a last line that says where it was cut."""
+def kept(completion: Completion, *, go_on: bool) -> Completion:
+    """Return a cut completion as a whole one, with a last line that says where it was cut.
+
+    Raises `FormatError` instead if the model is to go on.
+    """
+    if go_on:
+        raise FormatError(
+            say("The reply was cut off at the length limit. Go on exactly where it ends, and repeat nothing.")
+        )
     text = f"{completion.text}…\n\n*{say('The service cut the answer off here, at its limit of length.')}*"
     return msgspec.structs.replace(completion, text=text, finish_reason="stop")
-
-
-def go_on() -> str:
-    """Return what the model is told after a reply that was cut off."""
-    return say("The reply was cut off at the length limit. Go on exactly where it ends, and repeat nothing.")

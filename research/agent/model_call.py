@@ -14,8 +14,8 @@ from msgspec import Struct
 from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research._util.said import speaking
-from research.agent.context import RunContext, Steps
-from research.agent.cut_replies import go_on, is_cut_answer, joined, marked
+from research.agent.context import MAIN, RunContext, Steps
+from research.agent.cut_replies import is_cut_answer, joined, kept
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
@@ -146,7 +146,8 @@ class ModelCalls:
             try:
                 completion = yield from self._call(model, request, ask)
             except ProviderError as error:
-                if not error.context_overflow or shorten is None:
+                first = self.agent == MAIN and not prompt.rounds  # nothing can be left out of it
+                if not error.context_overflow or shorten is None or first:
                     self.context.failure = str(error)
                     raise
                 prompt = yield from shorten()
@@ -161,10 +162,8 @@ class ModelCalls:
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
                 with speaking(self.language):
-                    if written and (attempt == REASKS or written == before):
-                        completion = marked(completion)
-                    elif written:
-                        raise FormatError(go_on())
+                    if written:
+                        completion = kept(completion, go_on=attempt < REASKS and written != before)
                     reply = self._read(completion, ask, offered)
                     if reads is not None:
                         reads(reply)

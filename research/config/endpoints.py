@@ -56,7 +56,7 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: str = "models"
     local: bool = False
     api: str = "auto"
-    timeout_s: float = 120
+    timeout_s: float = 0
     note: str = ""
     quirks: Mapping[str, Any] = {}
     probe: Probe | None = None

@@ -15,6 +15,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
+from research.models.sdk import LIST_S
 from research.text import clip
 from research.types import Completion, Delta, Message, Usage
 
@@ -58,7 +59,7 @@ class Server:
 
     def _client(self) -> httpx2.Client:
         return connections.client(
-            self.url, tuple(self._headers.items()), self._endpoint.timeout_s, self._endpoint.allow_hosts
+            self.url, tuple(self._headers.items()), self._endpoint.wait_s, self._endpoint.allow_hosts
         )
 
     def lines(self, body: dict[str, Any]) -> Iterator[Line]:
@@ -92,7 +93,7 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("GET", path) as response:
+            with self._client().stream("GET", path, timeout=connections.timeout(LIST_S)) as response:
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
@@ -155,7 +156,7 @@ class Server:
             return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._endpoint.url_name}")
         why = str(error) or type(error).__name__
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(f"{self.url} timed out ({type(error).__name__})", retryable=True)
+            return ProviderError(connections.late(self.url, error, self._endpoint.name), retryable=True)
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that Ollama runs there and that {self._endpoint.url_name} is "

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Client = openai.OpenAI | anthropic.Anthropic | anthropic.AnthropicBedrock | anthropic.AnthropicVertex
 
 
+LIST_S = 60.0
+"""Seconds to wait for a list, which no model has to compute."""
 _PATHS = {
     "openai": re.compile(r"/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
     "anthropic": re.compile(r"(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
@@ -75,6 +77,7 @@ class Carrier:
         import httpx2
 
         options: Any = {"headers": {**self._unsent, **headers}, "params": dict(params)}
+        options["timeout"] = connections.timeout(min(self._endpoint.wait_s or LIST_S, LIST_S))
         stream: Any = True
         response: httpx2.Response = self._client.get(path, cast_to=httpx2.Response, stream=stream, options=options)
         return response
@@ -163,7 +166,7 @@ def _client(endpoint: Endpoint, url: str) -> Client:
     client = _class(endpoint)(
         **own,
         max_retries=0,  # a run retries itself, because it has to withdraw the draft that it has shown
-        timeout=connections.timeout(endpoint.timeout_s),
+        timeout=connections.timeout(endpoint.wait_s),
         http_client=connections.pool(key, endpoint.allow_hosts),
     )
     # The SDKs also read headers, an organisation and a project from the environment: only our settings may set those.

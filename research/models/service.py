@@ -180,7 +180,7 @@ class Service:
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(f"{self.host} timed out ({type(error).__name__})", retryable=True)
+            return ProviderError(connections.late(self.host, error, self._endpoint.name), retryable=True)
         why = str(error) or type(error).__name__
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):

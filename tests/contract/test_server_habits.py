@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import research
+from research._util import connections
 from research.config.settings import load
 from research.events import events as e
 from research.events.events import Event
@@ -17,6 +18,7 @@ from research.events.view import RunView, fold
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply, Script
+from tests.served import endpoint_of
 
 QUESTION = "What is the population of Japan?"
 ANSWER = "Japan has 123 million people [1]."
@@ -176,3 +178,78 @@ def test_a_refusal_is_asked_once_more_and_shown(place: Path, refusal: FakeReply)
     assert view.outcome == "failed"
     assert "I cannot help with that." in view.answer
     assert "openai:fake refused to answer" in view.error
+
+
+@pytest.mark.parametrize("status", [400, 413, 429])
+def test_a_first_request_that_is_too_long_fails_with_the_servers_words(place: Path, status: int) -> None:
+    words = "Request too large: maximum context length is 4096 tokens, you sent 5000."
+    view = seen(place, lambda body: FakeReply(status=status, body={"error": {"message": words}}))
+    assert view.outcome == "failed"
+    assert words in view.error
+    assert words in view.answer
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://127.0.0.1:9", "socks://127.0.0.1:9/", "nonsense://127.0.0.1:9", "127.0.0.1:9"]
+)
+def test_a_server_of_this_machine_is_reached_without_the_proxy(
+    place: Path, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    connections.pool.cache_clear()
+    try:
+        assert seen(place, [SEARCH, FakeReply(ANSWER)]).answer == ANSWER
+    finally:
+        connections.pool.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://user:hunter2@127.0.0.1:9", "socks://127.0.0.1:9/", "nonsense://127.0.0.1:9"]
+)
+def test_a_proxy_that_cannot_be_used_is_named(place: Path, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    connections.pool.cache_clear()
+    try:
+        bench = Workbench(load(home=place, openai_base_url="http://models.example.org/v1"))
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake"))
+    finally:
+        connections.pool.cache_clear()
+    assert view.outcome == "failed"
+    assert "ALL_PROXY" in view.error
+    assert "127.0.0.1:9" in view.error
+    assert "hunter2" not in view.error
+
+
+@pytest.mark.parametrize(
+    ("address", "limited"),
+    [
+        ("http://localhost:8000/v1", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://192.168.1.20:8000/v1", False),
+        ("http://gpu-box:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("https://api.example.org/v1", True),
+        (None, True),
+    ],
+)
+def test_a_server_nearby_may_read_a_prompt_for_as_long_as_it_takes(address: str | None, limited: bool) -> None:
+    assert (endpoint_of("openai", base_url=address).wait_s is not None) == limited
+    assert endpoint_of("openai", base_url=address, timeout_s=5).wait_s == 5
+
+
+def test_a_question_with_half_a_character_is_asked_without_it(place: Path) -> None:
+    with FakeOpenAI([SEARCH, FakeReply(ANSWER)]) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        view = fold(
+            research.stream("population of \udcff Japan \ud83d", workbench=bench, model="openai:fake", judge="off")
+        )
+    assert view.question == "population of \ufffd Japan \ufffd"
+    assert view.answer == ANSWER
+
+
+def test_what_surrounds_a_key_and_an_address_is_left_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI([SEARCH, FakeReply(ANSWER)], key="sk-0123456789") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f" {server.base_url}/chat/completions\n")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789\n")
+        bench = Workbench(load(home=place))
+        assert fold(research.stream(QUESTION, workbench=bench, model="openai:fake", judge="off")).answer == ANSWER
