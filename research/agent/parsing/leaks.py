@@ -121,7 +121,7 @@ def foreign(words: str) -> bool:
     first = _OWN_TAG.search(text)
     start = first.start() if first else len(text)
     sections = (opening.search(text) for opening, _ in _SECTIONS)
-    at = begins(text, ())
+    at = begins(text, None)
     if at is not None and at < start and begins_line(text, at):
         return True
     return bool(_FOREIGN.match(text)) or any(found and found.start() < start for found in sections)
