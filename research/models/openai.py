@@ -85,7 +85,8 @@ class OpenAIModel(ServedModel):
 
     def list_models(self) -> list[str]:
         """Return the names of the server's models, sorted.  Raises `ProviderError`."""
-        listed = self._service.get("models", list[_Entry] | _Listing)
+        kind: Any = list[_Entry] | _Listing
+        listed: list[_Entry] | _Listing = self._service.get("models", kind)
         entries = listed if isinstance(listed, list) else listed.models if listed.data is UNSET else listed.data
         names = {entry if isinstance(entry, str) else entry.id or entry.name or entry.model for entry in entries or ()}
         if entries is UNSET or None in names:

@@ -267,6 +267,26 @@ ANNOUNCEMENTS = [
 ]
 
 
+@pytest.mark.parametrize("style", ["tag", "bare", "element", "brackets"])
+def test_a_name_in_a_namespace_is_the_tools(style: str) -> None:
+    written = STYLES[style](("functions.search", {"query": ["a"]}))
+    assert calls_of("".join(written)) == [("search", {"query": ["a"]})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'In code: `<invoke name="search">` is a call [1].',
+        "```xml\n<function_calls></function_calls>\n```\nis the format [1].",
+        "# Vendors\n\n[TOOL] makers grew [1]; see [FUNCTION] and <b>bold</b>.",
+        "He told me: search(x) is a function [1].",
+        'The file is\n{"name": "Japan", "population": 123}\n[1].',
+    ],
+)
+def test_text_about_calls_is_an_answer(text: str) -> None:
+    assert parse("native_args", json.dumps({"message": {"content": text}}), TOOLS).kind == "answer"
+
+
 @pytest.mark.parametrize("words", ANNOUNCEMENTS)
 def test_a_call_after_an_announcement_runs(words: str) -> None:
     call = ("search", {"query": ["rate"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,12 @@ class BadCall(ValueError):
         self.name = name
 
 
+def plain_name(name: str) -> str:
+    """Return the name of a tool without what templates add: `functions.f:0`, `f<|channel|>commentary`."""
+    name = name.split("<|", 1)[0].strip().removeprefix("functions.")
+    return re.sub(r":\d{1,6}\Z", "", name)
+
+
 def offered(tools: Sequence[ToolSpec]) -> Mapping[str, ToolSpec]:
     return {tool.name: tool for tool in tools}
 
@@ -94,6 +101,8 @@ def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, list[dict[
     if not isinstance(name, str) or not name.strip():
         raise BadCall("missing_name", say("The call names no tool. {shape}", shape=say(_SHAPE)))
     name = name.strip()
+    if tools is None or (name not in tools and plain_name(name) in (*tools, FINAL)):
+        name = plain_name(name)
     if tools is not None and name not in tools and name != FINAL:
         known = ", ".join(tools) or "none"
         raise BadCall(

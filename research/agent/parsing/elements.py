@@ -23,7 +23,7 @@ _TAG = re.compile(
     r"<(?P<end>/?)(?P<tag>[A-Za-z_][\w:.-]{0,80})(?:=(?P<value>[\w.:-]{1,200})|"
     r"(?P<attributes>(?:\s{1,20}[\w:-]{1,40}\s{0,3}=\s{0,3}\"[^\"<>\n]{0,2000}\"){0,20}))\s{0,20}(?P<empty>/?)>"
     r"|<\|(?P<slash>/?)(?P<token>[A-Za-z_]{1,40})\|>"
-    r"|\[(?P<stroke>/?)(?P<mark>[A-Z][A-Z_]{2,40})\]"
+    r"|\[(?P<stroke>/?)(?P<mark>[A-Z]{2,20}_[A-Z_]{2,40})\]"
 )
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*\"([^\"]*)\"")
 _SIDES = frozenset({"start", "begin", "end"})

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from research.agent.parsing.calls import FINAL, Tools
+from research.agent.parsing.calls import FINAL, Tools, plain_name
 from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, read_elements
 from research.agent.parsing.mentions import disowned
 from research.agent.parsing.relaxed import Malformed, decode, decode_all, unfenced
@@ -62,12 +62,6 @@ MARKUP: Final = re.compile(
     re.M,
 )
 """Markup of calls; a text that contains it must not become the answer."""
-
-
-def plain_name(name: str) -> str:
-    """Return the name of a tool without what templates add: `functions.f:0`, `f<|channel|>commentary`."""
-    name = name.split("<|", 1)[0].strip().removeprefix("functions.")
-    return re.sub(r":\d{1,6}\Z", "", name)
 
 
 def read_leaked(words: str, tools: Tools) -> list[Raw]:

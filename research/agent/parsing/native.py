@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from research._util.said import say
 from research.agent.parsing.calls import Found, Tools
-from research.agent.parsing.leaks import holds_call, plain_name
+from research.agent.parsing.leaks import holds_call
 from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
 from research.agent.parsing.relaxed import Malformed, decode
 from research.agent.parsing.tagged import read_tagged
@@ -44,7 +44,7 @@ def read_native(text: str, calls: Sequence[Given], tools: Tools, finish_reason: 
                 "truncated", say("The call was cut off at the length limit. Be shorter."), str(call.name or "")[:80]
             )
         else:
-            found.call(_name(call.name, tools), call.arguments)
+            found.call(call.name, call.arguments)
     seen["errors"] = tuple(found.errors)
     if found.calls:
         return Reading("tool_calls", calls=tuple(found.calls), **seen)
@@ -84,13 +84,6 @@ def _read_text(tagged: Reading, tools: Tools, finish_reason: str, seen: dict[str
     if finish_reason in ("tool_calls", "function_call") or holds_call(words, tools):
         return format_error("no_action", say(MESSAGES["markup"]), **seen)
     return Reading("answer", text=words, **seen)
-
-
-def _name(name: Any, tools: Tools) -> Any:
-    """Return the name without what a template added, if that is a tool: `functions.f:0` as `f`."""
-    if not isinstance(name, str) or tools is None or name.strip() in tools:
-        return name
-    return bare if (bare := plain_name(name)) in tools else name
 
 
 def _given(call: Any) -> Given:

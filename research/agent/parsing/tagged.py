@@ -16,7 +16,7 @@ from research._util.said import say
 from research.agent.parsing.blocks import Blocks
 from research.agent.parsing.calls import Found, Tools
 from research.agent.parsing.channels import without_channels
-from research.agent.parsing.leaks import MARKUP, foreign, plain_name, read_leaked
+from research.agent.parsing.leaks import MARKUP, foreign, read_leaked
 from research.agent.parsing.markup import Markup
 from research.agent.parsing.mentions import mentioned
 from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
@@ -52,7 +52,7 @@ def _leaked(reader: _Reader, tools: Tools) -> Reading | None:
         return None
     reader.found = Found(tools)
     for name, arguments in calls:
-        reader.found.call(plain_name(name), arguments)
+        reader.found.call(name, arguments)
     return reader.reading()
 
 
