@@ -58,7 +58,7 @@ _FOREIGN = re.compile(r"<function=|\[TOOL_CALLS\]|<\|python_tag\|>")
 _MARKS = re.compile(r"DSML[｜|‖]|<\|tool_call|<[｜|]tool[▁_]|</?function\b|</?parameter\b|\[TOOL_CALLS\]|<\|python_tag")
 MARKUP: Final = re.compile(
     r"<function=|</function>|<\|?/?tool_call|<action>|\[TOOL_CALLS\]|＜\s{0,20}/?(?:tool_call|action)|<\|python_tag\|>|"
-    r"DSML[｜|‖]|<[｜|]tool[▁_]call|```tool_code\b|^Action Input:",
+    r"DSML[｜|‖]|<[｜|]tool[▁_]call|```tool_code\b|<\|(?:channel|message)\|>|^Action Input:",
     re.M,
 )
 """Markup of calls; a text that contains it must not become the answer."""
