@@ -153,6 +153,8 @@ class ToolSpec(Struct, frozen=True):
     description: str
     parameters: dict[str, Any]
     """JSON Schema of the arguments, an object."""
+    each: str = ""
+    """The argument that may be given as a list: the tool is then called once for each; empty: none."""
 
 
 class Message(Struct, frozen=True, omit_defaults=True):

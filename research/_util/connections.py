@@ -28,16 +28,23 @@ def ssl_context() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-def timeout(seconds: float) -> httpx2.Timeout:
-    """Return the limits of one request: seconds without a byte, and at most ten for the connection."""
+def timeout(seconds: float | None) -> httpx2.Timeout:
+    """Return the limits of one request: seconds without a byte (None: any), and at most ten for the connection."""
     import httpx2
 
-    return httpx2.Timeout(seconds, connect=min(seconds, 10))
+    return httpx2.Timeout(seconds, connect=min(seconds or 10, 10))
+
+
+def late(host: str, error: BaseException, endpoint: str) -> str:
+    """Return what to say of a request that timed out."""
+    kind = type(error).__name__
+    hint = f"; if its model is slow, raise timeout_s of endpoint {endpoint!r}" if kind == "ReadTimeout" else ""
+    return f"{host} timed out ({kind}){hint}"
 
 
 @lru_cache(maxsize=64)
 def client(
-    url: str, headers: tuple[tuple[str, str], ...], timeout_s: float, allow_hosts: tuple[str, ...] | None = None
+    url: str, headers: tuple[tuple[str, str], ...], timeout_s: float | None, allow_hosts: tuple[str, ...] | None = None
 ) -> httpx2.Client:
     """Return the HTTP client for one service and key, with a base url and headers.  Safe for threads.
 
@@ -75,9 +82,46 @@ def _pool(allow_hosts: tuple[str, ...] | None) -> httpx2.Client:
         limits=limits,
         verify=ssl_context(),
         transport=transport_to(allow_hosts, limits),
+        mounts=proxies(limits) if allow_hosts is None else None,
+        trust_env=False,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         event_hooks={"response": [_shorten_error]},
     )
+
+
+def proxies(limits: httpx2.Limits) -> dict[str, httpx2.BaseTransport | None]:
+    """Return the transport for each pattern of addresses, from the proxies of the environment; None: directly.
+
+    This machine is always reached directly.  A proxy that cannot be used fails when a request needs it, and says why.
+    """
+    import httpx2
+    from httpx2._utils import get_environment_proxies
+
+    class Unusable(httpx2.BaseTransport):
+        def __init__(self, why: str) -> None:
+            self._why = why
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            raise httpx2.UnsupportedProtocol(self._why, request=request)
+
+    found: dict[str, httpx2.BaseTransport | None] = {}
+    for pattern, proxy in get_environment_proxies().items():
+        if proxy is None:
+            found[pattern] = None
+            continue
+        shown = proxy.rpartition("@")[2]
+        if proxy.startswith("socks://"):  # as desktops write it
+            proxy = f"socks5{proxy.removeprefix('socks')}"
+        variable = f"{pattern.removesuffix('://').upper()}_PROXY"
+        try:
+            found[pattern] = httpx2.HTTPTransport(verify=ssl_context(), limits=limits, proxy=httpx2.Proxy(proxy))
+        except ImportError:
+            why = f"{variable} ({shown}) is a SOCKS proxy, which needs: pip install socksio; or unset {variable}"
+            found[pattern] = Unusable(why)
+        except (ValueError, httpx2.InvalidURL):
+            found[pattern] = Unusable(f"{variable} ({shown}) is no proxy that can be used: correct it, or unset it")
+    here = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+    return {**found, **dict.fromkeys(here)} if found else {}
 
 
 def _shorten_error(response: httpx2.Response) -> None:

@@ -27,10 +27,10 @@ def decode(data: bytes | str, kind: Any) -> Any:
     return _decoder(kind).decode(data)
 
 
-def convert(value: object, kind: type[T]) -> T:
+def convert(value: object, kind: type[T], *, strict: bool = True) -> T:
     """Convert a value as `msgspec.convert(value, kind)` does."""
     _decoder(kind)
-    return msgspec.convert(value, kind)
+    return msgspec.convert(value, kind, strict=strict)
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:

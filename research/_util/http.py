@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -45,10 +46,21 @@ def host_of(url: str | None) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def is_nearby(url: str) -> bool:
+    """Return whether an address leads to this machine or to a private network, by its name."""
+    host = urlsplit(url.strip()).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
+
+
 def check_key(key: str, setting: str) -> None:
     """Raise `ConfigError`, which names the setting, for a key that an HTTP header cannot contain."""
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ConfigError(f"{setting} contains white space or a character outside ASCII: copy it again")
+    if key.startswith(('"', "'")):
+        raise ConfigError(f"{setting} begins with a quotation mark: enter it without")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

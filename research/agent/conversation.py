@@ -71,7 +71,7 @@ class Conversation:
     def _worded(self, tool: ToolSpec) -> ToolSpec:
         """Return the tool with its descriptions in the agent's language, as far as they are ours."""
         text = "\n".join(said.translated(line, self.language) for line in tool.description.split("\n"))
-        return ToolSpec(tool.name, text, said.described(tool.parameters, self.language))
+        return ToolSpec(tool.name, text, said.described(tool.parameters, self.language), tool.each)
 
     def _protocol_of(self, purpose: str) -> CallProtocol:
         """Return the protocol of the model that is asked for this purpose."""

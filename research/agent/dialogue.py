@@ -15,6 +15,7 @@ from research.agent.context import MAIN, RunContext, Steps
 from research.agent.conversation import Conversation
 from research.agent.model_call import ModelCalls, Prompt, Reads
 from research.agent.parsing.calls import FINAL_ANSWER
+from research.errors import ProviderError
 from research.events.branches import step_purposes
 from research.events.events import ReportUpdated, Warned
 from research.events.recipe import Recipe
@@ -103,20 +104,16 @@ class Dialogue(Conversation):
             if reads is not None and not asks_back(reply):
                 reads(reply)
 
+        how: dict[str, Any] = {"limits": limits, "must_call": must_call, "schema": schema, "report": report}
         self._rounds = rounds or self._rounds
         while True:
-            with self._protocol_for(purpose, must_act=must_act, must_call=must_call):
-                reply = yield from self._request(
-                    purpose,
-                    messages,
-                    extra,
-                    tools,
-                    check,
-                    limits=limits,
-                    must_call=must_call,
-                    schema=schema,
-                    report=report,
-                )
+            number = self._model_calls.asks
+            try:
+                with self._protocol_for(purpose, must_act=must_act, must_call=must_call):
+                    reply = yield from self._request(purpose, messages, extra, tools, check, **how)
+            except ProviderError as error:
+                yield from self._without_tools(error, purpose, number)
+                continue
             if not asks_back(reply):
                 return reply
             if messages is None:
@@ -128,6 +125,14 @@ class Dialogue(Conversation):
                     Message("assistant", reply.text),
                     Message("user", self._replied(reply.answer, text)),
                 )
+
+    def _without_tools(self, error: ProviderError, purpose: str, number: int) -> Steps[None]:
+        """Let the request after this number be made again in tagged text, if the service refused its tools."""
+        if self.recipe.protocol == "native" or self._protocol_of(purpose).name == self._spoken:
+            raise error
+        self._model_calls.asks, self.context.failure = number, ""
+        text = f"{error} It is asked in tagged text now."
+        yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
 
     def _request(
         self,

@@ -14,13 +14,15 @@ from msgspec import Struct
 from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research._util.said import speaking
-from research.agent.context import RunContext, Steps
+from research.agent.context import MAIN, RunContext, Steps
+from research.agent.cut_replies import is_cut_answer, joined, kept
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
 from research.events.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
+from research.text import clip
 from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
 
 Reads = Callable[[Reply], object]
@@ -30,6 +32,8 @@ TRIES = 3
 """Times a request is sent before a retryable provider error pauses the run."""
 REASKS = 3
 """Times the model is asked again after a reply that cannot be parsed."""
+REFUSALS = 1
+"""Refusals of a model after which it is asked once more."""
 WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
 LONGEST_REPLY = 4_000_000
@@ -132,7 +136,8 @@ class ModelCalls:
         model = self.context.models(self.recipe.model_for(request.purpose))
         messages = prompt.messages
         yield from self._warn_of_protocol(model)
-        for _attempt in range(REASKS + 1):
+        written, refusals = "", 0
+        for attempt in range(REASKS + 1):
             self.context.check_pause()
             messages = tuple(map(_without_nul, messages))
             request = msgspec.structs.replace(request, messages=messages)
@@ -141,7 +146,8 @@ class ModelCalls:
             try:
                 completion = yield from self._call(model, request, ask)
             except ProviderError as error:
-                if not error.context_overflow or shorten is None:
+                first = self.agent == MAIN and not prompt.rounds  # nothing can be left out of it
+                if not error.context_overflow or shorten is None or first:
                     self.context.failure = str(error)
                     raise
                 prompt = yield from shorten()
@@ -152,14 +158,21 @@ class ModelCalls:
             usage = self._usage(model, completion)
             self._uncounted[model.name] = usage.completion_tokens
             self.context.meter.spend(usage)
+            before, completion = written, joined(written, completion)
+            written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
                 with speaking(self.language):
+                    if written:
+                        completion = kept(completion, go_on=attempt < REASKS and written != before)
                     reply = self._read(completion, ask, offered)
                     if reads is not None:
                         reads(reply)
             except FormatError as error:
                 yield Rejected(agent=self.agent, ask=ask, text=completion.text, problem=str(error), usage=usage)
                 self.context.failure = str(error)
+                refusals += completion.finish_reason == "content_filter"
+                if refusals > REFUSALS:
+                    raise refused(model, completion) from error
                 rejected = [Message("assistant", completion.text)] if completion.text.strip() else []
                 messages = (*prompt.messages, *rejected, Message("user", str(error)))
                 continue
@@ -167,6 +180,9 @@ class ModelCalls:
             yield Replied(agent=self.agent, ask=ask, purpose=request.purpose, reply=reply, usage=usage, seconds=seconds)
             return reply
         raise LimitReached("failed")
+
+    def _is_cut(self, completion: Completion, request: Request, offered: Sequence[ToolSpec]) -> bool:
+        return request.schema is None and is_cut_answer(completion, self.protocol, offered)
 
     def _asked(self, prompt: Prompt, request: Request, ask: int, model: Model, offered: Sequence[ToolSpec]) -> Asked:
         keep = tokens.common_prefix(self.sent, request.messages)
@@ -290,6 +306,12 @@ class ModelCalls:
             text = without_nul("".join(d.text for d in deltas), str)
             yield Streamed(agent=self.agent, ask=ask, text=text, kind=deltas[0].kind)
             deltas.clear()
+
+
+def refused(model: Model, completion: Completion) -> ProviderError:
+    """Return the error of a model that refuses to answer, with its words."""
+    words = clip(" ".join(completion.text.split()), 300)
+    return ProviderError(f"{model.name} refused to answer" + (f": {words}" if words else "; it gave no reason"))
 
 
 def _without_nul(message: Message) -> Message:

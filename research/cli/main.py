@@ -76,6 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WorkbenchError as error:
         print(f"research: {error}", file=sys.stderr)
         return 2
+    except UnicodeEncodeError as error:
+        if not any("\ud800" <= char <= "\udfff" for char in str(error.object)):
+            raise
+        print("research: an argument is not valid UTF-8; write it again", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         # The reader has closed the pipe (`| head`); without this, Python fails when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

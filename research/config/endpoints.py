@@ -56,7 +56,7 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: str = "models"
     local: bool = False
     api: str = "auto"
-    timeout_s: float = 120
+    timeout_s: float = 0
     note: str = ""
     quirks: Mapping[str, Any] = {}
     probe: Probe | None = None
@@ -235,7 +235,7 @@ def preset_of(name: str, entry: Entry) -> str:
 def _configured(name: str, entry: Entry, origin: Origin, variables: Mapping[str, str], user: str) -> Configured:
     preset_name = preset_of(name, entry)
     preset = presets().get(preset_name, Preset(title=name))
-    url = entry.url or variables.get(preset.url_variable, "") or preset.url
+    url = (entry.url or variables.get(preset.url_variable, "")).strip() or preset.url
     entry = msgspec.structs.replace(
         entry,
         api_version=entry.api_version or variables.get(preset.version_variable, ""),
@@ -249,6 +249,7 @@ def _configured(name: str, entry: Entry, origin: Origin, variables: Mapping[str,
     if name in BY_SETTINGS:
         return found
     key, key_from, problem = _key(found, entry.key, preset, variables, user)
+    key = key.strip()
     if preset.url_variable and not url:
         problem = f"set {preset.url_variable}, or give its address"
     elif not url and preset.kind not in ("bedrock", "vertex"):

@@ -85,7 +85,10 @@ class Settings(BaseSettings):
     """All settings.  `load` creates them, and records the source of each value."""
 
     # hide_input_in_errors, because an invalid value may be a key.
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", hide_input_in_errors=True, env_ignore_empty=True)
+    # White space around a value is never meant: a copied key often ends with a newline.
+    model_config = SettingsConfigDict(
+        env_file=".env", extra="ignore", hide_input_in_errors=True, env_ignore_empty=True, str_strip_whitespace=True
+    )
 
     home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
     """The folder of all data; for a user with a key, `users/KEY` below `root`."""

@@ -147,7 +147,7 @@ class ThreadEngine:
         `rerun` then.
         """
         row = self._store.run(run_id)
-        recipe, question = recipe or row.recipe, question or row.question
+        recipe, question = recipe or row.recipe, checked_question(question) if question else row.question
         inherited = fork_of(row, self._store.events(row.id), round, recipe, question, edits)
         new = new_id()
         events = [msgspec.structs.replace(event, run=new, seq=seq) for seq, event in enumerate(inherited)]
@@ -363,7 +363,11 @@ def new_id() -> str:
 
 
 def checked_question(question: str) -> str:
-    """Return the question without surrounding space.  Raises `ConfigError` for an empty or very long one."""
+    """Return the question without surrounding space.  Raises `ConfigError` for an empty or very long one.
+
+    Bytes that were no text, and halves of characters, become the replacement character.
+    """
+    question = question.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     question = without_nul(question, str).strip()
     if not question:
         raise ConfigError('the question is empty; ask something, e.g. "What is the population of Japan?"')

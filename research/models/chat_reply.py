@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from research._util import decoding
 from research.models import assembly
 from research.models.chat_request import DETAILS, EXTRA
 from research.types import Completion, Delta, Usage
@@ -31,7 +32,7 @@ class _Function(Struct):
 
 
 class _Fragment(Struct):
-    index: int | None = None
+    index: int | str | None = None
     id: str | None = None
     function: _Function | None = None
     extra_content: dict[str, Any] | None = None
@@ -40,7 +41,7 @@ class _Fragment(Struct):
 class _Said(Struct):
     """A delta, or the message of a whole reply."""
 
-    content: str | list[dict[str, Any]] | None = None
+    content: str | list[Any] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -72,9 +73,13 @@ class Chunk(Struct):
     """One event of a stream, or a whole reply."""
 
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
+    """`_Usage`; whatever else a server writes there says nothing of the reply."""
     error: Any = None
     object: str | None = None
+    message: Any = None
+    detail: Any = None
+    """What an error without `error` says."""
 
 
 class _Call(assembly.Call):
@@ -94,18 +99,11 @@ class Reply:
         self._refused = False
         self._unreadable = False
         self._calls: list[_Call] = []
-        self._open: dict[int | None, _Call] = {}
+        self._open: dict[int | str | None, _Call] = {}
         self._usage: Usage | None = None
 
     def take(self, chunk: Chunk) -> Iterator[Delta]:
-        if chunk.usage and chunk.usage.prompt_tokens is not None:
-            details = chunk.usage.prompt_tokens_details or _PromptDetails()
-            self._usage = Usage(
-                chunk.usage.prompt_tokens,
-                chunk.usage.completion_tokens or 0,
-                cache_read_tokens=details.cached_tokens or chunk.usage.prompt_cache_hit_tokens or 0,
-                cache_write_tokens=details.cache_write_tokens or 0,
-            )
+        self._usage = _usage(chunk.usage) or self._usage
         for choice in chunk.choices or ():
             if said := choice.delta or choice.message:
                 yield from self._add_words(said)
@@ -118,7 +116,7 @@ class Reply:
     def _add_words(self, said: _Said) -> Iterator[Delta]:
         content, thought = said.content, said.reasoning_content or said.reasoning or ""
         if isinstance(content, list):  # Mistral sends its thinking as parts of the content
-            thought += "".join(_words(part.get("thinking")) for part in content)
+            thought += "".join(_words(part.get("thinking")) for part in content if isinstance(part, dict))
             content = "".join(_words(part) for part in content)
         for part in said.reasoning_details or ():
             self._add_detail(part)
@@ -181,6 +179,22 @@ class Reply:
         return assembly.completion(
             text, self._calls, "".join(self._reasoning), reason, self._usage, position=position, blocks=tuple(blocks)
         )
+
+
+def _usage(value: Any) -> Usage | None:
+    try:
+        found = decoding.convert(value or {}, _Usage, strict=False)
+    except msgspec.ValidationError:
+        return None
+    if found.prompt_tokens is None:
+        return None
+    details = found.prompt_tokens_details or _PromptDetails()
+    return Usage(
+        found.prompt_tokens,
+        found.completion_tokens or 0,
+        cache_read_tokens=details.cached_tokens or found.prompt_cache_hit_tokens or 0,
+        cache_write_tokens=details.cache_write_tokens or 0,
+    )
 
 
 def _words(part: Any) -> str:

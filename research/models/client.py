@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from research.models.endpoint import Endpoint
-from research.models.failures import BadGeneration, RequestRejected
+from research.models.failures import BadGeneration, NoTools, RequestRejected
 from research.models.redacted import redacted
 from research.models.service import Service
 from research.types import Completion, Delta, Request, Usage
@@ -24,6 +24,7 @@ class ServedModel(ABC):
         """`name` is the name in a recipe, `model` the server's name."""
         self.name = name
         self.native = native
+        """Whether the model can be offered tools; False once its service has refused them."""
         self._model = model
         self._service = service
         self._endpoint = endpoint
@@ -48,7 +49,11 @@ class ServedModel(ABC):
             except RequestRejected as rejection:
                 # Another thread may have learned it while this request was on its way.
                 if not self._adapt(rejection, body) and self._body(request) == body:
+                    self.native = self.native and not (rejection.no_tools and request.tools)
                     raise
+            except NoTools:
+                self.native = self.native and not request.tools
+                raise
 
     def price(self, usage: Usage) -> float | None:
         """Return the price of a call with this usage in US dollars; None if it is unknown."""

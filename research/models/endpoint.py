@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 from pydantic import SecretStr
 
+from research._util.http import is_nearby
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
+
+USUAL_S: Final = 120.0
+"""Seconds to wait for a byte, where the endpoint says nothing else."""
 
 Kind = Literal["openai", "azure", "anthropic", "bedrock", "vertex", "ollama"]
 """The protocol of a service; `openai` is every server with OpenAI's API, `ollama` that of Ollama's own."""
@@ -91,8 +95,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """The Google project of Vertex."""
     allow_hosts: tuple[str, ...] | None = None
     """The private hosts that the address may lead to; None: any, because the administrator chose the address."""
-    timeout_s: float = 120
-    """Seconds without a byte after which a request counts as lost."""
+    timeout_s: float = 0
+    """Seconds without a byte after which a request counts as lost; 0: as usual, see `wait_s`."""
     key_setting: str = ""
     url_setting: str = ""
     """What an error tells the user to set; empty: the key and address of the endpoint by its name."""
@@ -101,6 +105,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     def secret(self) -> str:
         """The key, or an empty text."""
         return self.key.get_secret_value() if self.key else ""
+
+    @property
+    def wait_s(self) -> float | None:
+        """Seconds to wait for a byte of a reply; None: as long as the connection stands.
+
+        A server nearby reads a long prompt for minutes before its first byte, and would read it again if it was asked again.
+        """
+        return self.timeout_s or (None if self.base_url and is_nearby(self.base_url) else USUAL_S)
 
     @property
     def key_name(self) -> str:

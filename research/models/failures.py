@@ -45,20 +45,37 @@ _STATUS = {
     "accessDenied": 403,
     "unavailable": 503,
 }
+_TOOLS = r"(?:tools?|functions?)\b(?:[ _-]?(?:use|usage|call(?:s|ing)?|choice))?"
+_NOT = r"(?:\bno\b|not\b|n't\b|never\b|cannot\b|without\b|un(?:supported|available|able|recogni[sz]ed|known))"
+_ABLE = r"(?:support|enabled?|available|allow|implement|permitted|accept|capab|unsupported|unavailable|disabled)"
+_NO_TOOLS = re.compile(
+    rf"{_TOOLS}.{{0,40}}(?:{_NOT}.{{0,20}}{_ABLE}|unsupported|unavailable|disabled)"
+    rf"|(?:{_NOT}.{{0,60}}{_ABLE}\w*|unsupported|unrecogni[sz]ed|unknown)\W{{0,3}}(?:\w+\W{{1,3}}){{0,6}}{_TOOLS}"
+    r"|--enable-auto-tool-choice|--jinja",
+    re.IGNORECASE,
+)
+"""What servers say of a model, or of a start of theirs, that has no calls of its own."""
 _ADVICE = (
     (r"--enable-auto-tool-choice", "start vLLM with --enable-auto-tool-choice and --tool-call-parser"),
     (r"--jinja", "start llama.cpp's server with --jinja"),
-    (r"does not support tools|no endpoints found that support tool", "the model has no tool calls of its own"),
 )
-"""What to do about a model or a server without tools, by what it says."""
+"""What to do about a server without tools, by what it says."""
+_KEY = re.compile(
+    r"\bapi[ _-]?key\b.{0,60}\b(not valid|invalid|incorrect|wrong|expired|missing|required|unknown)|"
+    r"\b(invalid|incorrect|wrong|expired|missing|unknown)\b.{0,30}\bapi[ _-]?key\b|API_KEY_INVALID",
+    re.IGNORECASE,
+)
+"""A key that is refused with 400."""
 _FILTERED = re.compile(r"content_filter|content_policy|moderation|flagged", re.IGNORECASE)
 
 
 class RequestRejected(ProviderError):
     """The service rejected the request (400 or 422) before sending any of the reply."""
 
-    def __init__(self, message: str, param: str, server_message: str) -> None:
+    def __init__(self, message: str, param: str, server_message: str, *, no_tools: bool = False) -> None:
         super().__init__(message)
+        self.no_tools = no_tools
+        """Whether it was rejected because it offers tools."""
         self.param = param
         """The parameter that the service names in a field of the error, else empty."""
         self.server_message = server_message
@@ -76,6 +93,10 @@ class RequestRejected(ProviderError):
             return root if root in names else None
         found = [(match.start(), name) for name in names if (match := mention(name, self.server_message))]
         return min(found)[1] if found else None
+
+
+class NoTools(ProviderError):
+    """The service refused a request because it offers tools; without them it may be accepted."""
 
 
 class BadGeneration(ProviderError):
@@ -167,9 +188,8 @@ class Judge(Struct, frozen=True):
         if problem.written:
             return BadGeneration(str(failure), self.secret.sub("***", problem.written))
         if status in (400, 422) and not failure.context_overflow:
-            return RequestRejected(
-                str(failure), problem.param, self.secret.sub("***", f"{problem.code} {problem.message}")
-            )
+            said = self.secret.sub("***", f"{problem.code} {problem.message}")
+            return RequestRejected(str(failure), problem.param, said, no_tools=isinstance(failure, NoTools))
         return failure
 
     def failure(self, status: int, problem: Problem, headers: Mapping[str, str]) -> ProviderError:
@@ -184,14 +204,15 @@ class Judge(Struct, frozen=True):
                     f"It said: {said}"
                 )
             status = problem.status
-        if advice := next((what for sign, what in _ADVICE if re.search(sign, problem.words, re.IGNORECASE)), ""):
-            return ProviderError(
-                f"{self.model!r} at {self.host} cannot be offered tools ({status}): {advice}, or choose the protocol "
-                f"`tagged`.  It said: {said}"
+        if status not in (401, 403, 429) and _NO_TOOLS.search(problem.words):
+            advice = next((f"{what}, or " for sign, what in _ADVICE if sign in problem.message), "")
+            return NoTools(
+                f"{self.model!r} at {self.host} cannot be offered tools ({status}): {advice}choose the protocol `tagged`.  "
+                f"It said: {said}"
             )
         if _FILTERED.search(problem.words) and status in (400, 403):
             return ProviderError(f"the content filter of {self.host} refused the request ({status}): {said}")
-        if status in (401, 403):
+        if status in (401, 403) or (status == 400 and _KEY.search(problem.words)):
             key, url = self.endpoint.key_name, self.endpoint.url_name
             return ProviderError(
                 f"{self.host} refused the key ({status}): set {key}, or {url} if the key belongs to another server.  "

@@ -15,6 +15,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
+from research.models.sdk import LIST_S
 from research.text import clip
 from research.types import Completion, Delta, Message, Usage
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OLLAMA: Final = "http://localhost:11434"
+_PATH: Final = re.compile(r"/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
+"""What a request adds to an address; users copy it with the address."""
 _BODY_BYTES: Final = 16 * 1024 * 1024
 _ERROR_BYTES: Final = 64 * 1024
 _LINE_BYTES: Final = 4_000_000
@@ -44,7 +47,7 @@ class Server:
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         """Raises `ConfigError` for an invalid url or key."""
-        url = (endpoint.base_url or OLLAMA).rstrip("/").removesuffix("/v1").removesuffix("/api")
+        url = _PATH.sub("", (endpoint.base_url or OLLAMA).strip().rstrip("/"))
         self.url = str(base_url(url, endpoint.url_name))
         check_key(endpoint.secret, endpoint.key_name)
         redact_in_logs(endpoint.secret)
@@ -56,7 +59,7 @@ class Server:
 
     def _client(self) -> httpx2.Client:
         return connections.client(
-            self.url, tuple(self._headers.items()), self._endpoint.timeout_s, self._endpoint.allow_hosts
+            self.url, tuple(self._headers.items()), self._endpoint.wait_s, self._endpoint.allow_hosts
         )
 
     def lines(self, body: dict[str, Any]) -> Iterator[Line]:
@@ -90,7 +93,7 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("GET", path) as response:
+            with self._client().stream("GET", path, timeout=connections.timeout(LIST_S)) as response:
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
@@ -153,7 +156,7 @@ class Server:
             return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._endpoint.url_name}")
         why = str(error) or type(error).__name__
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(f"{self.url} timed out ({type(error).__name__})", retryable=True)
+            return ProviderError(connections.late(self.url, error, self._endpoint.name), retryable=True)
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that Ollama runs there and that {self._endpoint.url_name} is "

@@ -8,9 +8,9 @@ from contextlib import closing
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from research.errors import ConfigError
+from research.errors import ConfigError, ProviderError
 from research.models import chat_reply, chat_request, endpoint, responses
 from research.models.client import ServedModel
 from research.models.endpoint import Endpoint
@@ -85,8 +85,14 @@ class OpenAIModel(ServedModel):
 
     def list_models(self) -> list[str]:
         """Return the names of the server's models, sorted.  Raises `ProviderError`."""
+        kind: Any = list[_Entry] | _Listing
+        listed: list[_Entry] | _Listing = self._service.get("models", kind)
+        entries = listed if isinstance(listed, list) else listed.models if listed.data is UNSET else listed.data
+        names = {entry if isinstance(entry, str) else entry.id or entry.name or entry.model for entry in entries or ()}
+        if entries is UNSET or None in names:
+            raise ProviderError(f"{self._service.url} sent an unreadable list of models: they have no names")
         # Gemini lists its models with a prefix that requests do not need.
-        return sorted(entry.id.removeprefix("models/") for entry in self._service.get("models", _Listing).data or ())
+        return sorted(name.removeprefix("models/") for name in names if name)
 
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         yield from self._stream_chat(body, position) if "messages" in body else self._stream_items(body, position)
@@ -100,6 +106,8 @@ class OpenAIModel(ServedModel):
                 chunk = self._service.read(data, chat_reply.Chunk)
                 if chunk.error or chunk.object == "error":
                     raise self._service.error_event(data)
+                if chunk.choices is None and (chunk.message or chunk.detail):
+                    raise self._service.error_event(f'{{"error":{data}}}')
                 yield from reply.take(chunk)
         self._reasoning_name = reply.reasoning_name or self._reasoning_name
         # A reply is complete when it has a finish reason; some servers forget to send `[DONE]`.
@@ -179,12 +187,20 @@ class OpenAIModel(ServedModel):
         return body
 
 
-class _Entry(Struct):
-    id: str
+class _Model(Struct):
+    """A model of a list; servers that do not have OpenAI's list use other names for the same."""
+
+    id: str | None = None
+    name: str | None = None
+    model: str | None = None
+
+
+_Entry = str | _Model
 
 
 class _Listing(Struct):
-    data: list[_Entry] | None
+    data: list[_Entry] | None | UnsetType = UNSET
+    models: list[_Entry] | None | UnsetType = UNSET
 
 
 def _is_end(data: str) -> bool:

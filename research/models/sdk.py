@@ -5,6 +5,7 @@ Their typed calls are not used: they validate the whole history again for each r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     import openai
 
     Client = openai.OpenAI | anthropic.Anthropic | anthropic.AnthropicBedrock | anthropic.AnthropicVertex
+
+
+LIST_S = 60.0
+"""Seconds to wait for a list, which no model has to compute."""
+_PATHS = {
+    "openai": re.compile(r"/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
+    "anthropic": re.compile(r"(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
+}
+"""What a request adds to an address; users copy it with the address."""
 
 
 def preload(endpoint: Endpoint) -> None:
@@ -67,6 +77,7 @@ class Carrier:
         import httpx2
 
         options: Any = {"headers": {**self._unsent, **headers}, "params": dict(params)}
+        options["timeout"] = connections.timeout(min(self._endpoint.wait_s or LIST_S, LIST_S))
         stream: Any = True
         response: httpx2.Response = self._client.get(path, cast_to=httpx2.Response, stream=stream, options=options)
         return response
@@ -79,7 +90,18 @@ class Carrier:
         # The decoder that the SDK's own streams use; they would also turn each event into a model of pydantic.
         for event in self._client._make_sse_decoder().iter_bytes(pieces):
             if event.data:
-                yield event.data
+                yield _error(event.data) if event.event == "error" else event.data
+
+
+def _error(data: str) -> str:
+    """Return the data of an event named `error`, in the form of an error if it has another one."""
+    try:
+        value = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        value = data
+    if isinstance(value, dict) and (value.get("error") or value.get("type") == "error"):
+        return data
+    return msgspec.json.encode({"error": value}).decode()
 
 
 class Failures:
@@ -144,7 +166,7 @@ def _client(endpoint: Endpoint, url: str) -> Client:
     client = _class(endpoint)(
         **own,
         max_retries=0,  # a run retries itself, because it has to withdraw the draft that it has shown
-        timeout=connections.timeout(endpoint.timeout_s),
+        timeout=connections.timeout(endpoint.wait_s),
         http_client=connections.pool(key, endpoint.allow_hosts),
     )
     # The SDKs also read headers, an organisation and a project from the environment: only our settings may set those.
@@ -204,7 +226,7 @@ def address(endpoint: Endpoint) -> str:
     if endpoint.kind == "vertex" and not endpoint.project:
         raise ConfigError(f"endpoint {endpoint.name!r} needs the id of a Google project")
     if endpoint.base_url is not None:
-        return endpoint.base_url
+        return _PATHS.get(endpoint.kind, _PATHS["openai"]).sub("", endpoint.base_url.strip().rstrip("/"))
     if endpoint.kind == "azure":
         raise ConfigError(f"endpoint {endpoint.name!r} needs its address, e.g. https://RESOURCE.openai.azure.com")
     if endpoint.kind in ("bedrock", "vertex") and not place:

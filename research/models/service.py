@@ -6,9 +6,13 @@ echo the key that they refuse.
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -26,7 +30,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
+_STREAM = "text/event-stream"
+_FRAMES = "application/vnd.amazon.eventstream"
+_EVENT = re.compile(r"\s*(?:data|event|id|retry)?:")
+_TOLD_AT = 6
+"""Characters that tell an event stream from JSON."""
+_BETWEEN = re.compile(r"(?:\s|data:|\[DONE\])*+")
 _LISTING_BYTES = 16 * 1024 * 1024
 _REPLY_BYTES = 64_000_000
 """Bytes of all events of a reply; an event of one token has about 250."""
@@ -74,11 +83,7 @@ class Service:
         Raises `RequestRejected`, or another `ProviderError`.
         """
         with self._sent(lambda: self._carrier.post(path, body, headers or {})) as response:
-            kind = response.headers.get("content-type", "").partition(";")[0]
-            if kind not in _STREAMS:
-                yield self._whole(response, whole)
-                return
-            coming = self._carrier.events(response, self._bounded(response))
+            coming = self._coming(response, whole)
             for data in coming:
                 yield data
                 if is_last(data):
@@ -94,8 +99,8 @@ class Service:
     ) -> T:
         """Get a list from the service.  Raises `ProviderError`."""
         with self._sent(lambda: self._carrier.get(path, params or {}, headers or {})) as response:
-            body = _read(response, _LISTING_BYTES)
-            if not response.headers.get("content-type", "").startswith("application/json"):
+            body = _read(response, _LISTING_BYTES).removeprefix(codecs.BOM_UTF8)
+            if not body.lstrip().startswith((b"{", b"[")):
                 raise self._judge.failure(response.status_code, problem_in(body), response.headers)
         try:
             return decoding.decode(body, type)
@@ -137,15 +142,30 @@ class Service:
         except httpx2.RequestError as error:
             raise self._lost(error) from error
 
-    def _whole(self, response: httpx2.Response, field: str) -> str:
-        body = _read(response, _REPLY_BYTES)
-        try:
-            value = msgspec.json.decode(body)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict) or field not in value:
-            raise self._judge.refused(response.status_code, problem_in(body), response.headers)
-        return body.decode()
+    def _coming(self, response: httpx2.Response, whole: str) -> Iterator[str]:
+        """Yield the data of each event.  The body tells whether it is a stream: gateways send wrong content types."""
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == _FRAMES:
+            yield from self._carrier.events(response, self._bounded(response))
+            return
+        texts = codecs.iterdecode(self._bounded(response), "utf-8-sig", "replace")
+        start = ""
+        while len(start.lstrip()) < _TOLD_AT and (text := next(texts, "")):
+            start += text
+        if _EVENT.match(start) or (kind == _STREAM and not start.lstrip().startswith(("{", "[", "<"))):
+            pieces = (text.encode() for text in chain([start], texts, ["\n\n"]))
+            for data in self._carrier.events(response, pieces):
+                yield from _separate(data)
+        else:
+            yield from self._whole(response, start + "".join(texts), whole)
+
+    def _whole(self, response: httpx2.Response, body: str, field: str) -> Iterator[str]:
+        """Yield each object of a body that is no event stream; one is usual."""
+        values = _values(body)
+        if not values or not all(isinstance(value, dict) and field in value for value in values):
+            raise self._judge.refused(response.status_code, problem_in(body.encode()), response.headers)
+        for value in values:
+            yield msgspec.json.encode(value).decode()
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
         received = 0
@@ -160,17 +180,46 @@ class Service:
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(f"{self.host} timed out ({type(error).__name__})", retryable=True)
+            return ProviderError(connections.late(self.host, error, self._endpoint.name), retryable=True)
         why = str(error) or type(error).__name__
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):
             return ProviderError(f"{self.url} cannot be used: {refused}; enter another {setting}")
+        if isinstance(error, httpx2.UnsupportedProtocol):
+            return ProviderError(f"cannot reach {self.url}: {why}")
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that the server runs and that {setting} is correct",
                 retryable=True,  # a server that restarts is unreachable for a moment
             )
         return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True)
+
+
+def _separate(data: str) -> Iterator[str]:
+    """Yield the data of an event; of several, where a server forgets the blank lines between them."""
+    lines = [line.strip().removeprefix("data:").strip() for line in data.split("\n")]
+    if all(line.startswith("{") or line in ("", "[DONE]") for line in lines) and len(lines) > 1:
+        yield from filter(None, lines)
+    elif data.startswith("[") and (values := _values(data)):
+        yield from (msgspec.json.encode(value).decode() for value in values)
+    else:
+        yield data.removeprefix("data:").strip()
+
+
+def _values(body: str) -> list[Any]:
+    """Return the JSON values of a body, those of an array one by one; none if there is anything else in it."""
+    values: list[Any] = []
+    decoder, at = json.JSONDecoder(), 0
+    try:
+        while at < len(body):
+            match = _BETWEEN.match(body, at)
+            at = match.end() if match else at
+            if at < len(body):
+                value, at = decoder.raw_decode(body, at)
+                values += value if isinstance(value, list) else [value]
+    except (ValueError, RecursionError):
+        return []
+    return values
 
 
 def _read(response: httpx2.Response, limit: int) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import cancel, decoding
-from research._util.connections import refusal, ssl_context, transport_to
+from research._util.connections import proxies, refusal, ssl_context, transport_to
 from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
@@ -142,6 +142,8 @@ class Remote:
                     follow_redirects=False,
                     verify=ssl_context(),
                     transport=transport_to(self._allow_hosts),
+                    mounts=proxies(httpx2.Limits()) if self._allow_hosts is None else None,
+                    trust_env=False,
                 ) as client,
                 client.stream(method, self.url + path, **{**sending, "headers": headers}) as response,
             ):

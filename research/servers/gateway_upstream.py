@@ -84,7 +84,7 @@ class HttpUpstream:
         self.name, self._endpoint, self._client = endpoint.name, endpoint, client
         url = base_url(sdk.address(endpoint), endpoint.url_name)
         self._base, self.host = str(url).rstrip("/"), url.netloc.decode("ascii")
-        self._timeout = connections.timeout(endpoint.timeout_s)
+        self._timeout = connections.timeout(endpoint.wait_s)
 
     def price(self, model: str, usage: Usage) -> float | None:
         if self._endpoint.prices is not None:

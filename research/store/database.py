@@ -130,11 +130,18 @@ def damaged(path: Path, error: Exception) -> ConfigError:
     )
 
 
+def is_full(error: Exception) -> bool:
+    """Return whether the disk is full."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _full(error: Exception) -> bool:
     """Return whether the disk is full or the file is busy, which says nothing about its content."""
     if isinstance(error, sqlite3.Error):
         return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return is_full(error)
 
 
 def pool(url: str) -> Pool:

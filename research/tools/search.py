@@ -52,7 +52,7 @@ class SearchTool:
             names = ", ".join(clip(" ".join(name.split()), _NAME) for name in own[:_NAMED])
             more = ", …" if len(own) > _NAMED else ""
             about += f"\n{OWN_DOCUMENTS}\n{names}{more}"
-        return spec_of(self.__call__, "search", about)
+        return spec_of(self.__call__, "search", about, each="query")
 
     def __call__(
         self,

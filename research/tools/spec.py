@@ -11,9 +11,12 @@ from typing import Any, get_type_hints
 from research.types import ToolOutput, ToolSpec
 
 
-def spec_of(function: Callable[..., ToolOutput], name: str, description: str) -> ToolSpec:
-    """Return the spec of a callable whose parameters are annotated; `pydantic.Field` holds their descriptions."""
-    return ToolSpec(name, description, copy.deepcopy(_schema(getattr(function, "__func__", function))))
+def spec_of(function: Callable[..., ToolOutput], name: str, description: str, *, each: str = "") -> ToolSpec:
+    """Return the spec of a callable whose parameters are annotated; `pydantic.Field` holds their descriptions.
+
+    `each`: as in `ToolSpec`.
+    """
+    return ToolSpec(name, description, copy.deepcopy(_schema(getattr(function, "__func__", function))), each)
 
 
 @lru_cache(maxsize=256)

@@ -82,6 +82,7 @@ class VisitTool:
             "visit",
             "Read a document of the library or a web page; long ones are reduced to the goal. Links of a page that may "
             "help are listed with it.",
+            each="url",
         )
 
     def __call__(

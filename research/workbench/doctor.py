@@ -302,7 +302,8 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
             models = model.list_models()
         if not ask or wanted == "*":
             if listed:
-                return Check(kind, "ok", f"{len(models)} models, e.g. {', '.join(models[:3])}", tuple(models))
+                some = f", e.g. {', '.join(models[:3])}" if models else ""
+                return Check(kind, "ok", f"{len(models)} models{some}", tuple(models))
             return Check(kind, "ok", "not asked: it lists no models" if isinstance(model, Served) else "can be used")
         for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
             if isinstance(piece, Completion):

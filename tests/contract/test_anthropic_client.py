@@ -483,10 +483,6 @@ class TestFaults:
         error = failure([FakeReply("Par", finish_reason="model_context_window_exceeded")])
         assert error.context_overflow
 
-    def test_a_base_url_with_v1_gets_a_hint(self) -> None:
-        with FakeAnthropic() as server, pytest.raises(ProviderError, match="without /v1"):
-            play(anthropic_model("fake", base_url=server.base_url + "/v1", api_key=""))
-
 
 class TestListing:
     @pytest.mark.parametrize("page", [1, 2, 20])

@@ -57,6 +57,105 @@ class TestReplies:
         assert complete(FakeReply("I", finish_reason="content_filter")).finish_reason == "content_filter"
 
 
+WORDS = [{"choices": [{"delta": {"content": word}}]} for word in ("It is ", "Paris.")]
+END = {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+WHOLE = {"choices": [{"message": {"content": "It is Paris."}, "finish_reason": "stop"}]}
+LINES = [json.dumps(each) for each in (*WORDS, END)]
+STREAM = "".join(f"data: {line}\n\n" for line in LINES) + "data: [DONE]\n\n"
+
+
+class TestDialects:
+    """A server is free with content types and separators; what it says is clear all the same."""
+
+    @pytest.mark.parametrize("kind", ["TEXT/EVENT-STREAM", "text/plain", "application/json", ""])
+    def test_a_stream_is_read_under_any_content_type(self, kind: str) -> None:
+        reply = complete(FakeReply(raw=STREAM, headers={"Content-Type": kind}, split=3))
+        assert (reply.text, reply.finish_reason) == ("It is Paris.", "stop")
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            f"\ufeff{STREAM}",
+            f": wait\n\n{STREAM}",
+            STREAM.replace("\n\n", "\n"),
+            STREAM.replace("\n", "\r\n"),
+            STREAM.replace("data: ", "data: data: "),
+            STREAM.replace("data: ", "data:"),
+            STREAM.removesuffix("data: [DONE]\n\n").rstrip(),
+            "\n".join(LINES),
+            f"[{','.join(LINES)}]",
+            json.dumps(WHOLE),
+            json.dumps(WHOLE, indent=1),
+            f"\ufeff{json.dumps(WHOLE)}",
+            f"{json.dumps(WHOLE)}data: [DONE]",
+            f"{json.dumps(WHOLE)}\n\n[DONE]\n",
+            f"data: {json.dumps(WHOLE)}\n\ndata: [DONE]\n\n",
+            f"[{json.dumps(WHOLE)}]",
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+    def test_a_reply_is_read_however_its_parts_are_joined(self, raw: str, kind: str) -> None:
+        assert complete(FakeReply(raw=raw, headers={"Content-Type": kind})).text == "It is Paris."
+
+    def test_bytes_that_are_no_text_are_replaced(self) -> None:
+        class Latin(FakeOpenAI):
+            def frames(self, reply: FakeReply, body: Any) -> Any:
+                return (event.encode("latin-1") for event in self.events(reply, body))
+
+        with Latin([FakeReply("Besançon is not Paris.")]) as server:
+            assert play(model_of(server))[1].text == "Besan\ufffdon is not Paris."
+
+    @pytest.mark.parametrize("content", [["It is ", "Paris."], [{"type": "text", "text": "It is Paris."}]])
+    def test_content_may_be_a_list_of_parts(self, content: Any) -> None:
+        whole = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        assert complete(FakeReply(raw=json.dumps(whole))).text == "It is Paris."
+
+    @pytest.mark.parametrize("usage", ["7+3", [], {"prompt_tokens": "many"}, {"prompt_tokens": "7"}, 3, None])
+    def test_a_usage_that_cannot_be_read_does_not_cost_the_reply(self, usage: Any) -> None:
+        reply = complete(FakeReply(raw=json.dumps({**WHOLE, "usage": usage})))
+        assert reply.text == "It is Paris."
+        assert reply.usage is None or reply.usage.prompt_tokens == 7
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            'event: error\ndata: {"message": "The engine is out of memory.", "code": 500}\n\n',
+            "event: error\ndata: The engine is out of memory.\n\n",
+            'data: {"message": "The engine is out of memory."}\n\n',
+            'data: {"detail": "The engine is out of memory."}\n\n',
+            'data: {"error": "The engine is out of memory."}\n\n',
+            'data: [{"error": {"message": "The engine is out of memory."}}]\n\n',
+        ],
+    )
+    def test_an_error_inside_a_stream_is_told_in_its_words(self, raw: str) -> None:
+        assert "The engine is out of memory." in str(failure([FakeReply(raw=f"data: {LINES[0]}\n\n{raw}")]))
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}],
+            {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}},
+            {"error": {"message": "Bad request", "status": "API_KEY_INVALID"}},
+        ],
+    )
+    def test_a_key_refused_with_400_is_told_as_one(self, body: Any) -> None:
+        assert "set OPENAI_API_KEY" in str(failure([FakeReply(status=400, body=body)], api_key="sk-12345678"))
+
+    @pytest.mark.parametrize(
+        "listing",
+        [
+            [{"id": "b"}, {"id": "a"}],
+            ["b", "a"],
+            {"data": ["a", "b"]},
+            {"models": [{"name": "a"}, {"model": "b"}]},
+            {"object": "list", "data": [{"id": "models/a"}, {"id": "b", "name": "B"}]},
+        ],
+    )
+    def test_models_are_listed_in_any_shape(self, listing: Any) -> None:
+        with FakeOpenAI(listing=listing) as server:
+            assert model_of(server).list_models() == ["a", "b"]
+
+
 class TestRequests:
     def test_a_full_request_is_sent_in_the_providers_format(self) -> None:
         call = ToolCall("c1", "search", {"query": "Größe", "n": 2})
@@ -232,7 +331,7 @@ class TestBrokenStreams:
         [
             FakeReply("Paris", finish_reason="abort"),
             FakeReply("Paris", error_inside="not an object"),
-            FakeReply("Paris", deltas=[{"content": ["not", "text"]}]),
+            FakeReply("Paris", deltas=[{"content": {"not": "text"}}]),
         ],
     )
     def test_a_broken_reply_is_a_retryable_error_and_not_a_completion(self, reply: FakeReply) -> None:

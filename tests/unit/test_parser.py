@@ -316,6 +316,16 @@ GROWING = [
     '<tool_call>{"name": "search", "arguments": {"query": ["a"]}}</tool_call>',
     "<tool_response></think>",
     "<answer>x</answer>`",
+    '<invoke name="search">',
+    '<function_calls><invoke name="search"><parameter name="query">',
+    "</invoke>",
+    '<a b="',
+    "[TOOL_REQUEST]",
+    "<|tool_call|>",
+    "<|channel|>analysis<|message|>",
+    "\n{",
+    "\nAction: a\nAction Input: {",
+    "search(",
 ]
 
 

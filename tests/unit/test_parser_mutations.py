@@ -72,6 +72,31 @@ def _deepseek(call: Call) -> Pieces:
     return [*begins, *pieces(call[1]), "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"]
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _leaves(call: Call, opening: str, closing: str) -> Pieces:
+    return [
+        piece for name, value in call[1].items() for piece in (opening.format(name), _text(value), closing.format(name))
+    ]
+
+
+def _invoke(call: Call, *wrapper: str) -> Pieces:
+    inner = [f'<invoke name="{call[0]}">', *_leaves(call, '<parameter name="{}">', "</parameter>"), "</invoke>"]
+    return [*(f"<{name}>" for name in wrapper), *inner, *(f"</{name}>" for name in reversed(wrapper))]
+
+
+def _record(call: Call) -> Pieces:
+    name = ["<server_name>", "s", "</server_name>", "<tool_name>", call[0], "</tool_name>"]
+    return ["<use_mcp_tool>", *name, "<arguments>", *pieces(call[1]), "</arguments>", "</use_mcp_tool>"]
+
+
+def _harmony(call: Call) -> Pieces:
+    header = ["<|channel|>", f"commentary to=functions.{call[0]} ", "<|constrain|>", "json", "<|message|>"]
+    return [*header, *pieces(call[1]), "<|call|>"]
+
+
 STYLES: dict[str, Callable[[Call], Pieces]] = {
     "tag": lambda call: ["<tool_call>", *_object(call), "</tool_call>"],
     "action": lambda call: ["<action>", *_object(call), "</action>"],
@@ -90,8 +115,41 @@ STYLES: dict[str, Callable[[Call], Pieces]] = {
     "dsml": lambda call: _dsml(call, "｜"),
     "dsml, ascii": lambda call: _dsml(call, "|"),
     "kimi": _kimi,
+    "invoke": lambda call: _invoke(call, "function_calls"),
+    "invoke in a namespace": lambda call: _invoke(call, "vendor:tool_call"),
+    "invoke alone": lambda call: _invoke(call),
+    "record": _record,
+    "brackets": lambda call: ["[TOOL_REQUEST]", *_object(call), "[END_TOOL_REQUEST]"],
+    "token": lambda call: ["<|tool_call|>", "[", *_object(call), "]", "<|/tool_call|>"],
+    "token with sides": lambda call: [
+        "<|START_ACTION|>",
+        *pieces([{"tool_call_id": "0", "tool_name": call[0], "parameters": call[1]}]),
+        "<|END_ACTION|>",
+    ],
+    "element": lambda call: ["<function_call>", *_object(call), "</function_call>"],
+    "element of the tool's name": lambda call: [f"<{call[0]}>", *_leaves(call, "<{}>", "</{}>"), f"</{call[0]}>"],
+    "named in an attribute": lambda call: [f'<tool name="{call[0]}">', *pieces(call[1]), "</tool>"],
+    "keys and values": lambda call: [
+        "<tool_call>",
+        f"{call[0]}\n",
+        *_leaves(call, "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>"),
+        "</tool_call>",
+    ],
+    "react": lambda call: [f"Action: {call[0]}\n", "Action Input: ", *pieces(call[1])],
+    "python": lambda call: [
+        "[",
+        f"{call[0]}(",
+        ", ".join(f"{name}={value!r}" for name, value in call[1].items()),
+        ")",
+        "]",
+    ],
+    "harmony": _harmony,
     "deepseek": _deepseek,
 }
+
+
+PLAIN = ("bare", "half a tag", "element of the tool's name", "python")
+"""Styles that only the name of an offered tool tells from other text."""
 
 
 def calls_of(text: str, form: str = "react", finish: str = "stop") -> list[Call]:
@@ -109,6 +167,16 @@ FORMS = st.sampled_from(["react", "native_args"])
 @given(call=CALLS, form=FORMS)
 def test_a_call_is_read_in_every_style(style: str, call: Call, form: str) -> None:
     assert calls_of("".join(STYLES[style](call)), form) == [call]
+
+
+@up_to(150)
+@given(st.sampled_from(sorted(STYLES)), CALLS, st.sampled_from(["", "I'll search.\n", "The page says:\n"]))
+def test_a_call_never_becomes_the_answer(style: str, call: Call, before: str) -> None:
+    for each in (call, ("no_such_tool", call[1])):
+        text = before + "".join(STYLES[style](each))
+        for reply in (text, f"{text}\nThis is the result."):
+            if style not in PLAIN or (each is call and reply == text and not before):
+                assert parse("native_args", json.dumps({"message": {"content": reply}}), TOOLS).kind != "answer"
 
 
 @up_to(250)
@@ -197,6 +265,26 @@ ANNOUNCEMENTS = [
     "我不知道，需要搜索：",
     "先查一下。\n",
 ]
+
+
+@pytest.mark.parametrize("style", ["tag", "bare", "element", "brackets"])
+def test_a_name_in_a_namespace_is_the_tools(style: str) -> None:
+    written = STYLES[style](("functions.search", {"query": ["a"]}))
+    assert calls_of("".join(written)) == [("search", {"query": ["a"]})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'In code: `<invoke name="search">` is a call [1].',
+        "```xml\n<function_calls></function_calls>\n```\nis the format [1].",
+        "# Vendors\n\n[TOOL] makers grew [1]; see [FUNCTION] and <b>bold</b>.",
+        "He told me: search(x) is a function [1].",
+        'The file is\n{"name": "Japan", "population": 123}\n[1].',
+    ],
+)
+def test_text_about_calls_is_an_answer(text: str) -> None:
+    assert parse("native_args", json.dumps({"message": {"content": text}}), TOOLS).kind == "answer"
 
 
 @pytest.mark.parametrize("words", ANNOUNCEMENTS)

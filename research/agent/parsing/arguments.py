@@ -18,6 +18,9 @@ FILTERS = frozenset({"filter_year", "year", "year_from", "year_to", "site"})
 LARGEST = 100_000
 """Most bytes of JSON in the arguments of one call."""
 
+MOST = 20
+"""Most values of an argument that is given as a list in place of one value."""
+
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,300}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 _LISTLIKE = re.compile(r"""\s*[\[［]\s*["'“‘\[{\]］]""")
@@ -89,6 +92,21 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
             ),
         )
     return known
+
+
+def spread(arguments: dict[str, Any], spec: ToolSpec) -> list[dict[str, Any]]:
+    """Return the arguments of each call that a list stands for; lists of the same length beside it belong to it."""
+    listed = arguments.get(spec.each)
+    if isinstance(listed, str) and _LISTLIKE.match(listed):
+        listed = _as_json(listed, list)
+    if not isinstance(listed, list) or not 0 < len(listed) <= MOST or not all(isinstance(one, str) for one in listed):
+        return [arguments]
+    beside = {name: value for name, value in arguments.items() if isinstance(value, list) and len(value) == len(listed)}
+    calls = [
+        {**arguments, **{name: value[i] for name, value in beside.items()}, spec.each: one}
+        for i, one in enumerate(listed)
+    ]
+    return [call for i, call in enumerate(calls) if call not in calls[:i]]
 
 
 def _left_out(name: str, value: Any, schema: dict[str, Any]) -> bool:
@@ -187,6 +205,8 @@ def _converted(value: Any, kind: str, schema: dict[str, Any]) -> Any:
             return written in ("true", "True")
         case "string" if isinstance(value, int) and not isinstance(value, bool):
             return str(value)  # not a float: 1.10 would become 1.1
+        case "string" if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            return value[0]
         case "array":
             return _listed(value, schema)
         case "object" if written[:1] in ("{", "｛"):

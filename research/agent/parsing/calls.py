@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from research._util.said import say
 from research.agent.parsing.account import with_account
-from research.agent.parsing.arguments import ArgumentError, checked
+from research.agent.parsing.arguments import ArgumentError, checked, spread
 from research.agent.parsing.reading import FoundCall
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.text import clip
@@ -54,12 +55,18 @@ class BadCall(ValueError):
         self.name = name
 
 
+def plain_name(name: str) -> str:
+    """Return the name of a tool without what templates add: `functions.f:0`, `f<|channel|>commentary`."""
+    name = name.split("<|", 1)[0].strip().removeprefix("functions.")
+    return re.sub(r":\d{1,6}\Z", "", name)
+
+
 def offered(tools: Sequence[ToolSpec]) -> Mapping[str, ToolSpec]:
     return {tool.name: tool for tool in tools}
 
 
-def from_object(value: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
-    """Return the name and the arguments of `{"name", "arguments"}`, or of a provider's `{"function": {…}}`.
+def from_object(value: Any, tools: Tools) -> tuple[str, list[dict[str, Any]]]:
+    """Return the name and the arguments of each call of `{"name", "arguments"}`, or of a provider's `{"function": {…}}`.
 
     Raises `BadCall`.
     """
@@ -86,11 +93,16 @@ def _is_schema(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "object" and isinstance(value.get("properties"), dict)
 
 
-def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, dict[str, Any]]:
-    """Return the trimmed name and the checked arguments, which may be an object, JSON text or None.  Raises `BadCall`."""
+def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, list[dict[str, Any]]]:
+    """Return the trimmed name and the checked arguments of each call; one, unless an argument lists several (`each`).
+
+    `arguments` may be an object, JSON text or None.  Raises `BadCall`.
+    """
     if not isinstance(name, str) or not name.strip():
         raise BadCall("missing_name", say("The call names no tool. {shape}", shape=say(_SHAPE)))
     name = name.strip()
+    if tools is None or (name not in tools and plain_name(name) in (*tools, FINAL)):
+        name = plain_name(name)
     if tools is not None and name not in tools and name != FINAL:
         known = ", ".join(tools) or "none"
         raise BadCall(
@@ -101,8 +113,8 @@ def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, dict[str, 
     try:
         given = _object(arguments, name)
         if name == FINAL:
-            return name, _final(given, (tools or {}).get(FINAL, FINAL_ANSWER))
-        return name, given if tools is None else checked(given, tools[name])
+            return name, [_final(given, (tools or {}).get(FINAL, FINAL_ANSWER))]
+        return name, [given] if tools is None else [checked(each, tools[name]) for each in spread(given, tools[name])]
     except Malformed as error:
         raise BadCall(
             error.code, say("{name}: the arguments cannot be read: {error}", name=name, error=error), name
@@ -188,11 +200,12 @@ class Found:
         if self.answer is not None:
             return
         try:
-            name, arguments = read()
+            name, given = read()
         except BadCall as error:
             self.bad(error.code, str(error), error.name)
             return
         if name != FINAL:
-            self.calls.append(FoundCall(len(self), name, arguments))
+            for arguments in given:
+                self.calls.append(FoundCall(len(self), name, arguments))
         elif not len(self):
-            self.answer = str(arguments["answer"])
+            self.answer = str(given[0]["answer"])

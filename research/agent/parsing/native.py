@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.said import say
-from research.agent.parsing.calls import FINAL, Found, Tools
-from research.agent.parsing.leaks import MARKUP, plain_name
+from research.agent.parsing.calls import Found, Tools
+from research.agent.parsing.leaks import holds_call
 from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
 from research.agent.parsing.relaxed import Malformed, decode
 from research.agent.parsing.tagged import read_tagged
@@ -44,7 +44,7 @@ def read_native(text: str, calls: Sequence[Given], tools: Tools, finish_reason: 
                 "truncated", say("The call was cut off at the length limit. Be shorter."), str(call.name or "")[:80]
             )
         else:
-            found.call(_name(call.name, tools), call.arguments)
+            found.call(call.name, call.arguments)
     seen["errors"] = tuple(found.errors)
     if found.calls:
         return Reading("tool_calls", calls=tuple(found.calls), **seen)
@@ -81,16 +81,9 @@ def _read_text(tagged: Reading, tools: Tools, finish_reason: str, seen: dict[str
     words = plain(outside_report(tagged))
     if not words:
         return format_error("empty", **seen)
-    if finish_reason in ("tool_calls", "function_call") or MARKUP.search(words) or _is_call(words, tools):
+    if finish_reason in ("tool_calls", "function_call") or holds_call(words, tools):
         return format_error("no_action", say(MESSAGES["markup"]), **seen)
     return Reading("answer", text=words, **seen)
-
-
-def _name(name: Any, tools: Tools) -> Any:
-    """Return the name without what a template added, if that is a tool: `functions.f:0` as `f`."""
-    if not isinstance(name, str) or tools is None or name.strip() in tools:
-        return name
-    return bare if (bare := plain_name(name)) in tools else name
 
 
 def _given(call: Any) -> Given:
@@ -114,15 +107,3 @@ def _complete(arguments: Any) -> bool:
         return isinstance(decode(arguments)[0], dict | str) if arguments.strip() else False
     except Malformed as error:
         return not error.cut and arguments.lstrip()[:1] in "{["
-
-
-def _is_call(words: str, tools: Tools) -> bool:
-    if not words.startswith(("{", "[")):
-        return False
-    try:
-        value, _ = decode(words)
-    except Malformed:
-        return False
-    first = value[0] if isinstance(value, list) and value else value
-    name = first.get("name") if isinstance(first, dict) else None
-    return isinstance(name, str) and (name in (tools or ()) or name == FINAL)

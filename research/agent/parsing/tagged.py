@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from research._util.said import say
 from research.agent.parsing.blocks import Blocks
 from research.agent.parsing.calls import Found, Tools
-from research.agent.parsing.leaks import MARKUP, foreign, plain_name, read_leaked
+from research.agent.parsing.channels import without_channels
+from research.agent.parsing.leaks import MARKUP, foreign, read_leaked
 from research.agent.parsing.markup import Markup
 from research.agent.parsing.mentions import mentioned
 from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
@@ -27,6 +28,7 @@ _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
 def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
     """Return the calls or the answer of a reply, with its report and reasoning.  `tools` None: calls are not checked."""
     text = text.encode("utf-8", "replace").decode()  # an unpaired surrogate could not be stored or sent
+    text = without_channels(text)
     reader = _Reader(text, tools, finish_reason)
     reader.walk()
     if foreign(reader.words):
@@ -50,7 +52,7 @@ def _leaked(reader: _Reader, tools: Tools) -> Reading | None:
         return None
     reader.found = Found(tools)
     for name, arguments in calls:
-        reader.found.call(plain_name(name), arguments)
+        reader.found.call(name, arguments)
     return reader.reading()
 
 

@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from research.errors import StoreUnavailable
 from research.search.library import schema
+from research.store.database import is_full
+
+NEEDED = "100 MB"
+"""What the World Factbook takes while it is indexed."""
 
 
 class LibraryFile:
@@ -44,11 +49,22 @@ class LibraryFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open a write transaction of this thread; others wait until it ends."""
-        connection = self.connection()
-        with connection:  # commits, or rolls back
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
+        """Open a write transaction of this thread; others wait until it ends.
+
+        Raises `StoreUnavailable` when the disk is full; nothing is changed then.
+        """
+        try:
+            connection = self.connection()
+            with connection:  # commits, or rolls back
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+        except (sqlite3.OperationalError, OSError) as error:
+            if not is_full(error):
+                raise
+            raise StoreUnavailable(
+                f"the library in {self.path.parent} cannot be written: the disk is full. Free {NEEDED} there, or set another "
+                "WORKBENCH_HOME"
+            ) from error
 
     def _prepare(self) -> None:
         if not schema.is_current(self.connection()):

@@ -1,0 +1,61 @@
+"""Answers that a service cut off at its limit of length: the model is asked to go on, and what stays cut is marked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from research._util.said import say
+from research.agent.protocols.protocol import CallProtocol
+from research.errors import FormatError
+from research.types import Completion, ToolSpec
+
+_CUT = ("length", "max_tokens")
+_REPEATED = 400
+"""Most characters at a seam that are compared."""
+_BEGUN_AGAIN = 60
+"""Characters by which a model that writes its answer again, instead of going on, is recognised."""
+_THOUGHTS = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.S)
+_ANSWER = re.compile(r"\s*<answer>\s*")
+
+
+def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether the reply would be an answer if it were whole."""
+    if completion.finish_reason not in _CUT or completion.raw_calls or completion.calls:
+        return False
+    try:
+        reply = protocol.read(msgspec.structs.replace(completion, finish_reason="stop"), str, tools)
+    except FormatError:
+        return False
+    return bool(reply.answer) and not (reply.calls or reply.errors)
+
+
+def joined(written: str, completion: Completion) -> Completion:
+    """Return the completion with what was written before it; characters that it repeats stand once."""
+    more = completion.text
+    if not written:
+        return completion
+    if len(os.path.commonprefix([written, more])) >= min(len(written), _BEGUN_AGAIN):
+        return completion
+    more = _THOUGHTS.sub("", more, count=1) if _THOUGHTS.match(more) else more
+    if "<answer>" in written and (again := _ANSWER.match(more)):
+        more = more[again.end() :]
+    sizes = range(min(len(written), len(more), _REPEATED), 9, -1)
+    seam = next((size for size in sizes if written.endswith(more[:size])), 0)
+    return msgspec.structs.replace(completion, text=written + more[seam:])
+
+
+def kept(completion: Completion, *, go_on: bool) -> Completion:
+    """Return a cut completion as a whole one, with a last line that says where it was cut.
+
+    Raises `FormatError` instead if the model is to go on.
+    """
+    if go_on:
+        raise FormatError(
+            say("The reply was cut off at the length limit. Go on exactly where it ends, and repeat nothing.")
+        )
+    text = f"{completion.text}…\n\n*{say('The service cut the answer off here, at its limit of length.')}*"
+    return msgspec.structs.replace(completion, text=text, finish_reason="stop")
