@@ -19,11 +19,12 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, grid, places
+from research.web import charsets, formats, grid, places, walls
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
 from research.web.table_text import as_text
+from research.web.walls import Wall
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -74,6 +75,12 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """Its tables with typed cells; their text is in `text` too, as far as it fits."""
     places: tuple[Place, ...] = ()
     """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
+    wall: Wall = ""
+    """What a page shows in place of its content; html only."""
+    refresh: str = ""
+    """The address that a page sends its reader to, as written; html only."""
+    notes: tuple[str, ...] = ()
+    """What was left out or is uncertain, and why: `page 3 is not readable; run OCR on it`."""
 
 
 class UnreadableFile(ConfigError):
@@ -107,9 +114,10 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
             read = _other(data, other, name)
         case _:
             read = FileText("", _decoded(data, name, header=charset))
-    if not read.text.strip():
-        raise UnreadableFile(name, "contains no text")
-    return bounded(replace(read, title=_one_line(read.title) or name, text=read.text.strip()), name)
+    text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
+    if not text:
+        raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
+    return bounded(replace(read, title=_one_line(read.title) or name, text=text), name)
 
 
 def bounded(read: FileText, name: str) -> FileText:
@@ -130,6 +138,9 @@ def bounded(read: FileText, name: str) -> FileText:
         short(read.csl),
         limited(read.tables),
         places.limited(read.places),
+        read.wall,
+        _storable(read.refresh) if len(read.refresh) <= _URL else "",
+        tuple(clip(_one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
 
 
@@ -214,7 +225,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     title = _one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
-    csl = _metadata(tree, title)
+    csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
     article = len(markup) <= ARTICLE_CHARACTERS
     text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
     if text is None:  # no article found: use all text of the page
@@ -222,7 +233,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
         for element in soup(["script", "style", "template", "noscript", "title"]):
             element.decompose()
         text = soup.get_text("\n", strip=True)
-    return FileText(title, text, links, base, csl)
+    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh)
 
 
 def _links(tree: HtmlElement) -> Iterator[Link]:
