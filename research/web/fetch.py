@@ -87,15 +87,6 @@ _SUFFIXES = {
 }
 """The file suffix that selects the reader of a media type; other `text/…`, `…+xml` and `…+json` are read as `.txt`."""
 
-_WALLS: dict[Wall, str] = {
-    "robot": "{url} asks whether its reader is a robot, and shows nothing else; try another source",
-    "missing": "{url} says that there is no such page; check the address or try another source",
-    "consent": "{url} asks for consent to cookies, and shows nothing else; try another source",
-    "members": "{url} asks its reader to sign in, and shows nothing else; try another source",
-    "script": "{url} shows its content only with JavaScript; try another source",
-}
-"""What the model is told of a page that is no source (`walls`)."""
-
 _PORTS = {"http": 80, "https": 443}
 
 _PDF = b"%PDF-"
@@ -342,6 +333,21 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
 def _content(url: str, kind: str, page: FileText, *, private: bool) -> FetchedPage:
     """Return a page.  Raises `ToolError` for one that stands in front of the content, which must not be cited."""
     if page.wall:
-        raise ToolError(say(_WALLS[page.wall], url=url), "unreadable")
+        raise ToolError(_told(page.wall, url), "unreadable")
     links = absolute_links(url, page)
     return FetchedPage(url, page.title, page.text, kind, links, private, page.csl, page.notes)
+
+
+def _told(wall: Wall, url: str) -> str:
+    """Return what the model is told of a page that is no source."""
+    match wall:
+        case "robot":
+            return say("{url} asks whether its reader is a robot, and shows nothing else; try another source", url=url)
+        case "missing":
+            return say("{url} says that there is no such page; check the address or try another source", url=url)
+        case "consent":
+            return say("{url} asks for consent to cookies, and shows nothing else; try another source", url=url)
+        case "members":
+            return say("{url} asks its reader to sign in, and shows nothing else; try another source", url=url)
+        case _:
+            return say("{url} shows its content only with JavaScript; try another source", url=url)

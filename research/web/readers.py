@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, grid, places, walls
+from research.web import charsets, formats, places, walls, word
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
@@ -334,43 +334,16 @@ def _pdf(data: bytes, name: str) -> FileText:
 
 
 def _docx(data: bytes, name: str) -> FileText:
-    import docx
-    from docx.enum.style import WD_STYLE_TYPE
     from docx.opc.exceptions import OpcError
-    from docx.table import Table as WordTable
 
     if data.startswith(OLE):
         raise UnreadableFile(name, "is encrypted, or an old .doc; save it as .docx without a password")
     try:
         Package(data, lambda reason: UnreadableFile(name, reason))  # finds bombs
-        document = docx.Document(io.BytesIO(data))
-        # `block.style` searches all styles of the document for each paragraph.
-        styles = {each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH}
-        blocks, tables = [], list[Table]()
-        for block in document.iter_inner_content():
-            if isinstance(block, WordTable):
-                rows = [[" ".join(cell.text.split()) for cell in row.cells] for row in block.rows]
-                blocks.append("\n".join(_rows(rows)))
-                found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(tables) + 1}")
-                tables += [found] if found else []
-            elif text := block.text.strip():
-                blocks.append(_heading(styles.get(block._p.style or "", "")) + text)
-        return FileText(document.core_properties.title.strip(), "\n\n".join(blocks), tables=tuple(tables))
+        found = word.read(data)
     except (OpcError, *BROKEN) as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
-
-
-def _heading(style: str) -> str:
-    """Return the markdown prefix for Word's styles `Title` and `Heading 1` to `Heading 6`, else ""."""
-    level = "1" if style == "Title" else style.removeprefix("Heading ")
-    return "#" * int(level) + " " if level in tuple("123456") else ""
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    for number, cells in enumerate(rows):
-        yield f"| {' | '.join(cells)} |"
-        if number == 0:
-            yield "|" + " --- |" * len(cells)
+    return FileText(found.title, found.text, tables=found.tables, notes=found.notes)
 
 
 def _short(error: Exception) -> str:
