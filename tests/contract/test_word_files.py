@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import docx
 import pytest
@@ -11,6 +12,7 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 
+from research.search.library.library import Library
 from research.web.isolated import read_isolated
 from research.web.readers import FileText, read_bytes
 
@@ -157,10 +159,16 @@ def test_headers_and_footers_are_read_once() -> None:
     assert read_isolated(written.getvalue(), ".docx", "n").text == "Draft 3\n\nBody.\n\nSecret"
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     picture = "<w:r><w:drawing><a:graphic><a:graphicData><pic:pic/></a:graphicData></a:graphic></w:drawing></w:r>"
     body = p(run("Text."), picture, picture, run("hidden", "<w:vanish/>"))
     data = word(body, comments=f"<w:comment>{p(run('Is that so?'))}</w:comment>")
     found = read_isolated(data, ".docx", "n")
     assert found.text == "Text."
-    assert found.notes == ("not read, because only the text that is shown is: 1 comment, 1 hidden passage, 2 pictures",)
+    note = "not read, because only the text that is shown is: 1 comment, 1 hidden passage, 2 pictures"
+    assert found.notes == (note,)
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.docx").write_bytes(data)
+    added = Library(tmp_path / "home").add_folder(folder)
+    assert [(path.name, why) for path, why in added.partial] == [("a.docx", note)]
