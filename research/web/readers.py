@@ -106,14 +106,16 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
         case ".docx":
             read = _docx(data, name)
         case ".md":
-            text = _decoded(data, name, header=charset)
-            read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
+            text, notes = _decoded(data, name, header=charset)
+            title = next((line[2:] for line in text.splitlines() if line.startswith("# ")), "")
+            read = FileText(title, text, notes=notes)
         case ".csv" | ".tsv":
             read = _delimited(data, name, suffix.lower())
         case other if other in formats.SUFFIXES:
             read = _other(data, other, name)
         case _:
-            read = FileText("", _decoded(data, name, header=charset))
+            text, notes = _decoded(data, name, header=charset)
+            read = FileText("", text, notes=notes)
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
@@ -149,11 +151,13 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> str:
-    text = charsets.decoded(data, declared, header)
-    if text is None:
-        raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
-    return text
+def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return the text, and a note if its encoding was guessed."""
+    found = charsets.decode(data, declared, header)
+    if found is None:
+        raise UnreadableFile(name, "is not text; save it as text in UTF-8")
+    note = f"its encoding is not declared and was read as {found.guessed}; if letters are wrong, save it as UTF-8"
+    return found.text, (note,) if found.guessed else ()
 
 
 def check(path: Path | str, suffix: str, size: int) -> None:
@@ -175,15 +179,13 @@ def _delimited(data: bytes, name: str, suffix: str) -> FileText:
 
     from research.web import delimited
 
-    text = delimited.decoded(data)
-    if text is None:
-        raise UnreadableFile(name, "is not text in UTF-8, UTF-16, GB 18030 or Windows-1252; save it as UTF-8")
+    text, notes = _decoded(data, name)
     try:
         tables = delimited.tables(text, suffix)
     except csv.Error as error:
         raise UnreadableFile(name, f"is a damaged {suffix[1:]} ({error}); save it again") from error
     found, at = places.joined(Part("", as_text(each), places.columns_of(each)) for each in tables)
-    return FileText("", found or text, tables=tables, places=at)
+    return FileText("", found or text, tables=tables, places=at, notes=notes)
 
 
 def _other(data: bytes, suffix: str, name: str) -> FileText:
@@ -217,7 +219,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     from bs4.dammit import EncodingDetector
     from lxml import etree, html
 
-    markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
+    markup, notes = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
     try:
         tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
     except etree.ParserError as error:  # the document has no elements
@@ -233,7 +235,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
         for element in soup(["script", "style", "template", "noscript", "title"]):
             element.decompose()
         text = soup.get_text("\n", strip=True)
-    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh)
+    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
 
 
 def _links(tree: HtmlElement) -> Iterator[Link]:
