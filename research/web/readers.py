@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, places, walls, word
+from research.web import charsets, formats, pdf_text, places, spans, walls, word
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
@@ -228,6 +228,8 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
     csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
+    if spans.repeat(tree):
+        markup = html.tostring(tree, encoding="unicode")
     article = len(markup) <= ARTICLE_CHARACTERS
     text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
     if text is None:  # no article found: use all text of the page
@@ -321,18 +323,25 @@ def _pdf(data: bytes, name: str) -> FileText:
     )
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages = [page.extract_text().strip() for page in reader.pages]
+        pages = pdf_text.pages(reader)
         title = _one_line((reader.metadata and reader.metadata.title) or "")
         author = _one_line((reader.metadata and reader.metadata.author) or "")
-    except (DependencyError, FileNotDecryptedError) as error:
+    except DependencyError as error:
+        raise UnreadableFile(
+            name, "is encrypted, and the package cryptography is not installed; run pip install cryptography"
+        ) from error
+    except FileNotDecryptedError as error:
         raise UnreadableFile(name, "is encrypted; save it without a password") from error
     except broken as error:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
-    if not any(pages):
+    if not any(page.text for page in pages):
+        if any(page.lost for page in pages):
+            raise UnreadableFile(name, "has fonts that do not say which letters they show; run OCR on it first")
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
     csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
-    text, at = places.joined(Part(f"page {number}", page) for number, page in enumerate(pages, 1))
-    return FileText(title, text, csl={key: value for key, value in csl.items() if value}, places=at)
+    text, at = places.joined(Part(f"page {number}", page.text) for number, page in enumerate(pages, 1))
+    csl = {key: value for key, value in csl.items() if value}
+    return FileText(title, text, csl=csl, places=at, notes=pdf_text.notes(pages))
 
 
 def _docx(data: bytes, name: str) -> FileText:

@@ -13,6 +13,8 @@ import docx
 import msgspec
 import pytest
 from pypdf import PdfWriter
+from pypdf.errors import DependencyError
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 from research.errors import ConfigError
 from research.web import isolated
@@ -177,6 +179,101 @@ def test_a_pdf_is_titled_by_its_metadata() -> None:
 def test_an_encrypted_pdf_without_a_user_password_is_read() -> None:
     data = changed_pdf(lambda it: it.encrypt("", owner_password="owner", algorithm="RC4-128"))
     assert read_bytes(data, ".pdf", "n").text == "Hello"
+
+
+def test_a_pdf_that_only_a_missing_package_opens_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    monkeypatch.setattr("pypdf.PdfReader.__init__", missing)
+    with pytest.raises(UnreadableFile, match="pip install cryptography"):
+        read_bytes(pdf("Hello"), ".pdf", "n")
+
+
+def undecodable(writer: PdfWriter) -> None:
+    """Make the font of the pages one whose codes are numbers of glyphs, without a table of letters."""
+    font = writer.pages[0]["/Resources"]["/Font"]["/F1"].get_object()  # type: ignore[index]
+    font[NameObject("/Subtype")], font[NameObject("/Encoding")] = NameObject("/Type0"), NameObject("/Identity-H")
+    info = DictionaryObject({NameObject("/Ordering"): TextStringObject("Identity")})
+    inner = {"/Type": NameObject("/Font"), "/Subtype": NameObject("/CIDFontType2"), "/CIDSystemInfo": info}
+    font[NameObject("/DescendantFonts")] = ArrayObject([DictionaryObject({NameObject(k): v for k, v in inner.items()})])
+
+
+def test_a_pdf_whose_letters_are_unknown_is_not_read() -> None:
+    with pytest.raises(UnreadableFile, match="do not say which letters they show; run OCR"):
+        read_isolated(changed_pdf(undecodable), ".pdf", "n")
+
+
+def test_what_cannot_be_decoded_is_left_out_and_said() -> None:
+    writer = PdfWriter(clone_from=io.BytesIO(changed_pdf(undecodable)))
+    writer.append(io.BytesIO(pdf("World", "\\001\\002\\003\\004")))
+    written = io.BytesIO()
+    writer.write(written)
+    found = read_isolated(written.getvalue(), ".pdf", "n")
+    assert found.text == "World"
+    assert found.notes[0].startswith("pages 1, 3: text left out, because its font does not say")
+
+
+def test_a_page_that_is_a_picture_is_said() -> None:
+    def scanned(writer: PdfWriter) -> None:
+        page = writer.add_blank_page(99, 99)
+        picture = DictionaryObject({NameObject("/Subtype"): NameObject("/Image")})
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/XObject"): DictionaryObject({NameObject("/I"): picture})}
+        )
+
+    assert read_bytes(changed_pdf(scanned), ".pdf", "n").notes == (
+        "page 2: a picture without text; run OCR on the file to read it",
+    )
+
+
+def lines(*texts: str) -> bytes:
+    return pdf(") Tj 0 -14 Td (".join(texts))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (["the reser-", "voir, which is 93 me-", "tres deep"], "the reservoir,\nwhich is 93 metres\ndeep"),
+        (["a well-known dam", "is well-", "known"], "a well-known dam\nis well-known"),
+        (["a long list of the term", "in the long-", "term plan"], "a long list of the term\nin the long-term\nplan"),
+        (["the Anglo-", "Saxon wall"], "the Anglo-Saxon\nwall"),
+        (["from 2020-", "2021"], "from 2020-\n2021"),
+        (["a - ", "b"], "a -\nb"),
+    ],
+)
+def test_a_word_divided_at_the_end_of_a_line_is_joined(written: list[str], text: str) -> None:
+    assert [line.strip() for line in read_bytes(lines(*written), ".pdf", "n").text.split("\n")] == text.split("\n")
+
+
+SPANS = {
+    "rows": (
+        "<tr><th>Region<th>City<th>Shops<tr><td rowspan=2>North<td>Orvik<td>12<tr><td>Lucknow<td>7<tr><td>South<td>Tamm<td>9",
+        "| North | Lucknow | 7 |",
+    ),
+    "last column": (
+        "<tr><th>City<th>Shops<th>Year<tr><td>Orvik<td>12<td rowspan=0>2021<tr><td>Lucknow<td>7",
+        "| Lucknow | 7 | 2021 |",
+    ),
+    "columns": ("<tr><th>City<th colspan=2>Shops<tr><td>Orvik<td>12<td>13", "| City | Shops | Shops |"),
+    "both": (
+        "<tr><th>A<th>B<th>C<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2",
+        "| x | x | 2 |",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_a_merged_cell_of_html_is_repeated(name: str) -> None:
+    table, row = SPANS[name]
+    prose = "<p>The table lists the number of shops that each region had in the year 2021, as counted by the board.</p>"
+    found = read_isolated(f"<article><h1>Sales</h1>{prose}<table>{table}</table></article>".encode(), ".html", "n")
+    assert row in found.text.replace("  ", " ")
+
+
+def test_merged_cells_do_not_blow_up_a_page() -> None:
+    rows = "<tr><td rowspan=65000 colspan=1000>x</td></tr>" * 3_000
+    assert read_isolated(f"<table>{rows}</table>".encode(), ".html", "n", timeout_s=30).text
 
 
 @both_ways
