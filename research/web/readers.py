@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, pdf_text, places, spans, walls, word
+from research.web import charsets, formats, markdown, pdf_text, places, spans, walls, word
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
@@ -107,7 +107,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
             read = _docx(data, name)
         case ".md":
             text, notes = _decoded(data, name, header=charset)
-            title = next((line[2:] for line in text.splitlines() if line.startswith("# ")), "")
+            title, text = markdown.split(text)
             read = FileText(title, text, notes=notes)
         case ".csv" | ".tsv":
             read = _delimited(data, name, suffix.lower())

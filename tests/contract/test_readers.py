@@ -93,6 +93,28 @@ def test_markdown_is_titled_by_its_heading(tmp_path: Path) -> None:
     assert read_file(file) == FileText("The title", "intro\n\n# The title\n\ntext")
 
 
+MARKDOWN = {
+    "front matter": (
+        "---\ntitle: 'Bridges'\nauthor: L. Tamm\n---\n\n# Overview\n",
+        "Bridges",
+        "author: L. Tamm\n\n# Overview",
+    ),
+    "lists": ("---\ntags: [a, b]\nauthors:\n  - X\n  - Y\n---\nText", "n", "tags: a, b; authors: X, Y\n\nText"),
+    "without a title": ("---\ndate: 2021-05-06\n---\n# Overview", "Overview", "date: 2021-05-06\n\n# Overview"),
+    "rules": ("---\nNot a field\n---\n# Overview", "Overview", "---\nNot a field\n---\n# Overview"),
+    "underlined": ("Bridges\n=======\n\nText", "Bridges", "Bridges\n=======\n\nText"),
+    "code": ("```\n# comment\n```\n\n# Title", "Title", "```\n# comment\n```\n\n# Title"),
+}
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+@both_ways
+def test_markdown_is_titled_by_its_front_matter_or_first_heading(read: Read, name: str) -> None:
+    written, title, text = MARKDOWN[name]
+    found = read(written.encode(), ".md", "n")
+    assert (found.title, found.text) == (title, text)
+
+
 def test_text_is_titled_by_its_file_name(tmp_path: Path) -> None:
     file = tmp_path / "report.2024.TXT"
     file.write_text("words", encoding="utf-8")
