@@ -15,6 +15,7 @@ from webencodings.labels import LABELS
 _LINES, _SAMPLE = 2_000, 100_000
 """Most lines and bytes that an encoding is guessed from."""
 _LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
+_PLAIN = re.compile(rb"[\t\n\r -~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -68,7 +69,9 @@ def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, st
         if codec := _codec(label):
             yield codec, errors, ""
     if b"\0" in data:
-        yield "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be", "strict", "UTF-16"
+        for codec, high, low in (("utf-16-le", data[1::2], data[::2]), ("utf-16-be", data[::2], data[1::2])):
+            if 0 not in low and 2 * high.count(0) > len(high) and 2 * len(_PLAIN.findall(low)) > len(low):
+                yield codec, "strict", "UTF-16"
         return
     text = data.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
