@@ -69,7 +69,7 @@ def _page(page: PageObject) -> Page:
         text = "".join(piece if known else "\n" for piece, known in pieces)
     lines = text.split("\n")
     kept = [line for line in lines if not _is_garbled(line)]
-    text = "\n".join("".join(map(_character, line)) for line in kept).strip()
+    text = "\n".join(line if line.isprintable() else "".join(map(_character, line)) for line in kept).strip()
     lost = lost or len(kept) < len(lines)
     return Page(text, lost, not text and not lost and _has_picture(page))
 
@@ -84,6 +84,8 @@ def _is_undecodable(font: Any) -> bool:
 
 
 def _is_garbled(line: str) -> bool:
+    if line.isprintable() and "\ufffd" not in line:  # nearly all lines; faster than each character alone
+        return False
     strange = sum(_is_strange(character) for character in line)
     return strange > 2 and strange >= _GARBLED * len(line)
 
