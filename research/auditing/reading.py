@@ -51,7 +51,7 @@ def read_bytes(data: bytes, name: str, suffix: str = "") -> Given:
     if kind in _PLAIN:
         text = charsets.decoded(data)
         if text is None:
-            raise ConfigError(f"{name} is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
+            raise ConfigError(f"{name} is not text; save it as text in UTF-8")
         return read_text(text, Path(name).stem, name)
     found = read_isolated(data, kind, Path(name).stem, timeout_s=FILE_S, links=True)
     given = read_text(found.text, found.title, name)

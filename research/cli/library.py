@@ -45,6 +45,8 @@ def add_folder(arguments: argparse.Namespace) -> int:
     print(f"{result.indexed} indexed, {result.unchanged} unchanged, {result.removed} removed")
     for path, reason in result.unreadable:
         print(f"not read: {path}: {reason}")
+    for path, note in result.partial:
+        print(f"read in part: {path}: {note}")
     return 0
 
 

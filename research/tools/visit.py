@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec.structs import replace
 from pydantic import Field
 
 from research import plugins
@@ -31,10 +30,12 @@ if TYPE_CHECKING:
 Reader = Callable[[str, "FetchPolicy"], "FetchedPage"]
 """Reads a web page instead of `fetch`, under the same policy."""
 
+SEARCHED = 10_000_000
+"""Characters of a document that are searched for the words of the goal."""
 READ = 50_000
-"""Characters of a page that are read."""
-PAGES = 200
-"""Most pages that are kept."""
+"""Characters of a document that are read for their meaning: of a longer one, the lines with the words of the goal."""
+PAGES, KEPT = 200, 50_000_000
+"""Most pages that are kept, and most characters of them."""
 SHOWN = 3_800
 """Characters that the model sees, including links; with number, title and URL about 4,000."""
 LINKS = 8
@@ -92,33 +93,35 @@ class VisitTool:
     ) -> ToolOutput:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
-            quote, remark = self._reduced(document.text, goal, self._shown)
+            text, part = _searched(document.text, goal)
+            quote, remark = self._reduced(text, goal, self._shown)
             return ToolOutput(
-                remark,
+                "\n".join(filter(None, (part, remark))),
                 (Passage(document.url, self._library.titled(document, quote), quote),),
                 private=is_users_own(document.url),
-                document=document.text[:READ] if self._whole else "",
+                document=text if self._whole else "",
             )
         if why := self._scope.of_url(url):
             raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
         key = normalized(url)
         page = self._pages.get(key) or self._read(url)
-        if len(self._pages) < PAGES:
-            self._pages[key] = replace(page, text=page.text[:READ])
+        if len(self._pages) < PAGES and sum(len(each.text) for each in self._pages.values()) + len(page.text) <= KEPT:
+            self._pages[key] = page
         if why := self._scope.refusal(Passage(page.url, page.title, "", page.csl)):
             raise ToolError(say("This page is not used: {why}.", why=why), "refused")
         links = _best_links(page.links, goal)
-        quote, remark = self._reduced(page.text, goal, self._shown - len(links))
+        text, part = _searched(page.text, goal)
+        quote, remark = self._reduced(text, goal, self._shown - len(links))
+        left_out = say("(of this page: {notes})", notes="; ".join(page.notes)) if page.notes else ""
         return ToolOutput(
-            "\n".join(filter(None, (links, remark))),
+            "\n".join(filter(None, (links, left_out, part, remark))),
             (Passage(page.url, page.title, quote, page.csl),),
             private=page.private,
-            document=page.text[:READ] if self._whole else "",
+            document=text if self._whole else "",
         )
 
     def _reduced(self, text: str, goal: str, limit: int) -> tuple[str, str]:
         """Return the passages that serve the goal, and a remark if the encoder could not help to choose them."""
-        text = text[:READ]
         if len(text) <= limit or self._embedder is None:
             return reduce(text, goal, limit), ""
         try:
@@ -131,6 +134,18 @@ class VisitTool:
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts)
         return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
+
+
+def _searched(text: str, goal: str) -> tuple[str, str]:
+    """Return what is read of a text, wherever in it the words of the goal are, and a remark if that is a part of it."""
+    if len(text) <= READ:
+        return text, ""
+    return reduce(text[:SEARCHED], goal, READ), say(
+        "(a long text: the {read:,} of its {size:,} characters that have most words of the goal were read; "
+        "visit it again with other words for more)",
+        read=READ,
+        size=len(text),
+    )
 
 
 def _best_links(links: Sequence[Link], goal: str) -> str:

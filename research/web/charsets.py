@@ -4,43 +4,94 @@ Python knows further codecs, and some are dangerous: `punycode` takes minutes fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 import webencodings
+from msgspec import Struct
 from webencodings.labels import LABELS
+
+_LINES, _SAMPLE = 2_000, 100_000
+"""Most lines and bytes that an encoding is guessed from."""
+_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
+_PLAIN = re.compile(rb"[\t\n\r -~]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def preload() -> None:
     """Import every codec, for a process that cannot open files later."""
     for label in LABELS:
         b"".decode(_codec(label) or "utf-16")
+    for codec in ("utf-16-le", "utf-16-be"):
+        b"".decode(codec)
+    _guessed(b"\xfc")
+
+
+class Decoded(Struct, frozen=True):
+    """A text and how it was decoded."""
+
+    text: str
+    guessed: str = ""
+    """The encoding, if neither the document nor its server declared it and its bytes do not show it."""
 
 
 def decoded(data: bytes, declared: str = "", header: str = "") -> str | None:
-    """Return the text, or None if it is not text in a known encoding.
+    """Return the text as `decode` does."""
+    found = decode(data, declared, header)
+    return None if found is None else found.text
+
+
+def decode(data: bytes, declared: str = "", header: str = "") -> Decoded | None:
+    """Return the text, or None if it is not text.
 
     Tries in this order: a UTF-16 byte order mark, the charset of the HTTP `header`, UTF-8, the charset `declared` in the
-    document, GB 18030.
+    document, UTF-8 with a few damaged characters, and what its letters look like.
     """
-    for codec, errors in _attempts(data, declared, header):
+    for codec, errors, guessed in _attempts(data, declared, header):
         try:
             text = data.decode(codec, errors)
         except UnicodeError:
             continue
-        if "\0" not in text:
-            return text.removeprefix("\ufeff")
+        if "\0" not in text and len(_CONTROL.findall(text)) * 100 <= len(text):
+            return Decoded(text.removeprefix("\ufeff"), guessed)
     return None
 
 
-def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, str]]:
+def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, str, str]]:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        yield "utf-16", "strict"
+        yield "utf-16", "strict", ""
         return
+    if b"\x1b$" in data:  # the only encoding of the web that hides other letters in ASCII
+        yield "iso2022_jp", "strict", ""
     # A declared charset is decoded as browsers do it, because many pages contain a few wrong bytes.
     for label, errors in ((header, "replace"), ("utf-8", "strict"), (declared, "replace")):
         if codec := _codec(label):
-            yield codec, errors
-    yield "gb18030", "strict"
+            yield codec, errors, ""
+    if b"\0" in data:
+        for codec, high, low in (("utf-16-le", data[1::2], data[::2]), ("utf-16-be", data[::2], data[1::2])):
+            if 0 not in low and 2 * high.count(0) > len(high) and 2 * len(_PLAIN.findall(low)) > len(low):
+                yield codec, "strict", "UTF-16"
+        return
+    text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    if len(_LETTER.findall(text)) >= 10 * damaged:
+        yield "utf-8", "replace", f"UTF-8, of which {damaged} characters are damaged"
+    guess = _guessed(data)
+    yield _codec(guess), "replace", guess
+
+
+def _guessed(data: bytes) -> str:
+    """Return the name of the encoding that the letters of a text look like."""
+    from chardetng_py import EncodingDetector
+
+    sample = b"\n".join(islice((line for line in data.splitlines() if not line.isascii()), _LINES))[:_SAMPLE]
+    detector = EncodingDetector()
+    detector.feed(sample, last=True)
+    guess = str(detector.guess(tld=None, allow_utf8=False))
+    # Central Europe has letters where the West has signs such as £ and ±: signs alone say nothing about the language.
+    latin = guess.lower() in ("windows-1250", "iso-8859-2", "windows-1257", "iso-8859-4")
+    return "windows-1252" if latin and not _LETTER.search(sample.decode("cp1252", "ignore")) else guess
 
 
 def _codec(label: str) -> str:

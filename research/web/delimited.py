@@ -1,4 +1,4 @@
-"""Read comma-separated and other delimited text: the delimiter, the encoding and the decimal mark are found here."""
+"""Read comma-separated and other delimited text: the delimiter and the decimal mark are found here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from research.web import charsets, grid
+from research.web import grid
 from research.web.table import MAX_CELLS, MAX_COLUMNS, Table
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -16,21 +16,6 @@ _SAMPLE = 200
 """Lines that the delimiter is found in."""
 _LONGEST = 10**6
 """Longest cell that the csv module reads, in characters."""
-_LONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
-_HIGH = re.compile(rb"[\x80-\xff]+")
-
-
-def decoded(data: bytes) -> str | None:
-    """Return the text; None if it is in no known encoding.
-
-    Bytes outside ASCII that stand alone are letters of Windows-1252, which GB 18030 would read as Chinese.
-    """
-    try:
-        return charsets.decoded(data) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data.decode("utf-8-sig")
-    except UnicodeError:
-        sample = data[:100_000]
-        lone = len(_LONE.findall(sample))
-        return charsets.decoded(data, header="windows-1252" if 2 * lone > len(_HIGH.findall(sample)) else "")
 
 
 def delimiter(text: str) -> str:

@@ -15,13 +15,13 @@ from typing import Any
 import httpcore2
 import httpx2
 from msgspec import Struct
-from msgspec.structs import replace
 
 from research._util.network import AddressRefused, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
 from research.web.isolated import read_isolated
-from research.web.readers import FileText, Link, UnreadableFile
+from research.web.readers import MAX_BYTES, FileText, Link, UnreadableFile
+from research.web.walls import Wall
 
 
 class FetchPolicy(Struct, frozen=True):
@@ -31,7 +31,10 @@ class FetchPolicy(Struct, frozen=True):
     """Seconds for all hops together, from resolving the name to the last byte."""
     max_bytes: int = 10_000_000
     """Maximum bytes of the unpacked response."""
-    max_redirects: int = 5
+    max_pdf_bytes: int = MAX_BYTES
+    """The same for a pdf, most of which is pictures."""
+    max_redirects: int = 10
+    """Publishers and their sign-in pages need more than five."""
     allow_hosts: tuple[str, ...] = ()
     """Private hosts that the administrator allows, written as in a url: `127.0.0.1:8080`, or `wiki.internal` for its
     ports 80 and 443.  Metadata services of clouds are refused even when they are listed here."""
@@ -59,6 +62,8 @@ class FetchedPage(Struct, frozen=True):
     """Whether it was fetched from an address that is not public: a host that `FetchPolicy.allow_hosts` names."""
     csl: dict[str, Any] = {}
     """Its own metadata in CSL JSON: type, title, author, issued, container-title, publisher, DOI."""
+    notes: tuple[str, ...] = ()
+    """What was left out of its text, and why."""
 
 
 PARSE_S = 30.0
@@ -84,6 +89,8 @@ _SUFFIXES = {
 
 _PORTS = {"http": 80, "https": 443}
 
+_PDF = b"%PDF-"
+
 _UNPACK_BYTES = 2**16
 """Bytes unpacked at a time."""
 
@@ -97,8 +104,9 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
     """
     network = VettedNetwork(policy.allow_hosts, policy.total_s)
     here = parse_url(url)
+    cookies = httpx2.Cookies()  # publishers send a reader round in a circle until they see theirs; forgotten at the end
     for _ in range(policy.max_redirects + 1):
-        response = _request(here, network, policy)
+        response = _request(here, network, policy, cookies)
         if response.location is None:
             if not 200 <= response.status < 300:
                 raise ToolError(
@@ -109,8 +117,13 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
                     ),
                     f"status {response.status}",
                 )
-            return replace(_page(str(here), response, links=policy.links), private=network.private)
-        here = parse_url(response.location, base=here)
+            kind, page = _page(str(here), response, links=policy.links)
+            onward = parse_url(_encoded(page.refresh), base=here) if page.refresh else here
+            if onward == here:
+                return _content(str(here), kind, page, private=network.private)
+            here = onward
+        else:
+            here = parse_url(_encoded(response.location), base=here)
     raise ToolError(
         say(
             "{url} redirects more than {max_redirects} times; try another source",
@@ -172,6 +185,14 @@ def parse_url(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
     return url.copy_with(fragment=None)  # browsers do not send it, so a reading service must not get it either
 
 
+def _encoded(location: str) -> str:
+    """Return the target of a redirect as browsers read it: without white space around it, and spaces encoded.
+
+    A backslash stays, and is refused.
+    """
+    return location.strip(" \t\r\n").replace(" ", "%20")
+
+
 def absolute_links(url: str, page: FileText) -> tuple[Link, ...]:
     """Return the page's links that can be visited, as distinct absolute urls.  `url` is the address of the page."""
     found: dict[str, str] = {}
@@ -189,15 +210,23 @@ def absolute_links(url: str, page: FileText) -> tuple[Link, ...]:
     return tuple(Link(text, target) for target, text in found.items())
 
 
-def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy) -> _Response:
-    """Make one request within the limits of the policy.  Raises `ToolError`, and `Stopped` as `fetch` does."""
+def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy, cookies: httpx2.Cookies) -> _Response:
+    """Make one request within the limits of the policy; cookies go back to the host that set them.
+
+    Raises `ToolError`, and `Stopped` as `fetch` does.
+    """
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    request = httpx2.Request("GET", url)
+    cookies.set_cookie_header(request)
     headers = {"Host": url.netloc.decode("ascii"), **_HEADERS}
+    if "cookie" in request.headers:
+        headers["Cookie"] = request.headers["cookie"]
     with (
         _as_tool_errors(url, policy),
         httpcore2.HTTPConnection(target.origin, network_backend=network) as connection,
         connection.stream("GET", target, headers=list(headers.items())) as response,
     ):
+        cookies.extract_cookies(httpx2.Response(response.status, headers=response.headers, request=request))
         return _read(str(url), response, policy)
 
 
@@ -242,15 +271,17 @@ def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Respo
                 ),
                 "unreadable",
             )
-    body = bytearray()
+    body, limit = bytearray(), policy.max_bytes
     for piece in pieces:
         body += piece
-        if len(body) > policy.max_bytes:
+        if body.startswith(_PDF):
+            limit = max(limit, policy.max_pdf_bytes)
+        if len(body) > limit:
             raise ToolError(
                 say(
                     "{url} is bigger than {value:g} MB; try a smaller page of the site",
                     url=url,
-                    value=policy.max_bytes / 1000000.0,
+                    value=limit / 1000000.0,
                 ),
                 "unreadable",
             )
@@ -274,10 +305,11 @@ def _unpacked(packed: Iterable[bytes]) -> Iterator[bytes]:
         raise zlib.error("the data is incomplete")
 
 
-def _page(url: str, response: _Response, *, links: bool = False) -> FetchedPage:
+def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, FileText]:
+    """Return the media type of a response, and what is read of it."""
     kind, _, parameters = response.content_type.lower().partition(";")
     kind = kind.strip() or "text/html"
-    if response.body.startswith(b"%PDF-"):  # servers often declare another type for a PDF
+    if response.body.startswith(_PDF):  # servers often declare another type for a PDF
         kind = "application/pdf"
     suffix = _SUFFIXES.get(kind)
     if suffix is None and (kind.startswith("text/") or kind.endswith(("+xml", "+json"))):
@@ -295,4 +327,27 @@ def _page(url: str, response: _Response, *, links: bool = False) -> FetchedPage:
         )
     except UnreadableFile as error:
         raise ToolError(say("{error}; try another source", error=error), "unreadable") from error
-    return FetchedPage(url, page.title, page.text, kind, absolute_links(url, page), csl=page.csl)
+    return kind, page
+
+
+def _content(url: str, kind: str, page: FileText, *, private: bool) -> FetchedPage:
+    """Return a page.  Raises `ToolError` for one that stands in front of the content, which must not be cited."""
+    if page.wall:
+        raise ToolError(_told(page.wall, url), "unreadable")
+    links = absolute_links(url, page)
+    return FetchedPage(url, page.title, page.text, kind, links, private, page.csl, page.notes)
+
+
+def _told(wall: Wall, url: str) -> str:
+    """Return what the model is told of a page that is no source."""
+    match wall:
+        case "robot":
+            return say("{url} asks whether its reader is a robot, and shows nothing else; try another source", url=url)
+        case "missing":
+            return say("{url} says that there is no such page; check the address or try another source", url=url)
+        case "consent":
+            return say("{url} asks for consent to cookies, and shows nothing else; try another source", url=url)
+        case "members":
+            return say("{url} asks its reader to sign in, and shows nothing else; try another source", url=url)
+        case _:
+            return say("{url} shows its content only with JavaScript; try another source", url=url)

@@ -62,7 +62,7 @@ def _records(data: bytes, suffix: str, refuse: Refuse) -> tuple[list[Part], list
     """Return a list of flat objects as a table, anything else as it is written."""
     text = charsets.decoded(data)
     if text is None:
-        raise refuse("is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
+        raise refuse("is not text; save it as text in UTF-8")
     try:
         lines = [line for line in text.splitlines() if line.strip()] if suffix == ".jsonl" else []
         found = [json.loads(line) for line in lines] if suffix == ".jsonl" else json.loads(text)

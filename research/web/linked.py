@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from research.web import linked_pdf, linked_word, readers
+from research.web import linked_pdf, linked_word, readers, spans
 from research.web.packages import BROKEN
 from research.web.readers import FileText, UnreadableFile
 
@@ -58,6 +58,7 @@ def html_markdown(data: bytes, charset: str = "") -> str:
 
     markup = charsets.decoded(data, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset) or ""
     tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
+    spans.repeat(tree)
     body: HtmlElement = next(iter(tree.iter("body")), tree)
     size = _size(body)
     parts = [each for each in tree.iter("article", "main") if _size(each) * 2 > size]

@@ -65,6 +65,8 @@ def _prepare(suffix: str, _charset: str) -> None:
         for table in _FONT_TABLES:
             importlib.import_module(f"fontTools.ttLib.tables.{table}")
         readers.read_bytes(_pdf(), ".pdf", "a")
+    elif suffix == ".md":
+        readers.read_bytes(b"---\nday: 1\n---\n# A", ".md", "a")
     elif suffix == ".docx":
         readers.read_bytes(_docx(), ".docx", "a")
     elif suffix in spreadsheets.SUFFIXES:
@@ -79,7 +81,7 @@ def _prepare(suffix: str, _charset: str) -> None:
         import email
 
         _import_all(email)
-        for attached in (".html", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json"):
+        for attached in (".html", ".md", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json"):
             _prepare(attached, "")
         readers.read_bytes(_MESSAGE, ".eml", "a")
 

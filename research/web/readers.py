@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from itertools import islice
 from pathlib import Path
@@ -19,11 +19,12 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, grid, places
+from research.web import charsets, formats, markdown, pdf_text, places, spans, walls, word
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
 from research.web.table_text import as_text
+from research.web.walls import Wall
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -74,6 +75,12 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """Its tables with typed cells; their text is in `text` too, as far as it fits."""
     places: tuple[Place, ...] = ()
     """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
+    wall: Wall = ""
+    """What a page shows in place of its content; html only."""
+    refresh: str = ""
+    """The address that a page sends its reader to, as written; html only."""
+    notes: tuple[str, ...] = ()
+    """What was left out or is uncertain, and why: `page 3 is not readable; run OCR on it`."""
 
 
 class UnreadableFile(ConfigError):
@@ -99,17 +106,20 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
         case ".docx":
             read = _docx(data, name)
         case ".md":
-            text = _decoded(data, name, header=charset)
-            read = FileText(next((line[2:] for line in text.splitlines() if line.startswith("# ")), ""), text)
+            text, notes = _decoded(data, name, header=charset)
+            title, text = markdown.split(text)
+            read = FileText(title, text, notes=notes)
         case ".csv" | ".tsv":
             read = _delimited(data, name, suffix.lower())
         case other if other in formats.SUFFIXES:
             read = _other(data, other, name)
         case _:
-            read = FileText("", _decoded(data, name, header=charset))
-    if not read.text.strip():
-        raise UnreadableFile(name, "contains no text")
-    return bounded(replace(read, title=_one_line(read.title) or name, text=read.text.strip()), name)
+            text, notes = _decoded(data, name, header=charset)
+            read = FileText("", text, notes=notes)
+    text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
+    if not text:
+        raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
+    return bounded(replace(read, title=_one_line(read.title) or name, text=text), name)
 
 
 def bounded(read: FileText, name: str) -> FileText:
@@ -130,6 +140,9 @@ def bounded(read: FileText, name: str) -> FileText:
         short(read.csl),
         limited(read.tables),
         places.limited(read.places),
+        read.wall,
+        _storable(read.refresh) if len(read.refresh) <= _URL else "",
+        tuple(clip(_one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
 
 
@@ -138,11 +151,13 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> str:
-    text = charsets.decoded(data, declared, header)
-    if text is None:
-        raise UnreadableFile(name, "is not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8")
-    return text
+def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return the text, and a note if its encoding was guessed."""
+    found = charsets.decode(data, declared, header)
+    if found is None:
+        raise UnreadableFile(name, "is not text; save it as text in UTF-8")
+    note = f"its encoding is not declared and was read as {found.guessed}; if letters are wrong, save it as UTF-8"
+    return found.text, (note,) if found.guessed else ()
 
 
 def check(path: Path | str, suffix: str, size: int) -> None:
@@ -164,15 +179,13 @@ def _delimited(data: bytes, name: str, suffix: str) -> FileText:
 
     from research.web import delimited
 
-    text = delimited.decoded(data)
-    if text is None:
-        raise UnreadableFile(name, "is not text in UTF-8, UTF-16, GB 18030 or Windows-1252; save it as UTF-8")
+    text, notes = _decoded(data, name)
     try:
         tables = delimited.tables(text, suffix)
     except csv.Error as error:
         raise UnreadableFile(name, f"is a damaged {suffix[1:]} ({error}); save it again") from error
     found, at = places.joined(Part("", as_text(each), places.columns_of(each)) for each in tables)
-    return FileText("", found or text, tables=tables, places=at)
+    return FileText("", found or text, tables=tables, places=at, notes=notes)
 
 
 def _other(data: bytes, suffix: str, name: str) -> FileText:
@@ -206,7 +219,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     from bs4.dammit import EncodingDetector
     from lxml import etree, html
 
-    markup = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
+    markup, notes = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
     try:
         tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
     except etree.ParserError as error:  # the document has no elements
@@ -214,7 +227,9 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     title = _one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
-    csl = _metadata(tree, title)
+    csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
+    if spans.repeat(tree):
+        markup = html.tostring(tree, encoding="unicode")
     article = len(markup) <= ARTICLE_CHARACTERS
     text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
     if text is None:  # no article found: use all text of the page
@@ -222,7 +237,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
         for element in soup(["script", "style", "template", "noscript", "title"]):
             element.decompose()
         text = soup.get_text("\n", strip=True)
-    return FileText(title, text, links, base, csl)
+    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
 
 
 def _links(tree: HtmlElement) -> Iterator[Link]:
@@ -308,58 +323,38 @@ def _pdf(data: bytes, name: str) -> FileText:
     )
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages = [page.extract_text().strip() for page in reader.pages]
+        pages = pdf_text.pages(reader)
         title = _one_line((reader.metadata and reader.metadata.title) or "")
         author = _one_line((reader.metadata and reader.metadata.author) or "")
-    except (DependencyError, FileNotDecryptedError) as error:
+    except DependencyError as error:
+        raise UnreadableFile(
+            name, "is encrypted, and the package cryptography is not installed; run pip install cryptography"
+        ) from error
+    except FileNotDecryptedError as error:
         raise UnreadableFile(name, "is encrypted; save it without a password") from error
     except broken as error:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
-    if not any(pages):
+    if not any(page.text for page in pages):
+        if any(page.lost for page in pages):
+            raise UnreadableFile(name, "has fonts that do not say which letters they show; run OCR on it first")
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
     csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
-    text, at = places.joined(Part(f"page {number}", page) for number, page in enumerate(pages, 1))
-    return FileText(title, text, csl={key: value for key, value in csl.items() if value}, places=at)
+    text, at = places.joined(Part(f"page {number}", page.text) for number, page in enumerate(pages, 1))
+    csl = {key: value for key, value in csl.items() if value}
+    return FileText(title, text, csl=csl, places=at, notes=pdf_text.notes(pages))
 
 
 def _docx(data: bytes, name: str) -> FileText:
-    import docx
-    from docx.enum.style import WD_STYLE_TYPE
     from docx.opc.exceptions import OpcError
-    from docx.table import Table as WordTable
 
     if data.startswith(OLE):
         raise UnreadableFile(name, "is encrypted, or an old .doc; save it as .docx without a password")
     try:
         Package(data, lambda reason: UnreadableFile(name, reason))  # finds bombs
-        document = docx.Document(io.BytesIO(data))
-        # `block.style` searches all styles of the document for each paragraph.
-        styles = {each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH}
-        blocks, tables = [], list[Table]()
-        for block in document.iter_inner_content():
-            if isinstance(block, WordTable):
-                rows = [[" ".join(cell.text.split()) for cell in row.cells] for row in block.rows]
-                blocks.append("\n".join(_rows(rows)))
-                found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(tables) + 1}")
-                tables += [found] if found else []
-            elif text := block.text.strip():
-                blocks.append(_heading(styles.get(block._p.style or "", "")) + text)
-        return FileText(document.core_properties.title.strip(), "\n\n".join(blocks), tables=tuple(tables))
+        found = word.read(data)
     except (OpcError, *BROKEN) as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
-
-
-def _heading(style: str) -> str:
-    """Return the markdown prefix for Word's styles `Title` and `Heading 1` to `Heading 6`, else ""."""
-    level = "1" if style == "Title" else style.removeprefix("Heading ")
-    return "#" * int(level) + " " if level in tuple("123456") else ""
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    for number, cells in enumerate(rows):
-        yield f"| {' | '.join(cells)} |"
-        if number == 0:
-            yield "|" + " --- |" * len(cells)
+    return FileText(found.title, found.text, tables=found.tables, notes=found.notes)
 
 
 def _short(error: Exception) -> str:

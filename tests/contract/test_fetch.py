@@ -41,11 +41,13 @@ class Site:
     def __init__(self, address: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.replies: dict[str, Reply] = {}
         self.asked: list[tuple[str, str | None]] = []
+        self.cookies: list[str | None] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.asked.append((self.path, self.headers["Host"]))
+                site.cookies.append(self.headers["Cookie"])
                 status, headers, body = site.replies[self.path]
                 self.send_response(status)
                 for name, value in headers.items():
@@ -301,9 +303,9 @@ def test_redirects_are_followed_to_the_end(site: Site) -> None:
 
 def test_endless_redirects_are_cut_off(site: Site) -> None:
     url = site.says("/", "", 302, location="/")
-    with pytest.raises(ToolError, match="redirects more than 5 times"):
+    with pytest.raises(ToolError, match="redirects more than 10 times"):
         fetch(url, policy=site.policy)
-    assert len(site.asked) == 6
+    assert len(site.asked) == 11
 
 
 @pytest.mark.parametrize(
@@ -323,6 +325,94 @@ def test_every_redirect_target_is_checked(site: Site, sink: Site, location: str)
         fetch(url, policy=site.policy)
     assert sink.asked == []
     assert len(site.asked) == 1
+
+
+def test_a_cookie_goes_back_to_its_host_within_one_fetch_only(site: Site) -> None:
+    with closing(Site("127.0.0.2")) as other:
+        policy = FetchPolicy(allow_hosts=(site.host, other.host))
+        url = site.says("/", "", 302, location=f"http://{other.host}/", set_cookie="a=1; Path=/")
+        other.says("/", "", 302, location=f"http://{site.host}/b", set_cookie="b=2")
+        site.says("/b", "found", content_type="text/plain")
+        for _ in range(2):
+            assert fetch(url, policy=policy).text == "found"
+        assert (site.cookies, other.cookies) == ([None, "a=1"] * 2, [None] * 2)
+
+
+@pytest.mark.parametrize(("location", "path"), [("/a page?b c", "/a%20page?b%20c"), (" /a\t", "/a")])
+def test_a_redirect_is_read_as_browsers_do(site: Site, location: str, path: str) -> None:
+    url = site.says("/", "", 302, location=location)
+    site.says(path, "found", content_type="text/plain")
+    assert fetch(url, policy=site.policy).url == f"http://{site.host}{path}"
+
+
+REFRESHES = [
+    "<meta http-equiv=refresh content='0; url=/b'><p>Going on.</p>",
+    "<html><head><META HTTP-EQUIV='Refresh' CONTENT=\"3;URL='b'\"></head></html>",
+    "<meta http-equiv=refresh content='0;b'>",
+]
+
+
+@pytest.mark.parametrize("body", REFRESHES)
+def test_a_page_that_only_sends_its_reader_on_is_followed(site: Site, body: str) -> None:
+    url = site.says("/", body, content_type="text/html")
+    site.says("/b", ARTICLE, content_type="text/html")
+    page = fetch(url, policy=site.policy)
+    assert page.url == f"http://{site.host}/b" and "113 percent" in page.text
+
+
+def test_the_target_of_a_refresh_is_checked(site: Site, sink: Site) -> None:
+    url = site.says("/", f"<meta http-equiv=refresh content='0; url=http://{sink.host}/'>", content_type="text/html")
+    with pytest.raises(ToolError):
+        fetch(url, policy=site.policy)
+    assert sink.asked == []
+
+
+@pytest.mark.parametrize("when", ["600; url=/b", "30"])
+def test_a_page_that_loads_again_later_is_read(site: Site, when: str) -> None:
+    url = site.says("/", f"<meta http-equiv=refresh content='{when}'>{ARTICLE}", content_type="text/html")
+    assert "113 percent" in fetch(url, policy=site.policy).text
+
+
+# Pages in front of the content
+
+WALLS = {
+    "challenge": "<title>Just a moment...</title><p>Please stand by, we are checking your browser.</p>",
+    "captcha": "<title>example.org</title><p>Enter the characters of the captcha below.</p><form><input></form>",
+    "denied": "<title>Access to this page has been denied</title><p>Press and hold the button.</p><script></script>",
+    "german challenge": "<title>Sicherheitsüberprüfung</title><p>Bestätigen Sie, dass Sie kein Bot sind.</p>",
+    "chinese challenge": "<title>安全验证</title><p>请完成下面的验证后继续访问</p>",
+    "consent": "<title>Before you continue</title><p>We keep cookies.</p><button>Accept all</button>",
+    "german consent": "<title>Datenschutz</title><p>Wir und 200 Partner.</p><button>Alle akzeptieren</button>",
+    "script": "<title>Data</title><noscript>Turn on JavaScript.</noscript><div id=root></div><script src=/a.js></script>",
+    "script said": "<title>Data</title><div>Please enable JavaScript to run this app.</div><script src=/a.js></script>",
+    "missing": "<title>Oops</title><h1>Page not found</h1><p>It may have moved. Search our site, or go home.</p>",
+    "german missing": "<title>Fehler</title><h1>Die Seite wurde nicht gefunden</h1>",
+    "japanese missing": "<title>お探しのページは見つかりませんでした</title><p>トップへ</p>",
+    "sign-in": "<title>Log in</title><form><input name=u><input type=password><button>Log in</button></form>",
+}
+
+
+@pytest.mark.parametrize("name", WALLS)
+def test_a_page_in_front_of_the_content_is_no_source(site: Site, name: str) -> None:
+    url = site.says("/", WALLS[name], content_type="text/html; charset=utf-8")
+    with pytest.raises(ToolError, match=r"robot|consent|JavaScript|no such page|sign in") as error:
+        fetch(url, policy=site.policy)
+    assert error.value.code == "unreadable"
+
+
+CONTENT = {
+    "about walls": "<title>Captchas</title><h1>Are you a robot?</h1><p>" + "A captcha keeps robots out. " * 12,
+    "beacon": ARTICLE.replace("alert(1)", "src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'"),
+    "short": "<title>Zelkova dam</title><p>The dam is 93 metres high.</p>",
+    "banner": ARTICLE.replace("<nav>", "<div>We use cookies <button>Accept</button></div><nav>"),
+    "noscript": ARTICLE.replace("<nav>", "<noscript>Please enable JavaScript</noscript><nav>"),
+    "route 404": "<title>Bus routes</title><p>Route 404 runs from Lind to Rost every day, except on Sundays.</p>",
+}
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_content_is_read_whatever_is_beside_it(site: Site, name: str) -> None:
+    assert fetch(site.says("/", CONTENT[name], content_type="text/html"), policy=site.policy).text
 
 
 # DNS rebinding and TLS

@@ -13,6 +13,8 @@ import docx
 import msgspec
 import pytest
 from pypdf import PdfWriter
+from pypdf.errors import DependencyError
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 from research.errors import ConfigError
 from research.web import isolated
@@ -91,6 +93,28 @@ def test_markdown_is_titled_by_its_heading(tmp_path: Path) -> None:
     assert read_file(file) == FileText("The title", "intro\n\n# The title\n\ntext")
 
 
+MARKDOWN = {
+    "front matter": (
+        "---\ntitle: 'Bridges'\nauthor: L. Tamm\n---\n\n# Overview\n",
+        "Bridges",
+        "author: L. Tamm\n\n# Overview",
+    ),
+    "lists": ("---\ntags: [a, b]\nauthors:\n  - X\n  - Y\n---\nText", "n", "tags: a, b; authors: X, Y\n\nText"),
+    "without a title": ("---\ndate: 2021-05-06\n---\n# Overview", "Overview", "date: 2021-05-06\n\n# Overview"),
+    "rules": ("---\nNot a field\n---\n# Overview", "Overview", "---\nNot a field\n---\n# Overview"),
+    "underlined": ("Bridges\n=======\n\nText", "Bridges", "Bridges\n=======\n\nText"),
+    "code": ("```\n# comment\n```\n\n# Title", "Title", "```\n# comment\n```\n\n# Title"),
+}
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+@both_ways
+def test_markdown_is_titled_by_its_front_matter_or_first_heading(read: Read, name: str) -> None:
+    written, title, text = MARKDOWN[name]
+    found = read(written.encode(), ".md", "n")
+    assert (found.title, found.text) == (title, text)
+
+
 def test_text_is_titled_by_its_file_name(tmp_path: Path) -> None:
     file = tmp_path / "report.2024.TXT"
     file.write_text("words", encoding="utf-8")
@@ -105,6 +129,47 @@ def test_bytes_without_a_title_are_titled_by_their_name() -> None:
 def test_text_is_decoded_from_common_encodings(encoding: str) -> None:
     text = "法国国内生产总值 2024"
     assert read_bytes(text.encode(encoding), ".txt", "n").text == text
+
+
+LEGACY = [
+    ("windows-1252", "Müller & Söhne in Köln: die Straße heißt Grünenweg."),
+    ("windows-1252", "Müller: 48"),
+    ("windows-1252", "El niño comió una piña en el jardín de la señora Muñoz."),
+    ("windows-1252", "A população da região de São Paulo é de 46 milhões."),
+    ("windows-1252", "Åke åkte till Malmö för att köpa smör."),
+    ("windows-1252", "20 °C ± 2, £5"),
+    ("windows-1250", "Zażółć gęślą jaźń. Ludność miasta wynosi 48 tysięcy osób."),
+    ("windows-1251", "Население города составляет 84 тысячи человек."),
+    ("koi8-r", "Население города составляет 84 тысячи человек."),
+    ("windows-1253", "Ο πληθυσμός της Αθήνας είναι τρία εκατομμύρια."),
+    ("windows-1254", "Şirketin geliri geçen yıl yüzde on arttı, yağmur yağıyor."),
+    ("windows-1255", "אוכלוסיית תל אביב היא חצי מיליון תושבים."),
+    ("shift_jis", "東京の人口は約千四百万人です。首都は東京です。"),
+    ("euc_jp", "東京の人口は約千四百万人です。首都は東京です。"),
+    ("iso2022_jp", "東京の人口は約千四百万人です。"),
+    ("big5", "臺灣的人口約為二千三百萬人。首都是臺北。"),
+    ("euc_kr", "서울의 인구는 약 구백만 명이다."),
+    ("gb18030", "北京,2020,12"),
+    ("utf-16-le", "Half a million people."),
+]
+
+
+@pytest.mark.parametrize(("encoding", "text"), LEGACY)
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".html"])
+def test_an_undeclared_encoding_is_found_by_its_letters_and_said(encoding: str, text: str, suffix: str) -> None:
+    if suffix == ".html" and encoding == "utf-16-le":
+        return  # the parser of html finds the encoding by the markup
+    written = {".txt": text, ".csv": f"a;b\n{text};1\n", ".html": f"<p>{text.replace('&', '&amp;')}"}[suffix]
+    found = read_isolated(written.encode(encoding), suffix, "n")
+    assert text in found.text
+    assert bool(found.notes) is (encoding != "iso2022_jp")
+    assert all("read as" in note for note in found.notes)
+
+
+def test_a_few_damaged_characters_do_not_change_the_encoding() -> None:
+    found = read_bytes("Größe und Fläche, Äpfel, Öl, Übung, Maß, Fuß, süß".encode() + b" \xff", ".txt", "n")
+    assert found.text.startswith("Größe und Fläche")
+    assert "1 characters are damaged" in found.notes[0]
 
 
 def test_html_is_decoded_as_it_declares() -> None:
@@ -138,6 +203,101 @@ def test_an_encrypted_pdf_without_a_user_password_is_read() -> None:
     assert read_bytes(data, ".pdf", "n").text == "Hello"
 
 
+def test_a_pdf_that_only_a_missing_package_opens_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    monkeypatch.setattr("pypdf.PdfReader.__init__", missing)
+    with pytest.raises(UnreadableFile, match="pip install cryptography"):
+        read_bytes(pdf("Hello"), ".pdf", "n")
+
+
+def undecodable(writer: PdfWriter) -> None:
+    """Make the font of the pages one whose codes are numbers of glyphs, without a table of letters."""
+    font = writer.pages[0]["/Resources"]["/Font"]["/F1"].get_object()  # type: ignore[index]
+    font[NameObject("/Subtype")], font[NameObject("/Encoding")] = NameObject("/Type0"), NameObject("/Identity-H")
+    info = DictionaryObject({NameObject("/Ordering"): TextStringObject("Identity")})
+    inner = {"/Type": NameObject("/Font"), "/Subtype": NameObject("/CIDFontType2"), "/CIDSystemInfo": info}
+    font[NameObject("/DescendantFonts")] = ArrayObject([DictionaryObject({NameObject(k): v for k, v in inner.items()})])
+
+
+def test_a_pdf_whose_letters_are_unknown_is_not_read() -> None:
+    with pytest.raises(UnreadableFile, match="do not say which letters they show; run OCR"):
+        read_isolated(changed_pdf(undecodable), ".pdf", "n")
+
+
+def test_what_cannot_be_decoded_is_left_out_and_said() -> None:
+    writer = PdfWriter(clone_from=io.BytesIO(changed_pdf(undecodable)))
+    writer.append(io.BytesIO(pdf("World", "\\001\\002\\003\\004")))
+    written = io.BytesIO()
+    writer.write(written)
+    found = read_isolated(written.getvalue(), ".pdf", "n")
+    assert found.text == "World"
+    assert found.notes[0].startswith("pages 1, 3: text left out, because its font does not say")
+
+
+def test_a_page_that_is_a_picture_is_said() -> None:
+    def scanned(writer: PdfWriter) -> None:
+        page = writer.add_blank_page(99, 99)
+        picture = DictionaryObject({NameObject("/Subtype"): NameObject("/Image")})
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/XObject"): DictionaryObject({NameObject("/I"): picture})}
+        )
+
+    assert read_bytes(changed_pdf(scanned), ".pdf", "n").notes == (
+        "page 2: a picture without text; run OCR on the file to read it",
+    )
+
+
+def lines(*texts: str) -> bytes:
+    return pdf(") Tj 0 -14 Td (".join(texts))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (["the reser-", "voir, which is 93 me-", "tres deep"], "the reservoir,\nwhich is 93 metres\ndeep"),
+        (["a well-known dam", "is well-", "known"], "a well-known dam\nis well-known"),
+        (["a long list of the term", "in the long-", "term plan"], "a long list of the term\nin the long-term\nplan"),
+        (["the Anglo-", "Saxon wall"], "the Anglo-Saxon\nwall"),
+        (["from 2020-", "2021"], "from 2020-\n2021"),
+        (["a - ", "b"], "a -\nb"),
+    ],
+)
+def test_a_word_divided_at_the_end_of_a_line_is_joined(written: list[str], text: str) -> None:
+    assert [line.strip() for line in read_bytes(lines(*written), ".pdf", "n").text.split("\n")] == text.split("\n")
+
+
+SPANS = {
+    "rows": (
+        "<tr><th>Region<th>City<th>Shops<tr><td rowspan=2>North<td>Orvik<td>12<tr><td>Lucknow<td>7<tr><td>South<td>Tamm<td>9",
+        "| North | Lucknow | 7 |",
+    ),
+    "last column": (
+        "<tr><th>City<th>Shops<th>Year<tr><td>Orvik<td>12<td rowspan=0>2021<tr><td>Lucknow<td>7",
+        "| Lucknow | 7 | 2021 |",
+    ),
+    "columns": ("<tr><th>City<th colspan=2>Shops<tr><td>Orvik<td>12<td>13", "| City | Shops | Shops |"),
+    "both": (
+        "<tr><th>A<th>B<th>C<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2",
+        "| x | x | 2 |",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_a_merged_cell_of_html_is_repeated(name: str) -> None:
+    table, row = SPANS[name]
+    prose = "<p>The table lists the number of shops that each region had in the year 2021, as counted by the board.</p>"
+    found = read_isolated(f"<article><h1>Sales</h1>{prose}<table>{table}</table></article>".encode(), ".html", "n")
+    assert row in found.text.replace("  ", " ")
+
+
+def test_merged_cells_do_not_blow_up_a_page() -> None:
+    rows = "<tr><td rowspan=65000 colspan=1000>x</td></tr>" * 3_000
+    assert read_isolated(f"<table>{rows}</table>".encode(), ".html", "n", timeout_s=30).text
+
+
 @both_ways
 def test_docx_keeps_headings_tables_and_order(read: Read) -> None:
     found = read(word(), ".docx", "n")
@@ -168,7 +328,7 @@ REFUSED = {
     "html without words": (b"<title>only</title>", ".html", "contains no text"),
     "unknown kind": (b"x", ".key", "unknown format '.key'; known: .md, .txt"),
     "no kind": (b"x", "", "unknown format ''"),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", ".txt", "not text in UTF-8, UTF-16 or GB 18030; save it as UTF-8"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", ".txt", "not text; save it as text in UTF-8"),
     "zeros": (bytes(9), ".md", "not text"),
     "half a utf-16 character": (b"\xff\xfea", ".txt", "not text"),
     "garbage pdf": (b"garbage", ".pdf", "a damaged pdf"),

@@ -79,3 +79,5 @@ def _report(folder: Path, found: FolderReport) -> None:
     )
     for path, reason in found.unreadable:
         st.warning(f"{plain(path.name)}: {plain(reason)}", title=t("Not read"))
+    for path, note in found.partial:
+        st.info(f"{plain(path.name)}: {plain(note)}", title=t("Read in part"))

@@ -85,3 +85,5 @@ def _show_report(report: uploads.UploadReport) -> None:
         st.info(t("{files} skipped: the same content is already there.", files=count(len(report.known), "document")))
     for name, reason in report.refused:
         st.warning(t("{name} {reason}", name=plain(name), reason=plain(reason)), title=t("Not added"))
+    for name, note in report.partial:
+        st.info(f"{plain(name)}: {plain(note)}", title=t("Read in part"))

@@ -29,6 +29,8 @@ class FolderReport(Struct, frozen=True):
     unchanged: int
     removed: int
     unreadable: tuple[tuple[Path, str], ...] = ()
+    partial: tuple[tuple[Path, str], ...] = ()
+    """Indexed files of which something was left out, with what and why."""
 
 
 def no_progress(done: int, total: int, what: str) -> None:
@@ -87,6 +89,7 @@ def add_folder(
     known = storage.fingerprints(connection, row[0]) if row else {}
     usage = Usage(connection, library.path.parent, str(folder), quota)
     indexed = unchanged = 0
+    partial = list[tuple[Path, str]]()
     for done, file in enumerate(files):
         progress(done, len(files), file.name)
         url = storage.file_url(folder, file)
@@ -115,6 +118,7 @@ def add_folder(
                     connection, scope, document, change.mtime, change.digest, parts=read.places, tables=read.tables
                 )
                 indexed += 1
+                partial += [(file, note) for note in read.notes]
     if not indexed and not unchanged and row is None:
         reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
         raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
@@ -123,7 +127,7 @@ def add_folder(
         overview.record_indexing(connection, str(folder), time.time(), unreadable)
     progress(len(files), len(files), folder.name)
     failed = {storage.file_url(folder, file) for file, _ in unreadable}
-    return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable))
+    return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable), tuple(partial))
 
 
 class _Change(Struct, frozen=True):

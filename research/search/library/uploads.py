@@ -33,6 +33,8 @@ class UploadReport(Struct, frozen=True):
     """Files whose content is in the folder already."""
     refused: tuple[tuple[str, str], ...] = ()
     """Files that cannot be read, each with the reason."""
+    partial: tuple[tuple[str, str], ...] = ()
+    """Saved files of which something is left out, with what and why."""
     texts: dict[str, FileText] = {}
     """What was read from the saved files, by the SHA-256 of their content."""
 
@@ -55,7 +57,7 @@ def save(
     `refusal` returns why a text from a file of that size does not fit into the collection, or nothing.  Raises
     `ConfigError` if the folder cannot be written.
     """
-    saved, known, refused, texts = [], [], [], {}
+    saved, known, refused, partial, texts = [], [], [], list[tuple[str, str]](), {}
     try:
         place.mkdir(parents=True, exist_ok=True)
         sizes = {file: file.stat().st_size for file in place.iterdir() if file.is_file()}
@@ -79,13 +81,14 @@ def save(
             texts[digest] = text
             sizes[_write(place, wanted, data)] = len(data)
             saved.append(name)
+            partial += [(name, note) for note in text.notes]
         if not any(place.iterdir()):
             place.rmdir()
     except OSError as error:
         raise ConfigError(
             f"{error.filename or place}: {error.strerror or error}; the remaining files were not saved"
         ) from error
-    return UploadReport(place, tuple(saved), tuple(known), tuple(refused), texts)
+    return UploadReport(place, tuple(saved), tuple(known), tuple(refused), tuple(partial), texts)
 
 
 def safe_name(name: str) -> str:

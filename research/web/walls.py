@@ -1,0 +1,116 @@
+"""Recognise pages that stand in front of the content: robot checks, consent, sign-in, "turn on JavaScript", "not found".
+
+A server sends them with status 200, and one that is cited looks like a source.  Only a short page can be one, so words
+such as "access denied" inside an article mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+_SHORT = 1_500
+"""Longest text of a page that may be a wall, in characters."""
+_BARE = 400
+"""Longest text of a page whose words alone, outside its title and headings, show what it is."""
+_BESIDE = 80
+"""Longest text of a question for consent that speaks of something else."""
+_PROSE = 200
+"""Length of a paragraph that only content has."""
+_UNSEEN = ("script", "style", "noscript", "template", "head", "svg")
+_SHOWN = f"//text()[not({' or '.join(f'ancestor::{name}' for name in _UNSEEN)})]"
+"""The text that a browser shows with scripts."""
+
+_ROBOT = re.compile(
+    r"just a moment|attention required|(?:access|request)(?: to this page)?(?: has been| was)? (?:denied|blocked)"
+    r"|security (?:check|verification)|checking (?:if|your|that)|robot check|pardon our interruption"
+    r"|(?:not|aren.t|are you) a (?:ro)?bot|(?:are|be|being) (?:a )?(?:human|person)\b|captcha|unusual (?:traffic|activity)"
+    r"|ddos.{0,20}protection|too many requests|rate limit(?:ed)? exceeded"
+    r"|sicherheits(?:überprüfung|prüfung)|(?:kein|ein) (?:ro)?bot|zugriff (?:verweigert|gesperrt)"
+    r"|ungewöhnliche\w* (?:datenverkehr|aktivität)"
+    r"|accès (?:refusé|interdit)|n.êtes pas un robot|vérification de sécurité|acceso denegado|no eres un robot"
+    r"|accesso negato|acesso negado|доступ (?:запрещ[её]н|ограничен)|не робот"
+    r"|安全验证|安全驗證|人机验证|访问验证|訪問驗證|请求过于频繁"
+    r"|ロボットではありません|アクセスが拒否|로봇이 아닙니다|접근이 (?:거부|차단)",
+    re.I,
+)
+_MISSING = re.compile(
+    r"\b(?:error )?404\b|(?:page|file|article|content|url)\b.{0,40}\b(?:not (?:be )?found|(?:no longer|not) (?:available|exist)|"
+    r"(?:does|do)(?: not|n.t) exist|(?:has been|was|been) (?:removed|deleted))|^not found$"
+    r"|seite.{0,40}(?:nicht gefunden|existiert nicht|nicht (?:mehr )?verfügbar)|page.{0,40}(?:introuvable|n.existe (?:pas|plus))"
+    r"|página.{0,40}no (?:se )?(?:encontrad|encontr|existe)|no se (?:ha )?encontr\w+ la página|pagina (?:non|niet)"
+    r"|página não (?:foi )?encontrada|страница не (?:найдена|существует)"
+    r"|(?:页面|頁面|网页|網頁|文章).{0,8}(?:不存在|找不到|已删除|已刪除)"
+    r"|找不到(?:页面|頁面|网页|網頁|该页|您)|(?:ページ|記事).{0,12}(?:見つかりません|存在しません)|페이지를 찾을 수 없",
+    re.I,
+)
+_SCRIPT = re.compile(r"java ?script", re.I)
+_CONSENT = re.compile(
+    r"cookie|consent|privacy|before you continue|datenschutz|einwilligung|bevor sie fortfahren|vie privée|privacidad"
+    r"|consentimiento|consenso|隐私|隱私|プライバシー|クッキー|конфиденциальност|쿠키",
+    re.I,
+)
+_AGREE = re.compile(
+    r"\b(?:accept|agree|allow|consent|got it|ok|manage|reject|akzeptieren|zustimmen|ablehnen|einverstanden|accepter|j.accepte"
+    r"|refuser|aceptar|acepto|rechazar|accetta|accetto|rifiuta|aceitar|accepteren|akkoord|принять|соглас\w+)\b|同意|接受|동의",
+    re.I,
+)
+_MEMBERS = re.compile(
+    r"\b(?:sign|log) ?in\b|\bsubscri(?:be|ption)|anmelden|einloggen|se connecter|connexion|iniciar sesión|accedi|войти"
+    r"|登录|登入|ログイン|로그인",
+    re.I,
+)
+
+
+_SOON_S = 10
+"""Longest wait before a page that only sends its reader on; news that load again wait for minutes."""
+_REFRESH = re.compile(
+    r"(\d{1,5}(?:\.\d{0,9})?)[\s;,]{1,9}(?:url\s{0,9}=\s{0,9})?(?:\"([^\"]*)\"?|'([^']*)'?|([^\"'\s]\S*))", re.I
+)
+
+Wall = Literal["robot", "missing", "consent", "members", "script", ""]
+
+
+def wall(tree: HtmlElement, title: str) -> Wall:
+    """Return what stands in place of the content; empty for a page that has some."""
+    texts = list(filter(None, map(_line, tree.xpath(_SHOWN))))
+    shown = " ".join(texts)
+    if len(shown) > _SHORT or any(len(_line(each.text_content())) > _PROSE for each in tree.iter("p")):
+        return ""
+    heads = [title, *(_line(each.text_content()) for each in tree.iter("h1", "h2"))]
+    said = [*heads, *([shown] if len(shown) <= _BARE else [])]
+    unscripted = _line(" ".join(each.text_content() for each in tree.iter("noscript")))
+    buttons = [_line(each.text_content()) or each.get("value") or "" for each in tree.iter("button", "input", "a")]
+    if any(map(_ROBOT.search, said)):
+        return "robot"
+    if any(map(_MISSING.search, heads)) or (len(shown) <= _BARE and _MISSING.match(shown)):
+        return "missing"
+    beside = [each for each in texts if not (_CONSENT.search(each) or _AGREE.search(each))]
+    asked = _CONSENT.search(title) or (_CONSENT.search(shown) and len(" ".join(beside)) <= _BESIDE)
+    if asked and any(map(_AGREE.search, buttons)):
+        return "consent"
+    if tree.xpath("//input[@type='password']") and any(map(_MEMBERS.search, [*said, *buttons])):
+        return "members"
+    if (not shown and unscripted) or (len(shown) <= _BARE and _SCRIPT.search(shown) and tree.xpath("//script")):
+        return "script"
+    return ""
+
+
+def refresh(tree: HtmlElement) -> str:
+    """Return the address that a page sends its reader to within seconds; empty for none."""
+    for element in tree.iter("meta"):
+        if (element.get("http-equiv") or "").strip().lower() != "refresh" or next(
+            element.iterancestors("noscript"), None
+        ):
+            continue
+        found = _REFRESH.fullmatch((element.get("content") or "")[:4_000].strip())
+        if found and float(found[1]) <= _SOON_S:
+            return (found[2] or found[3] or found[4] or "").strip()
+    return ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,230 @@
+"""Read a Word document: all text that its pages show, once and in order, wherever it is nested.
+
+Every element that is not known to be hidden is walked through, so a wrapper that is new keeps its text.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from research.web import grid
+from research.web.table import Table
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from lxml.etree import _Element
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_V = "{urn:schemas-microsoft-com:vml}"
+
+_DELETED = {f"{_W}{name}" for name in ("del", "moveFrom", "delText")}
+_SKIPPED = {
+    *(f"{_W}{name}" for name in ("pPr", "rPr", "sectPr", "tblPr", "tblGrid", "sdtPr", "instrText", "fldData", "rt")),
+    f"{_MC}Fallback",
+}
+"""Properties, and what stands beside the text that is shown; `Fallback` repeats `Choice`."""
+_LEFT_OUT = {
+    "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic": "picture",
+    "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart": "chart",
+    "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds": "diagram",
+    f"{_V}imagedata": "picture",
+    f"{_W}object": "embedded object",
+    f"{_W}altChunk": "embedded document",
+}
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+_BETWEEN = {f"{_M}f": "/", f"{_M}sSup": "^", f"{_M}sSub": "_"}
+"""What separates the two parts of a formula: without it, a half would be read as 12."""
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+
+
+class Read(Struct, frozen=True):
+    """What was read of a document."""
+
+    title: str
+    text: str
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+
+
+def read(data: bytes) -> Read:
+    """Return the text of a docx; its notes say what was left out.  Raises what `python-docx` and lxml raise."""
+    import docx
+
+    document = docx.Document(io.BytesIO(data))
+    reader = _Reader(document)
+    body = list(reader.blocks(document.element.body))
+    head, foot = (list(dict.fromkeys(reader.beside(kind))) for kind in ("headerReference", "footerReference"))
+    text = "\n\n".join([*head, *body, *foot])
+    return Read((document.core_properties.title or "").strip(), text, tuple(reader.tables), reader.notes())
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        from docx.enum.style import WD_STYLE_TYPE
+
+        self.tables: list[Table] = []
+        self._part = document.part
+        self._body = document.element.body
+        # `block.style` searches all styles of the document for each paragraph.
+        self._styles = {
+            each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH
+        }
+        self._footnotes = {(kind, key): note for kind in _NOTES.values() for key, note in self._notes_of(kind)}
+        self._left_out: Counter[str] = Counter()
+        self._after: list[str] = []
+        """Text boxes and footnotes of the paragraph or table that is being read; they follow it."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out, and why."""
+        self._left_out["comment"] = sum(1 for _ in self._children("comments"))
+        said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in sorted(self._left_out.items()) if n]
+        return (f"not read, because only the text that is shown is: {', '.join(said)}",) if said else ()
+
+    def beside(self, kind: str) -> Iterator[str]:
+        """Yield the blocks of the headers or footers of all sections."""
+        for each in self._body.iter(f"{_W}{kind}"):
+            rel = self._part.rels.get(each.get(f"{_R}id", ""))
+            if rel is not None and not rel.is_external:
+                yield from self.blocks(rel.target_part.element)
+
+    def blocks(self, element: _Element, inner: bool = False) -> Iterator[str]:
+        """Yield paragraphs and tables as Markdown; what is attached to one follows it.  `inner`: in a cell or a box."""
+        for child in element.iterchildren():
+            found, around, self._after = "", self._after, []
+            if child.tag == f"{_W}p":
+                text = "".join(self._inline(child)).strip()
+                style = next((each.get(f"{_W}val", "") for each in child.iterfind(f"{_W}pPr/{_W}pStyle")), "")
+                found = text and ("" if inner else _heading(self._styles.get(style, ""))) + text
+            elif child.tag == f"{_W}tbl":
+                found = self._table(child, inner)
+            elif self._is_shown(child):
+                yield from self.blocks(child, inner)
+            attached, self._after = self._after, around
+            yield from filter(None, [found, *attached])
+
+    def _inline(self, element: _Element) -> Iterator[str]:
+        """Yield the text of a paragraph or a part of it."""
+        if (between := _BETWEEN.get(str(element.tag))) is not None:
+            parts = ["".join(self._inline(each)) for each in element if not str(each.tag).endswith("Pr")]
+            yield between.join(f"({part})" if len(part) > 1 and not part.isalnum() else part for part in parts)
+            return
+        raised = any(each.get(f"{_W}val") == "superscript" for each in element.iterfind(f"{_W}rPr/{_W}vertAlign"))
+        for child in element.iterchildren():
+            name = str(child.tag).removeprefix(_W)
+            if child.tag in (f"{_W}t", f"{_M}t"):
+                yield (child.text or "").translate(_RAISED) if raised else child.text or ""
+            elif name in _CHARACTERS:
+                yield _CHARACTERS[name]
+            elif name == "sym":
+                yield self._symbol(child)
+            elif name == "ddList":  # the choice of an old form field is an index
+                entries = [each.get(f"{_W}val", "") for each in child.iterfind(f"{_W}listEntry")]
+                chosen = next((each.get(f"{_W}val", "") for each in child.iterfind(f"{_W}result")), "0")
+                yield next(iter(entries[int(chosen) :]), "") if chosen.isdecimal() else ""
+            elif name in _NOTES:
+                note = self._footnotes.get((_NOTES[name], child.get(f"{_W}id", "")))
+                if note is not None:
+                    self._attach("Note: ", note)
+            elif name == "txbxContent":
+                self._attach("", child)
+            elif self._is_shown(child):
+                yield from self._inline(child)
+
+    def _attach(self, before: str, element: _Element) -> None:
+        if text := "\n\n".join(self.blocks(element, inner=True)):
+            self._after.append(before + text)
+
+    def _is_shown(self, element: _Element) -> bool:
+        if element.tag in _LEFT_OUT:
+            self._left_out[_LEFT_OUT[str(element.tag)]] += 1
+            return False
+        if element.tag in _DELETED or element.tag in _SKIPPED or not isinstance(element.tag, str):
+            return False
+        hidden = element.find(f"{_W}rPr/{_W}vanish") if element.tag == f"{_W}r" else None
+        if hidden is not None and hidden.get(f"{_W}val", "1") not in ("0", "false", "off"):
+            self._left_out["hidden passage"] += 1
+            return False
+        return True
+
+    def _symbol(self, element: _Element) -> str:
+        code = element.get(f"{_W}char", "")
+        found = chr(int(code, 16)) if len(code) == 4 else ""
+        if found.isprintable() and found:
+            return found
+        self._left_out["symbol of a picture font"] += 1
+        return "�"
+
+    def _table(self, element: _Element, inner: bool) -> str:
+        rows: list[list[str]] = []
+        for row in _within(element, "tr"):
+            if row.find(f"{_W}trPr/{_W}del") is None:
+                rows.append(self._cells(row, rows[-1] if rows else []))
+        if inner:  # a table in a cell of another: it has no place of its own there
+            return "; ".join(", ".join(filter(None, row)) for row in rows)
+        found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(self.tables) + 1}")
+        self.tables += [found] if found else []
+        return "\n".join(_rows(rows))
+
+    def _cells(self, row: _Element, above: Sequence[str]) -> list[str]:
+        """Return the texts of a row; a merged cell is repeated, so that each row and column says what it is about."""
+        cells = [""] * _number(row.find(f"{_W}trPr/{_W}gridBefore"), 0)
+        for cell in _within(row, "tc"):
+            merged = cell.find(f"{_W}tcPr/{_W}vMerge")
+            if merged is not None and merged.get(f"{_W}val") != "restart" and len(cells) < len(above):
+                text = above[len(cells)]
+            else:
+                text = " ".join(" ".join(self.blocks(cell, inner=True)).split())
+            cells += [text] * _number(cell.find(f"{_W}tcPr/{_W}gridSpan"), 1)
+        return cells
+
+    def _notes_of(self, kind: str) -> Iterator[tuple[str, _Element]]:
+        for note in self._children(kind):
+            if note.get(f"{_W}type", "normal") == "normal":
+                yield note.get(f"{_W}id", ""), note
+
+    def _children(self, kind: str) -> Iterator[_Element]:
+        """Yield the entries of a part of the document, such as its footnotes."""
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        for rel in self._part.rels.values():
+            if rel.reltype.endswith(f"/{kind}") and not rel.is_external:
+                part: Any = rel.target_part
+                yield from etree.fromstring(part.blob, parser).iterchildren()
+
+
+def _within(element: _Element, name: str) -> Iterator[_Element]:
+    """Yield the rows of a table or the cells of a row, those in content controls included, but not of inner tables."""
+    for child in element.iterchildren():
+        if child.tag == f"{_W}{name}":
+            yield child
+        elif child.tag not in (f"{_W}tc", f"{_W}tbl") and child.tag not in _DELETED:
+            yield from _within(child, name)
+
+
+def _number(element: _Element | None, usual: int) -> int:
+    """Return the number of columns that an element counts; no table has more columns than are kept."""
+    value = element.get(f"{_W}val", "") if element is not None else ""
+    return min(int(value), 500) if value.isdecimal() else usual
+
+
+def _heading(style: str) -> str:
+    """Return the markdown prefix for Word's styles `Title` and `Heading 1` to `Heading 6`, else ""."""
+    level = "1" if style == "Title" else style.removeprefix("Heading ")
+    return "#" * int(level) + " " if level in tuple("123456") else ""
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for number, cells in enumerate(rows):
+        yield f"| {' | '.join(cells)} |"
+        if number == 0:
+            yield "|" + " --- |" * len(cells)
