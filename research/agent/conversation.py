@@ -120,6 +120,7 @@ class Conversation:
             system += "\n\n" + self._instructions
         if self._rounds:
             system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
+        system += self._budget()
         if not (self._own_prompt or self._must_act or self._must_call):  # tools have fields for it
             system += "\n\n" + prompts.text("account", self.language)
         if self._alone:
@@ -128,6 +129,11 @@ class Conversation:
             notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
             system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
         return [Message("system", system), Message("user", self._with_findings(self.question))]
+
+    def _budget(self) -> str:
+        """Return the paragraph that states the budget of tokens; empty without one."""
+        tokens = self.context.meter.budget.tokens
+        return "\n\n" + prompts.text("budget", self.language, tokens=f"{tokens:,}") if tokens else ""
 
     def _calling(self) -> str:
         """Return which text tells the model how to call, so that it never contradicts the framework's prompt."""
@@ -155,12 +161,15 @@ class Conversation:
             parts.append(plan.quoted(self.context.plan, self.language))
         return "\n\n".join(parts)
 
-    def brief(self, prompt: str, **values: str) -> list[Message]:
-        """Return a separate conversation: the prompt `NAME` as system, and `NAME_task` with its slots filled as user."""
+    def brief(self, prompt: str, *, plans: bool = False, **values: str) -> list[Message]:
+        """Return a separate conversation: the prompt `NAME` as system, and `NAME_task` with its slots filled as user.
+
+        `plans`: the reply decides how much is done, so the system prompt states the budget.
+        """
         if "question" in values:
             values["question"] = self._with_findings(values["question"])
         return [
-            Message("system", prompts.text(prompt, self.language, date=prompts.today())),
+            Message("system", prompts.text(prompt, self.language, date=prompts.today()) + self._budget() * plans),
             Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
         ]
 
@@ -194,9 +203,14 @@ class Conversation:
         Observations that no longer fit into the model's context are replaced by a placeholder.
         """
         interaction = self.transcript.interactions[index]
+        notes = []
         if index + 2 <= self._rounds:
-            note = prompts.text("round", self.language, n=str(index + 2), rounds=str(self._rounds))
-            interaction = msgspec.structs.replace(interaction, note=note)
+            notes.append(prompts.text("round", self.language, n=str(index + 2), rounds=str(self._rounds)))
+        if (left := interaction.tokens_left) is not None:
+            about, budget = f"{float(f'{left:.2g}'):,.0f}", f"{self.context.meter.budget.tokens:,}"
+            notes.append(prompts.text("tokens_left", self.language, left=about, budget=budget))
+        if notes:
+            interaction = msgspec.structs.replace(interaction, note=" ".join(notes))
         if self._written_under.get(index, self._own_protocol) != self.protocol.name:
             interaction = translated(interaction, self.protocol.name)
         if index >= self._dropped:

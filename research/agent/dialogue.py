@@ -220,7 +220,8 @@ class Dialogue(Conversation):
         """Add a round to the transcript; `use` does this itself."""
         if self._spoken != self._own_protocol:
             self._written_under[self._transcript.length] = self._spoken
-        self._transcript = self._transcript.add(Interaction(reply, tuple(observations), hint))
+        left = self.context.meter.tokens_left
+        self._transcript = self._transcript.add(Interaction(reply, tuple(observations), hint, tokens_left=left))
 
     def report(self, text: str) -> Steps[None]:
         """Replace the evolving report."""
