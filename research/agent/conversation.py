@@ -55,7 +55,7 @@ class Conversation:
         self._question = question
         self._alone = not recipe.ask
         """Whether nobody can be asked for a missing detail."""
-        self._tools = tuple(self._worded(each) for each in (*context.tools.specs, *tools))
+        self._tools = tuple(self.worded(each) for each in (*context.tools.specs, *tools))
         if self.asks and ASK_USER not in {tool.name for tool in self._tools}:
             self._tools = (*self._tools, ask_user_spec(self.language))
         self._transcript = Transcript(question)
@@ -68,7 +68,7 @@ class Conversation:
         """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
         self._windows: dict[str, int] = {}
 
-    def _worded(self, tool: ToolSpec) -> ToolSpec:
+    def worded(self, tool: ToolSpec) -> ToolSpec:
         """Return the tool with its descriptions in the agent's language, as far as they are ours."""
         text = "\n".join(said.translated(line, self.language) for line in tool.description.split("\n"))
         return ToolSpec(tool.name, text, said.described(tool.parameters, self.language))

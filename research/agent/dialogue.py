@@ -150,9 +150,9 @@ class Dialogue(Conversation):
             return recorded
         if limits:
             self.context.meter.admit()
-        offered = self.tools if tools is None else tuple(map(self._worded, tools))
+        offered = self.tools if tools is None else tuple(map(self.worded, tools))
         if self._must_act:
-            offered = (*offered, self._worded(FINAL_ANSWER))
+            offered = (*offered, self.worded(FINAL_ANSWER))
         must_call = must_call or self._must_act
         request = self._model_calls.request(messages, purpose, offered, must_call=must_call, **wanted)
 

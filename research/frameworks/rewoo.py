@@ -62,7 +62,7 @@ def rewoo(
     Source: Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations" (arXiv:2305.18323).
     Deliberate change: a failed step is planned again once, because later steps build on its evidence.
     """
-    tools = [*run.tools, LLM]
+    tools = [*run.tools, run.worded(LLM)]
     brief = run.brief("rewoo_plan", plans=True, question=run.question, tools=_listing(tools))
     reply = yield from run.ask("plan", messages=brief, tools=(), reads=lambda reply: _steps(reply, tools))
     steps = list(_steps(reply, tools))

@@ -88,6 +88,17 @@ def test_react_is_told_to_check_in_several_sources_and_to_stay_with_the_question
             assert all(rule in system for rule in rules)
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_a_chinese_run_says_to_the_model_is_chinese(framework: str, protocol: ProtocolName) -> None:
+    for body in requests(framework, protocol, "zh"):
+        systems = [message["content"] for message in body["messages"] if message["role"] == "system"]
+        # Code, calls, tags and schemas of tools have no language, nor have their names.
+        lines = [line for text in systems for line in re.sub(r"`[^`]*`", "", text).splitlines() if line[:1] not in "{<"]
+        lines += [each["function"]["description"] for each in body.get("tools") or ()]
+        assert [line for line in lines if re.search(r"[A-Za-z]{3,} [A-Za-z]{3,} [a-z]{3,}", line)] == []
+
+
 def test_no_model_is_asked_to_think_twice() -> None:
     for path in FOLDER.glob("*.native.*.md"):
         steps = path.read_text("utf-8").split("\n## ")[1:]
