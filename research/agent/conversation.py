@@ -120,7 +120,7 @@ class Conversation:
             system += "\n\n" + self._instructions
         if self._rounds:
             system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
-        system += self._budget()
+        system += self.budget()
         if not (self._own_prompt or self._must_act or self._must_call):  # tools have fields for it
             system += "\n\n" + prompts.text("account", self.language)
         if self._alone:
@@ -130,7 +130,7 @@ class Conversation:
             system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
         return [Message("system", system), Message("user", self._with_findings(self.question))]
 
-    def _budget(self) -> str:
+    def budget(self) -> str:
         """Return the paragraph that states the budget of tokens; empty without one."""
         tokens = self.context.meter.budget.tokens
         return "\n\n" + prompts.text("budget", self.language, tokens=f"{tokens:,}") if tokens else ""
@@ -161,15 +161,12 @@ class Conversation:
             parts.append(plan.quoted(self.context.plan, self.language))
         return "\n\n".join(parts)
 
-    def brief(self, prompt: str, *, plans: bool = False, **values: str) -> list[Message]:
-        """Return a separate conversation: the prompt `NAME` as system, and `NAME_task` with its slots filled as user.
-
-        `plans`: the reply decides how much is done, so the system prompt states the budget.
-        """
+    def brief(self, prompt: str, **values: str) -> list[Message]:
+        """Return a separate conversation: the prompt `NAME` as system, and `NAME_task` with its slots filled as user."""
         if "question" in values:
             values["question"] = self._with_findings(values["question"])
         return [
-            Message("system", prompts.text(prompt, self.language, date=prompts.today()) + self._budget() * plans),
+            Message("system", prompts.text(prompt, self.language, date=prompts.today())),
             Message("user", prompts.text(f"{prompt}_task", self.language, **values)),
         ]
 

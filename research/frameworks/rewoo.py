@@ -63,7 +63,8 @@ def rewoo(
     Deliberate change: a failed step is planned again once, because later steps build on its evidence.
     """
     tools = [*run.tools, run.worded(LLM)]
-    brief = run.brief("rewoo_plan", plans=True, question=run.question, tools=_listing(tools))
+    system, task = run.brief("rewoo_plan", question=run.question, tools=_listing(tools))
+    brief = [msgspec.structs.replace(system, content=system.content + run.budget()), task]
     reply = yield from run.ask("plan", messages=brief, tools=(), reads=lambda reply: _steps(reply, tools))
     steps = list(_steps(reply, tools))
     evidence: dict[str, str] = {}
