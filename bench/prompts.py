@@ -49,13 +49,15 @@ class _Search:
         return ToolOutput("", (PASSAGE,))
 
 
-def requests(framework: str, protocol: ProtocolName, language: str, **options: Any) -> list[Body]:
+def requests(
+    framework: str, protocol: ProtocolName, language: str, budget: Budget | None = None, **options: Any
+) -> list[Body]:
     """Return the requests of a run as they reach the server; `options` are the framework's."""
     context = plugins.framework.get(framework).default_context
     recipe = Recipe(framework=framework, framework_options=options, context=context, protocol=protocol, novelty=False)
     with FakeOpenAI(Player(protocol, LAPS)) as server:
         model = openai_model("fake", base_url=server.base_url, api_key="", native=protocol == "native")
-        shared = RunContext(lambda name: model, Toolbox([_Search(), ScholarTool([])]), meter=Meter(Budget()))
+        shared = RunContext(lambda name: model, Toolbox([_Search(), ScholarTool([])]), meter=Meter(budget or Budget()))
         for _ in execute(Run(QUESTIONS[language], recipe, shared), "prompts"):
             pass
         return server.requests

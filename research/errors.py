@@ -11,7 +11,8 @@
     ├── RunPaused       the run: it pauses, because the user asked or a service is unavailable
     └── Stopped         the run: the user asked it to stop
 
-Anything else ends the run as `failed`, with its traceback among the events.
+Anything else that a tool raises is the observation of its call; from elsewhere it ends the run as `failed`, with its
+traceback among the events.
 """
 
 from __future__ import annotations

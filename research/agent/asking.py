@@ -44,6 +44,21 @@ _OFFER = re.compile(
     r"(?:需要|想让|希望|要不要|想要|用|要)我|还(?:需要|想|有|要)[^，。]{0,20}(?:吗|么)",
     re.I,
 )
+_WHICH_ZH = r"(?:哪|什么|谁|多少|几|怎么|怎样|何时|何地)"
+_NOT_ANY_ZH = r"(?:(?![都也没不无未任]).)"
+"""A character of a question; with these, the word of a question means "none" or "any"."""
+_UNMARKED = re.compile(
+    r"\W*(?:(?:which|what|who|whom|whose|when|where|why|how)\b.*\b)?"
+    r"(?:do|did|are|were|will|would|can|could|should|have)\s+you\b.*[^\s.!?]\s*\Z|"
+    rf"\W*(?:请问)?[您你][是在所]?(?:想|要|指|说|问|找|查|希望|需要|打算|准备){_NOT_ANY_ZH}*{_WHICH_ZH}{_NOT_ANY_ZH}*\Z",
+    re.I,
+)
+"""The last clause of a question to the user that has no mark."""
+_BARE = re.compile(
+    rf"(?:(?:for|in|from|of)\s+)?(?:which|what)\s+(?-i:[a-z]+)|{_NOT_ANY_ZH}{{0,6}}{_WHICH_ZH}(?:(?!。){_NOT_ANY_ZH}){{0,8}}",
+    re.I,
+)
+"""A whole reply that is a question of a few words without a mark."""
 _CHOICE = re.compile(r"\bor\b|还是|哪|几|多少|谁", re.I)
 """What an offer does not contain, but a question about what to do does."""
 _PLEA = re.compile(
@@ -90,7 +105,9 @@ def asks_user(text: str, question: str = "") -> bool:
     sentences = [own for each in _SENTENCE.split(_QUOTED.sub("…", text)) if (own := _own_words(each)).strip(" …")]
     if not sentences:
         return False
-    return _questions(sentences[-1]) or any(_pleads(each) for each in sentences)
+    last = sentences[-1]
+    unmarked = _UNMARKED.match(_CLAUSE.split(last)[-1]) or (len(sentences) == 1 and _BARE.fullmatch(last.strip()))
+    return bool(unmarked) or _questions(last) or any(map(_pleads, sentences))
 
 
 def _own_words(sentence: str) -> str:

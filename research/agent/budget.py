@@ -50,6 +50,11 @@ class Meter:
             self.tool_calls += count
 
     @property
+    def tokens_left(self) -> int | None:
+        """Tokens of the budget that are not spent; None without such a cap."""
+        return None if self.budget.tokens is None else max(0, self.budget.tokens - self.tokens)
+
+    @property
     def seconds(self) -> float:
         """Seconds of work so far; pauses do not count."""
         return self.seconds_before + self._clock() - self._started

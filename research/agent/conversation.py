@@ -55,7 +55,7 @@ class Conversation:
         self._question = question
         self._alone = not recipe.ask
         """Whether nobody can be asked for a missing detail."""
-        self._tools = tuple(self._worded(each) for each in (*context.tools.specs, *tools))
+        self._tools = tuple(self.worded(each) for each in (*context.tools.specs, *tools))
         if self.asks and ASK_USER not in {tool.name for tool in self._tools}:
             self._tools = (*self._tools, ask_user_spec(self.language))
         self._transcript = Transcript(question)
@@ -68,7 +68,7 @@ class Conversation:
         """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
         self._windows: dict[str, int] = {}
 
-    def _worded(self, tool: ToolSpec) -> ToolSpec:
+    def worded(self, tool: ToolSpec) -> ToolSpec:
         """Return the tool with its descriptions in the agent's language, as far as they are ours."""
         text = "\n".join(said.translated(line, self.language) for line in tool.description.split("\n"))
         return ToolSpec(tool.name, text, said.described(tool.parameters, self.language), tool.each)
@@ -120,6 +120,7 @@ class Conversation:
             system += "\n\n" + self._instructions
         if self._rounds:
             system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
+        system += self.budget()
         if not (self._own_prompt or self._must_act or self._must_call):  # tools have fields for it
             system += "\n\n" + prompts.text("account", self.language)
         if self._alone:
@@ -128,6 +129,11 @@ class Conversation:
             notes = "\n".join(f"- {text}" for text in self.transcript.reflections)
             system += "\n\n" + prompts.text("reflections", self.language, notes=notes)
         return [Message("system", system), Message("user", self._with_findings(self.question))]
+
+    def budget(self) -> str:
+        """Return the paragraph that states the budget of tokens; empty without one."""
+        tokens = self.context.meter.budget.tokens
+        return "\n\n" + prompts.text("budget", self.language, tokens=f"{tokens:,}") if tokens else ""
 
     def _calling(self) -> str:
         """Return which text tells the model how to call, so that it never contradicts the framework's prompt."""
@@ -194,9 +200,14 @@ class Conversation:
         Observations that no longer fit into the model's context are replaced by a placeholder.
         """
         interaction = self.transcript.interactions[index]
+        notes = []
         if index + 2 <= self._rounds:
-            note = prompts.text("round", self.language, n=str(index + 2), rounds=str(self._rounds))
-            interaction = msgspec.structs.replace(interaction, note=note)
+            notes.append(prompts.text("round", self.language, n=str(index + 2), rounds=str(self._rounds)))
+        if (left := interaction.tokens_left) is not None:
+            about, budget = f"{float(f'{left:.2g}'):,.0f}", f"{self.context.meter.budget.tokens:,}"
+            notes.append(prompts.text("tokens_left", self.language, left=about, budget=budget))
+        if notes:
+            interaction = msgspec.structs.replace(interaction, note=" ".join(notes))
         if self._written_under.get(index, self._own_protocol) != self.protocol.name:
             interaction = translated(interaction, self.protocol.name)
         if index >= self._dropped:

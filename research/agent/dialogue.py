@@ -155,9 +155,9 @@ class Dialogue(Conversation):
             return recorded
         if limits:
             self.context.meter.admit()
-        offered = self.tools if tools is None else tuple(map(self._worded, tools))
+        offered = self.tools if tools is None else tuple(map(self.worded, tools))
         if self._must_act:
-            offered = (*offered, self._worded(FINAL_ANSWER))
+            offered = (*offered, self.worded(FINAL_ANSWER))
         must_call = must_call or self._must_act
         request = self._model_calls.request(messages, purpose, offered, must_call=must_call, **wanted)
 
@@ -225,7 +225,8 @@ class Dialogue(Conversation):
         """Add a round to the transcript; `use` does this itself."""
         if self._spoken != self._own_protocol:
             self._written_under[self._transcript.length] = self._spoken
-        self._transcript = self._transcript.add(Interaction(reply, tuple(observations), hint))
+        left = self.context.meter.tokens_left
+        self._transcript = self._transcript.add(Interaction(reply, tuple(observations), hint, tokens_left=left))
 
     def report(self, text: str) -> Steps[None]:
         """Replace the evolving report."""

@@ -117,7 +117,7 @@ class Run(Dialogue):
 
     def offer(self, tools: Sequence[ToolSpec]) -> None:
         """Replace the tools that the agent may call."""
-        self._tools = tuple(map(self._worded, tools))
+        self._tools = tuple(map(self.worded, tools))
 
     def child(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -17,9 +18,10 @@ from msgspec.structs import replace
 
 from research._util import cancel, threads
 from research._util.nul import without_nul
+from research._util.redaction import mask_keys
 from research._util.said import say
 from research.agent.parsing.arguments import checked
-from research.errors import Stopped, ToolError
+from research.errors import Stopped, ToolError, WorkbenchError
 from research.text import clip
 from research.types import Passage, Tool, ToolCall, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError
@@ -141,6 +143,14 @@ class Toolbox:
             private = isinstance(error, PrivateError)
             text = clip(without_nul(str(error), str), OUTPUT_LIMIT)
             return Result(text, private=private, ok=False, seconds=work.seconds, code=error.code)
+        except WorkbenchError:  # the run's: a stop, a pause, a store that is away
+            raise
+        except Exception as error:  # another package's tool may raise anything, and the model can try something else
+            name = key.partition(":")[0]
+            logging.getLogger(__name__).warning("the tool %s failed", name, exc_info=error)
+            cause = mask_keys(clip(without_nul(f"{type(error).__name__}: {error}", str), 500))
+            text = say("{name} failed: {error}. Try something else.", name=name, error=cause)
+            return Result(text, ok=False, seconds=work.seconds, code="timeout" * isinstance(error, TimeoutError))
         output = replace(output, text=clip(without_nul(output.text, str), OUTPUT_LIMIT))
         output = replace(
             output,

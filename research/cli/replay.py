@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the lines that appeared while the run was active, and its answer if the replay reaches the end."""
+    """Print the lines that appeared while the run was active, and its answer, or its reports at that round."""
     from research.events.branches import first_rounds
     from research.events.view import fold
     from research.exports import progress
@@ -26,6 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
     for event in played:
         for line in progress.lines(event):
             print(line)
+    view = fold(played)
     if len(played) == len(events):
-        print(progress.summary(fold(played)))
+        print(progress.summary(view))
+        return 0
+    for agent, reports in {"": view.reports, **{name: each.reports for name, each in view.branches.items()}}.items():
+        if reports:
+            number, report = reports[-1]
+            print(f"\n{agent and agent + ': '}report of round {number}\n\n{report}")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from research.cli.common import open_home, writable
@@ -20,11 +20,20 @@ if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
 
 
+LISTED = 20
+"""Runs that a list shows unless told otherwise."""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("runs", "list saved runs", run)
     command.add_argument("query", nargs="?", default="", help="only runs whose question or answer contains this")
-    command.add_argument("--limit", type=positive_int, default=20, metavar="N", help="the newest N; default: 20")
+    command.add_argument(
+        "--limit",
+        type=positive_int,
+        metavar="N",
+        help=f"the newest N; default: {LISTED}; with --metrics or --format all",
+    )
     command.add_argument(
         "--metrics", action="store_true", help="print rounds, tool failures and latency of these runs instead"
     )
@@ -44,9 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output and not arguments.format:
         raise ConfigError("-o writes training data: add --format sft or --format dpo")
     target = writable(arguments.output) if arguments.output else None
-    rows = store.runs(arguments.query, arguments.limit)
+    everything = arguments.metrics or arguments.format
+    rows = store.runs(arguments.query, arguments.limit or (sys.maxsize if everything else LISTED))
     if arguments.metrics:
-        return _print_metrics(bench, [store.events(row.id) for row in rows], arguments.json)
+        return _print_metrics(bench, (store.events(row.id) for row in rows), arguments.json)
     if arguments.format:
         return _write_training(bench, rows, arguments.format, target)
     if arguments.json:
@@ -80,7 +90,7 @@ def _write_training(bench: Workbench, rows: Sequence[RunRow], kind: str, target:
     return 0
 
 
-def _print_metrics(bench: Workbench, runs: Sequence[Sequence[Event]], as_json: bool) -> int:
+def _print_metrics(bench: Workbench, runs: Iterable[Sequence[Event]], as_json: bool) -> int:
     import msgspec
 
     from research.events.view import fold

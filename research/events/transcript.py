@@ -17,6 +17,8 @@ class Interaction(Struct, frozen=True):
     """A warning from the workbench to the model, placed after the observations."""
     note: str = ""
     """What the workbench adds to the last observation, such as the number of the next round."""
+    tokens_left: int | None = None
+    """Tokens of the run's budget that were left after the round; None: no such cap, or unknown."""
 
 
 class Summary(Struct, frozen=True):

@@ -80,20 +80,17 @@ def reflexion(
             problem = yield from _judge(run, answer, evaluator, gold)
             if not problem:
                 break
-            if number == trials:
-                return (yield from _failed(run, answer, problem))
+            last = number == trials
+            agent, which = (run.agent, "The last verdict") if last else (trial.agent, "The verdict on this attempt")
+            text = f"{which} is FAIL: {clip(problem, VERDICT)}"
+            yield from run.context.mark(Warned(agent=agent, kind="model", text=text))
+            if last:
+                return replace(answer, outcome="rejected" if answer.outcome == "answered" else answer.outcome)
             notes = yield from _reflect(run, trial, problem, memory)
         except (LimitReached, ProviderError):
             break
         reflections = tuple(notes) if memory == "last_trial" else (*reflections, *notes)[-REFLECTIONS:]
     return answer
-
-
-def _failed(run: Run, answer: Answer, problem: str) -> Steps[Answer]:
-    """Return the last attempt's answer, whose outcome tells that its verdict is FAIL unless a limit ended it."""
-    text = f"The last verdict is FAIL: {clip(problem, VERDICT)}"
-    yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
-    return replace(answer, outcome="rejected" if answer.outcome == "answered" else answer.outcome)
 
 
 def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:

@@ -62,8 +62,9 @@ def rewoo(
     Source: Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations" (arXiv:2305.18323).
     Deliberate change: a failed step is planned again once, because later steps build on its evidence.
     """
-    tools = [*run.tools, LLM]
-    brief = run.brief("rewoo_plan", question=run.question, tools=_listing(tools))
+    tools = [*run.tools, run.worded(LLM)]
+    system, task = run.brief("rewoo_plan", question=run.question, tools=_listing(tools))
+    brief = [msgspec.structs.replace(system, content=system.content + run.budget()), task]
     reply = yield from run.ask("plan", messages=brief, tools=(), reads=lambda reply: _steps(reply, tools))
     steps = list(_steps(reply, tools))
     evidence: dict[str, str] = {}

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.said import say
 from research.errors import ToolError
 from research.sandbox.warm import WarmProcesses
 
@@ -84,17 +85,23 @@ def run_sql(sql: str, tables: Sequence[SqlTable], seconds: float = SECONDS) -> S
     Raises `ToolError` with a sentence for the model when it is refused, fails or exceeds a limit.
     """
     if len(sql) > STATEMENT:
-        raise ToolError(f"the SQL has {len(sql):,} characters, the limit is {STATEMENT:,}")
+        raise ToolError(
+            say("the SQL has {count:,} characters, the limit is {limit:,}", count=len(sql), limit=STATEMENT)
+        )
     job = msgspec.msgpack.encode(SqlJob(sql, tuple(tables), seconds))
     try:
         answer = _processes.run(job, timeout_s=seconds + _START_S, output_bytes=8 * RESULT_BYTES)
         result = decoding.decode(answer, SqlResult)
     except TimeoutError as error:
-        raise ToolError(f"the query took more than {seconds:g} s; read fewer rows or join fewer tables") from error
+        raise ToolError(
+            say("the query took more than {seconds:g} s; read fewer rows or join fewer tables", seconds=seconds)
+        ) from error
     except ChildProcessError as error:
-        raise ToolError(f"the query ended its process ({error}): it may need too much memory") from error
+        raise ToolError(
+            say("the query ended its process ({error}): it may need too much memory", error=error)
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise ToolError("the query made its process answer nonsense") from error
+        raise ToolError(say("the query made its process answer nonsense")) from error
     if result.error:
         raise ToolError(result.error)
     return result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from research._util.said import say
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from research.sandbox.sql import SqlResult
     from research.search.library.library import Library
 
+NO_TABLE = "The library has no table yet."
 _LISTED = 6
 """Tables that the tool's description names."""
 _SHOWN = 5
@@ -47,12 +49,12 @@ class QueryTool:
 
     @property
     def spec(self) -> ToolSpec:
-        return spec_of(self.__call__, "query", f"{_DESCRIPTION} {self._listed()}")
+        return spec_of(self.__call__, "query", f"{_DESCRIPTION}\n{self._listed()}")
 
     def _listed(self) -> str:
         entries = self.entries()
         if not entries:
-            return "The library has no table yet."
+            return NO_TABLE
         names = [f"{each.name} ({', '.join(each.columns[:8])}{', …' if each.columns[8:] else ''})" for each in entries]
         more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
         return f"Tables: {'; '.join(names[:_LISTED])}{more}."
@@ -81,7 +83,7 @@ class QueryTool:
     def _describe(self, about: str) -> ToolOutput:
         entries = self.entries()
         if not entries:
-            return ToolOutput("The library has no table: add a folder with csv or spreadsheet files to it.")
+            return ToolOutput(say("The library has no table: add a folder with csv or spreadsheet files to it."))
         shown = fitting(entries, about, self._embedder() if self._embedder and about else None)[:_SHOWN]
         rows = self._library().rows
         text = "\n\n".join(described(each, rows(each) if each.id else each.table, about) for each in shown)
@@ -96,7 +98,8 @@ class QueryTool:
         words = set(re.findall(r"\w+", sql.casefold()))
         named = [each for each in self.entries() if each.name in words]
         if sum(each.count * len(each.columns) for each in named) > _CELLS:
-            raise ToolError(f"the tables {', '.join(each.name for each in named)} are too large to be read together")
+            names = ", ".join(each.name for each in named)
+            raise ToolError(say("the tables {names} are too large to be read together", names=names))
         tables = [(each, self._library().rows(each)) for each in named]
         result = run_sql(sql, [SqlTable(each.name, each.columns, table.rows, table.numbers) for each, table in tables])
         return named, result

@@ -100,5 +100,9 @@ def test_the_outcome_tells_the_last_verdict_of_reflexion(bench: Workbench, gold:
     view = fold(played(bench, Player("native", laps=2), framework="reflexion", options=options))
     assert (view.outcome, view.status) == (outcome, "completed")
     told = [note for each in view.rounds for note in each.notes if "FAIL" in note]
-    assert told == (["The last verdict is FAIL: The answer is not the right one."] if outcome == "rejected" else [])
+    verdicts = [
+        f"{which} is FAIL: The answer is not the right one."
+        for which in ("The verdict on this attempt", "The last verdict")
+    ]
+    assert told == (verdicts if outcome == "rejected" else [])
     assert ("the last verdict on the answer is FAIL" in summary(view)) == (outcome == "rejected")

@@ -134,7 +134,7 @@ def test_compare_and_fork_accept_the_memory_options(cli: Cli, script: Script) ->
 
 def test_a_spent_token_budget_is_the_outcome_and_the_run_still_answers(cli: Cli, script: Script) -> None:
     usage = cli("run", JAPAN, "--model", script(SEARCH, ANSWER), "--json").json["calls"][0]
-    budget = str(usage["prompt_tokens"] + usage["completion_tokens"] + 1)
+    budget = str(usage["prompt_tokens"] + usage["completion_tokens"] + 100)  # a prompt that states its budget is longer
     model = script(SEARCH, SEARCH.replace("Japan", "Kenya"), ANSWER)
     found = cli("run", JAPAN, "--model", model, "--budget-tokens", budget, "--json").json
     assert (found["status"], found["outcome"]) == ("completed", "tokens")
@@ -373,6 +373,22 @@ def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_pat
     assert json.loads(cli("export", run, "--format", "json").out) == ran
     lines = cli("export", run, "--format", "jsonl").out.splitlines()
     assert [json.loads(line) for line in lines] == events
+
+
+@pytest.mark.parametrize(("framework", "who"), [("iter_research", ""), ("parallel", "main/run-1: ")])
+def test_a_replay_to_a_round_ends_with_the_report_of_that_round(
+    cli: Cli, script: Script, framework: str, who: str
+) -> None:
+    rounds = [f"<report>Report {n}: Japan [1].</report>" + SEARCH.replace("population", f"fact {n}") for n in (1, 2)]
+    replies = [*rounds, f"<report>Report 3.</report>{ANSWER}"]
+    alone = ("--set", "framework.n=2", "--set", "framework.concurrency=1") if framework == "parallel" else ()
+    model = script(*replies, *(replies if alone else ()), ANSWER)
+    run = cli("run", JAPAN, "--model", model, "--framework", framework, *alone, "--json").json["run_id"]
+    part = cli("replay", run, "--to", "2").out
+    assert f"{who}report of round 2\n\nReport 2: Japan [1].\n" in part
+    assert "Report 1" not in part
+    assert "Report 3" not in part
+    assert "Report 1" in cli("replay", run, "--to", "1").out
 
 
 def test_an_unwritable_export_path_is_reported_before_any_work(cli: Cli, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import tomllib
 import urllib.request
 import zipfile
 from collections.abc import Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def test_every_dependency_is_pinned_to_a_version_in_its_range() -> None:
     ]
     for each in declared:
         assert each.specifier.contains(pins[canonical(each.name)]), each
-    others = {"pytest"}
+    others = {"pytest", "pytest-timeout", "hypothesis"}
     assert pins.keys() == {canonical(each.name) for each in declared} | others
 
 
@@ -327,3 +328,28 @@ def test_a_third_party_framework_strategy_and_model_pass_the_contract_tests(exte
     files = ["tests/contract/test_frameworks.py", "tests/contract/test_providers.py"]
     done = subprocess.run([*words, *chosen, *files], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_first_tests_of_a_contributor_need_only_what_the_app_needs(tmp_path: Path) -> None:
+    named = {
+        re.split("[=[]", line)[0].lower()
+        for line in (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()
+        if "==" in line
+    }
+    missing = [module for module, owners in packages_distributions().items() if named & {*map(str.lower, owners)}]
+    assert {"xdist", "playwright"} <= {*missing}
+    (tmp_path / "without_dev.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({missing}))\n", "utf-8")
+    commands = re.findall(
+        r"^\.venv/bin/python -m pytest (tests/unit/\S+)", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M
+    )
+    assert commands
+    plugins = ["-p", "without_dev", "-p", "pytest_timeout"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, "--collect-only", *commands],
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -47,6 +47,15 @@ def test_the_words_of_a_question_do_not_decide_what_the_answer_is_worth(
     assert (view.outcome, view.short, view.parts) == ("answered", "", ())
 
 
+@pytest.mark.parametrize("framework", ["react", "tool_rounds"])
+def test_the_same_replies_end_the_same_way_again_in_the_same_home(
+    bench: Workbench, script: Script, framework: str
+) -> None:
+    vague = "The country is among the larger ones of Asia [1]."  # what the rules leave open
+    outcomes = [ask(bench, script, SAID, vague, framework=framework).outcome for _ in range(3)]
+    assert outcomes == ["answered"] * 3
+
+
 def test_the_short_answer_and_the_parts_are_those_that_the_model_gives(bench: Workbench, script: Script) -> None:
     view = ask(bench, script, SAID, "<short>123,201,945</short>", FOUND, MISSING)
     assert (view.outcome, view.short) == ("partly_answered", "123,201,945")

@@ -51,6 +51,16 @@ def test_an_input_is_parsed_before_the_evidence_is_filled_in(bench: Workbench, s
     assert str(arguments["url"]).startswith("library://")
 
 
+def test_a_plan_with_arrows_is_read(bench: Workbench, script: Script) -> None:
+    plan = 'Plan: search("Japan population total") → #E1\nPlan: visit(#E1.url) → #E2\nPlan: combine(#E1, #E2) → Answer'
+    events = play(bench, script(plan, ANSWER))
+    assert calls(events)[0] == ("search", {"query": "Japan population total"})
+    name, arguments = calls(events)[1]
+    assert (name, len(calls(events))) == ("visit", 2)
+    assert str(arguments["url"]).startswith("library://")
+    assert fold(events).outcome == "answered"
+
+
 @pytest.mark.parametrize("code", ['print(len("#E1") > 5)', "text = #E1\nprint(len(text) > 5)"])
 def test_evidence_in_code_is_a_string(bench: Workbench, script: Script, code: str) -> None:
     step = json.dumps({"code": code})

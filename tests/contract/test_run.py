@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import research
+from research import plugins
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.run import Run
@@ -17,9 +18,11 @@ from research.errors import ConfigError
 from research.events import events as e
 from research.events.branches import first_rounds
 from research.events.events import Event, decode, encode
-from research.events.recipe import Budget
+from research.events.recipe import Budget, Recipe
 from research.events.view import fold, messages_sent
+from research.models.host import Host
 from research.store.sqlite import SqliteStore
+from research.types import ToolOutput, ToolSpec
 from research.workbench import run_import
 from research.workbench.workbench import Workbench
 
@@ -106,6 +109,32 @@ def test_a_failing_call_does_not_affect_its_sibling(bench: Workbench, script: Sc
     view = fold(play(bench, script(both, ANSWER)))
     results = [c.observation for c in view.rounds[0].calls]
     assert [seen.ok for seen in results if seen] == [False, True]
+
+
+class Broken:
+    """A tool of somebody else, which raises what it likes."""
+
+    timeout_s = 10.0
+    spec = ToolSpec("meter", "Read a meter.", {"type": "object", "properties": {}})
+
+    def __call__(self) -> ToolOutput:
+        raise RuntimeError("the device is off")
+
+
+def test_what_an_own_tool_raises_is_told_to_the_model_and_the_run_goes_on(bench: Workbench, script: Script) -> None:
+    def meter(host: Host, recipe: Recipe, stop: threading.Event) -> Broken:
+        """Read a meter."""
+        return Broken()
+
+    research.tool("Meter")(meter)
+    try:
+        view = fold(play(bench, script("<think>a</think>" + call("meter"), SEARCH, ANSWER), tools=("search", "meter")))
+    finally:
+        plugins.tool.remove("meter")
+    seen = view.rounds[0].calls[0].observation
+    assert seen
+    assert (seen.ok, seen.text) == (False, "meter failed: RuntimeError: the device is off. Try something else.")
+    assert view.outcome == "answered"
 
 
 def test_an_answer_without_a_source_has_no_evidence(bench: Workbench, script: Script) -> None:

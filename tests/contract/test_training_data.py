@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import research
+from research.cli.runs import LISTED
 from research.events.view import fold
 from research.store.saved import Comparison, Opinion
 from research.workbench.workbench import Workbench
@@ -23,8 +24,8 @@ BAD = "<think>Done.</think><answer>Japan has 999 people.</answer>"
 QUESTION = "How many people live in Japan?"
 
 
-def rows(cli: Cli, kind: str, file: Path) -> list[dict[str, Any]]:
-    done = cli("runs", "--format", kind, "-o", str(file))
+def rows(cli: Cli, kind: str, file: Path, *more: str) -> list[dict[str, Any]]:
+    done = cli("runs", "--format", kind, "-o", str(file), *more)
     assert done.status == 0, done.err
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
@@ -39,6 +40,18 @@ def test_a_run_is_one_conversation_that_ends_with_the_last_reply(
     assert row["messages"][-1]["content"] == GOOD
     assert (row["run_id"], row["outcome"], row["reward"]) == (view.run, "answered", 1.0)
     assert "search" in row["tools"]
+
+
+def test_all_runs_are_written_and_measured_unless_limited(
+    bench: Workbench, script: Script, cli: Cli, tmp_path: Path
+) -> None:
+    for number in range(LISTED + 2):
+        research.run(f"{QUESTION} ({number})", workbench=bench, model=script(SEARCH, GOOD))
+    assert len(rows(cli, "sft", tmp_path / "sft.jsonl")) == LISTED + 2
+    assert len(rows(cli, "sft", tmp_path / "few.jsonl", "--limit", "3")) == 3
+    assert json.loads(cli("runs", "--metrics", "--json").out)["runs"] == LISTED + 2
+    assert json.loads(cli("runs", "--metrics", "--json", "--limit", "3").out)["runs"] == 3
+    assert len(cli("runs").out.splitlines()) == LISTED
 
 
 def test_iter_research_is_one_conversation_for_each_round(

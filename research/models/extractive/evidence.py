@@ -237,10 +237,10 @@ class Evidence:
         """Return whether the system prompt lists the tool."""
         return f"- {tool}:" in self._system
 
-    def line_of(self, tool: str) -> str:
-        """Return the line of the system prompt that describes a tool; empty if it is not offered."""
+    def description_of(self, tool: str) -> str:
+        """Return how the system prompt describes a tool; empty if it is not offered."""
         start = self._system.find(f"- {tool}:")
-        return self._system[start:].partition("\n")[0] if start >= 0 else ""
+        return self._system[start:].partition("\n  {")[0] if start >= 0 else ""
 
     def subject_called(self, name: str) -> str | None:
         """Return the subject with exactly this name or its usual name; None if there is none."""

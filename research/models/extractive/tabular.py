@@ -38,8 +38,7 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
 
 def _offered(evidence: Evidence) -> bool:
     """Return whether the run has the tool, and tables other than the Factbook's."""
-    line = evidence.line_of("query")
-    listed = line.partition(_OWN)[2]
+    listed = evidence.description_of("query").partition(_OWN)[2]
     return bool(listed) and not listed.startswith(_FACTBOOK)
 
 

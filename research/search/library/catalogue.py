@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from research._util.amounts import amount
+from research._util.said import say
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library import storage
@@ -84,7 +85,7 @@ def table(connection: sqlite3.Connection, entry: TableEntry) -> Table:
         return _factbook(connection, storage.version_of(connection, FACTBOOK) or "")
     row = connection.execute("SELECT head, rows FROM tables WHERE id = ?", [entry.id]).fetchone()
     if row is None:
-        raise ToolError(f"the table {entry.name!r} has changed or gone; list the tables again")
+        raise ToolError(say("the table {name!r} has changed or gone; list the tables again", name=entry.name))
     return storage.unpacked(*row)
 
 
