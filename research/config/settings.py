@@ -11,9 +11,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, StringConstraints, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
@@ -92,7 +92,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=default_home, validation_alias="WORKBENCH_HOME")
     """The folder of all data; for a user with a key, `users/KEY` below `root`."""
-    user: str = Field("", validation_alias="WORKBENCH_USER")
+    user: Annotated[str, StringConstraints(strip_whitespace=False)] = Field("", validation_alias="WORKBENCH_USER")
     """The key of the user, 16 hex digits, see `research.config.users`; "" without login."""
     allow_users: str = Field("", validation_alias="WORKBENCH_ALLOW_USERS")
     """Verified e-mail addresses or domains that may log in, separated by commas, e.g. `alice@example.org,@example.org`;
