@@ -11,7 +11,7 @@ import msgspec
 from research._util.said import say
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError
-from research.types import Completion, ToolSpec
+from research.types import Completion, Reply, ToolSpec
 
 _CUT = ("length", "max_tokens")
 _REPEATED = 400
@@ -26,11 +26,21 @@ def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequenc
     """Return whether the reply would be an answer if it were whole."""
     if completion.finish_reason not in _CUT or completion.raw_calls or completion.calls:
         return False
+    reply = _read(completion, protocol, tools)
+    return reply is not None and bool(reply.answer) and not (reply.calls or reply.errors)
+
+
+def calls_instead(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether a model that was asked to go on calls a tool instead."""
+    reply = _read(completion, protocol, tools)
+    return reply is not None and bool(reply.calls)
+
+
+def _read(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> Reply | None:
     try:
-        reply = protocol.read(msgspec.structs.replace(completion, finish_reason="stop"), str, tools)
+        return protocol.read(msgspec.structs.replace(completion, finish_reason="stop"), str, tools)
     except FormatError:
-        return False
-    return bool(reply.answer) and not (reply.calls or reply.errors)
+        return None
 
 
 def joined(written: str, completion: Completion) -> Completion:

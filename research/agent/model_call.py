@@ -15,7 +15,7 @@ from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
-from research.agent.cut_replies import is_cut_answer, joined, kept
+from research.agent.cut_replies import calls_instead, is_cut_answer, joined, kept
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
@@ -158,7 +158,8 @@ class ModelCalls:
             usage = self._usage(model, completion)
             self._uncounted[model.name] = usage.completion_tokens
             self.context.meter.spend(usage)
-            before, completion = written, joined(written, completion)
+            before = "" if written and calls_instead(completion, self.protocol, offered) else written
+            completion = joined(before, completion)
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
                 with speaking(self.language):

@@ -148,6 +148,19 @@ def test_a_tagged_answer_that_is_cut_off_is_continued(place: Path) -> None:
     assert seen(place, replies, protocol="tagged").answer == ANSWER
 
 
+def test_a_model_that_is_told_to_go_on_may_call_a_tool_instead(place: Path) -> None:
+    replies = [
+        FakeReply(WRITTEN),
+        FakeReply("<answer>Japan has 123 mil", finish_reason="length"),
+        FakeReply(WRITTEN),
+        FakeReply(f"<answer>{ANSWER}</answer>"),
+    ]
+    view = seen(place, replies, protocol="tagged")
+    assert view.answer == ANSWER
+    rejected = [note for current in view.rounds for note in current.notes if "refused" in note]
+    assert len(rejected) == 1, "only the half answer"
+
+
 def test_an_answer_that_stays_cut_off_is_kept_and_marked(place: Path) -> None:
     cut = FakeReply(
         "Japan has 123 million people [1]. Its median age is the highest of all large coun", finish_reason="length"
