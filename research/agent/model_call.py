@@ -158,8 +158,7 @@ class ModelCalls:
             usage = self._usage(model, completion)
             self._uncounted[model.name] = usage.completion_tokens
             self.context.meter.spend(usage)
-            before = "" if written and calls_instead(completion, self.protocol, offered) else written
-            completion = joined(before, completion)
+            before, completion = self._joined(written, completion, offered)
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
                 with speaking(self.language):
@@ -181,6 +180,11 @@ class ModelCalls:
             yield Replied(agent=self.agent, ask=ask, purpose=request.purpose, reply=reply, usage=usage, seconds=seconds)
             return reply
         raise LimitReached("failed")
+
+    def _joined(self, written: str, completion: Completion, offered: Sequence[ToolSpec]) -> tuple[str, Completion]:
+        """Return what was written before, if the reply goes on from it, and the reply with it."""
+        before = "" if written and calls_instead(completion, self.protocol, offered) else written
+        return before, joined(before, completion)
 
     def _is_cut(self, completion: Completion, request: Request, offered: Sequence[ToolSpec]) -> bool:
         return request.schema is None and is_cut_answer(completion, self.protocol, offered)
