@@ -30,10 +30,13 @@ def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequenc
     return reply is not None and bool(reply.answer) and not (reply.calls or reply.errors)
 
 
-def calls_instead(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:
-    """Return whether a model that was asked to go on calls a tool instead."""
-    reply = _read(completion, protocol, tools)
-    return reply is not None and bool(reply.calls)
+def gone_on(
+    written: str, completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]
+) -> tuple[str, Completion]:
+    """Return what the reply goes on from, and the whole; nothing if it calls a tool instead of going on."""
+    alone = _read(completion, protocol, tools) if written else None
+    before = "" if alone is not None and alone.calls else written
+    return before, joined(before, completion)
 
 
 def _read(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> Reply | None:

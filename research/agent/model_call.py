@@ -15,7 +15,7 @@ from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
-from research.agent.cut_replies import calls_instead, is_cut_answer, joined, kept
+from research.agent.cut_replies import gone_on, is_cut_answer, kept
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
@@ -158,7 +158,7 @@ class ModelCalls:
             usage = self._usage(model, completion)
             self._uncounted[model.name] = usage.completion_tokens
             self.context.meter.spend(usage)
-            before, completion = self._joined(written, completion, offered)
+            before, completion = gone_on(written, completion, self.protocol, offered)
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
                 with speaking(self.language):
@@ -180,11 +180,6 @@ class ModelCalls:
             yield Replied(agent=self.agent, ask=ask, purpose=request.purpose, reply=reply, usage=usage, seconds=seconds)
             return reply
         raise LimitReached("failed")
-
-    def _joined(self, written: str, completion: Completion, offered: Sequence[ToolSpec]) -> tuple[str, Completion]:
-        """Return what was written before, if the reply goes on from it, and the reply with it."""
-        before = "" if written and calls_instead(completion, self.protocol, offered) else written
-        return before, joined(before, completion)
 
     def _is_cut(self, completion: Completion, request: Request, offered: Sequence[ToolSpec]) -> bool:
         return request.schema is None and is_cut_answer(completion, self.protocol, offered)
