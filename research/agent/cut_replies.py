@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import msgspec
 
 from research._util.said import say
+from research.agent.parsing.reading import LENGTH
 from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError
 from research.types import Completion, Reply, ToolSpec
 
-_CUT = ("length", "max_tokens")
 _REPEATED = 400
 """Most characters at a seam that are compared."""
 _BEGUN_AGAIN = 60
@@ -24,7 +24,7 @@ _ANSWER = re.compile(r"\s*<answer>\s*")
 
 def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:
     """Return whether the reply would be an answer if it were whole."""
-    if completion.finish_reason not in _CUT or completion.raw_calls or completion.calls:
+    if completion.finish_reason not in LENGTH or completion.raw_calls or completion.calls:
         return False
     reply = _read(completion, protocol, tools)
     return reply is not None and bool(reply.answer) and not (reply.calls or reply.errors)
@@ -36,7 +36,7 @@ def gone_on(
     """Return what the reply goes on from, and the whole; nothing if it calls a tool instead of going on."""
     alone = _read(completion, protocol, tools) if written else None
     before = "" if alone is not None and alone.calls else written
-    return before, joined(before, completion)
+    return before, _joined(before, completion)
 
 
 def _read(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> Reply | None:
@@ -46,7 +46,7 @@ def _read(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSp
         return None
 
 
-def joined(written: str, completion: Completion) -> Completion:
+def _joined(written: str, completion: Completion) -> Completion:
     """Return the completion with what was written before it; characters that it repeats stand once."""
     more = completion.text
     if not written:

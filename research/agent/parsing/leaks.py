@@ -280,9 +280,9 @@ def _pythonic(text: str, at: int) -> Iterator[Raw | int]:
         for each in tree.elts if isinstance(tree, ast.List) else [tree]:
             if not (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and not each.args):
                 raise Unread
-            yield each.func.id, {str(given.arg): ast.literal_eval(given.value) for given in each.keywords if given.arg}
-            if not all(given.arg for given in each.keywords):
+            if not all(given.arg for given in each.keywords):  # **values
                 raise Unread
+            yield each.func.id, {str(given.arg): ast.literal_eval(given.value) for given in each.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise Unread from error
     yield len(text)

@@ -13,7 +13,8 @@ from research.types import CallError
 
 Kind = Literal["tool_calls", "answer", "plan", "format_error"]
 
-CUT = ("length", "max_tokens", "content_filter")
+LENGTH = ("length", "max_tokens")
+CUT = (*LENGTH, "content_filter")
 """Finish reasons of an incomplete reply."""
 
 _CONTROLS = dict.fromkeys(c for c in range(32) if c not in (9, 10))
