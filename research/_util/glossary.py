@@ -19,6 +19,16 @@ def terms(table: str) -> dict[str, Any]:
     return found
 
 
+def plain_territory(name: str) -> str:
+    """Return a name of CLDR as texts write it, in lower case, without brackets and `special administrative region`.
+
+    >>> plain_territory("Myanmar (Burma)"), plain_territory("Trinidad & Tobago"), plain_territory("Hong Kong SAR China")
+    ('myanmar', 'trinidad and tobago', 'hong kong')
+    """
+    plain = re.sub(r"\s{0,9}\(.{0,300}?\)| - .{0,300}", "", name).replace("&", "and").replace("’", "'").casefold()
+    return plain.removesuffix(" sar china")
+
+
 def chinese_label(label: str) -> str:
     """Return the Chinese term for a label, without the year of a series; empty if there is none.
 

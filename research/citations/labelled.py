@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from research._util.glossary import english_label, label_terms, terms
+from research._util.glossary import english_label, label_terms, plain_territory, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
@@ -298,10 +298,7 @@ def _territories() -> dict[str, tuple[str, str]]:
 
     english, chinese = (Locale(language).territories for language in ("en", "zh"))
     return {
-        re.sub(r"\s{0,9}\(.{0,300}?\)| - .{0,300}", "", name).replace("&", "and").replace("’", "'").casefold(): (
-            chinese[code],
-            chinese[code].removesuffix("特别行政区"),
-        )
+        plain_territory(name): (chinese[code], chinese[code].removesuffix("特别行政区"))
         for code, name in english.items()
         if code.isalpha() and code in chinese
     }

@@ -300,3 +300,14 @@ def test_a_number_is_ticked_in_any_form_and_another_in_none(one: int, other: int
     assert (same.status == "supported") == (mark != "." or one >= 1_000_000), same
     (apart,) = check_claim(f"The town of Orrin has {f'{other:,}'.replace(',', mark)} trees", source)
     assert apart.status not in HOLDS
+
+
+def test_every_country_of_the_factbook_can_be_named_in_chinese() -> None:
+    countries = {
+        "Burma": "缅甸", "Cabo Verde": "佛得角", "Democratic Republic of the Congo": "刚果（金）", "Hong Kong": "中国香港",
+        "Republic of the Congo": "刚果（布）", "The Gambia": "冈比亚", "Turkey": "土耳其", "US Virgin Islands": "美属维尔京群岛",
+    }  # fmt: skip
+    for english, chinese in countries.items():
+        line = Source(1, "library://factbook/x", f"{english} · Economy", "Unemployment rate 2024: 7.5% (2024 est.)")
+        (found,) = check(f"{chinese}2024年的失业率为7.5% [1]。", [line])
+        assert found.status == "supported", chinese

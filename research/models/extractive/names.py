@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from research._util.glossary import english_places, label_terms, terms
+from research._util.glossary import english_places, label_terms, plain_territory, terms
 from research.models.extractive.opposites import stem
 from research.text import STOP_WORDS, has_cjk, tokens, without_accents
 
@@ -67,12 +67,7 @@ def countries() -> dict[str, str]:
     for language in ("en", "zh"):
         for code, name in Locale(language).territories.items():
             if len(code) == 2 and code.isalpha() and code not in ("EU", "UN", "EZ", "XA", "XB", "ZZ", "QO"):
-                plain = (
-                    re.sub(r"\s{0,9}\(.{0,300}?\)| - .{0,300}", "", name)
-                    .replace("&", "and")
-                    .replace("’", "'")
-                    .casefold()
-                )
+                plain = plain_territory(name)
                 found.setdefault(plain, code)
                 found.setdefault(plain.removesuffix("特别行政区"), code)
     for english, chinese in terms("place").items():  # `US Virgin Islands`, which CLDR calls U.S. Virgin Islands
