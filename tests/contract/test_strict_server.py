@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_each_value
-from tests.player import ANSWER, QUESTION, Player, lap_of, query
+from tests.player import ANSWER, QUESTION, Misbehaviour, Player, lap_of, query
 
 MATRIX = [(*pair, protocol) for pair in plugins.pairs() for protocol in ("native", "tagged")]
 
@@ -45,8 +46,19 @@ def play(
         return view
 
 
-def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
-    """Play one fault after the other, then start again."""
+def faults() -> Misbehaviour:
+    """Play one fault after the other, then start again; researchers, who work at once, have faults of their own each."""
+    asked: Counter[str] = Counter()
+
+    def misbehave(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
+        task = body["messages"][1]["content"].partition("\n\n")[0]
+        asked[task] += 1
+        return fault(player, purpose, body, asked[task] if purpose == "research" else number)
+
+    return misbehave
+
+
+def fault(player: Player, purpose: str, body: Body, number: int) -> FakeReply | None:
     lap = lap_of(body) + 1
     good = ("search", {"query": query(lap)})
     bad = ("search", '{"query": ')
@@ -75,7 +87,7 @@ def faults(player: Player, purpose: str, body: Body, number: int) -> FakeReply |
 def test_no_history_is_refused_after_any_fault(
     place: Path, framework: str, context: str, protocol: ProtocolName
 ) -> None:
-    player = Player(protocol, laps=6, thinking=True, misbehave=faults)
+    player = Player(protocol, laps=6, thinking=True, misbehave=faults())
     view = play(place, player, framework, context)
     assert player.refused == []
     assert view.traceback == ""
