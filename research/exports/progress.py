@@ -137,8 +137,8 @@ def _reference(source: Source) -> str:
     if source.url.startswith(MEMORY):
         return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
     about = filter(None, (source.kind, "RETRACTED" if source.retracted else "", "from memory" if source.memory else ""))
-    said = ", ".join(about)
-    return f"[{source.n}] {source.title} <{source.url}>{f' ({said})' if said else ''}"
+    said, addresses = ", ".join(about), " ".join(f"<{url}>" for url in source.addresses)
+    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}"
 
 
 def recalled(seen: Observation) -> str:
