@@ -38,8 +38,6 @@ WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
 LONGEST_REPLY = 4_000_000
 """Bytes of a reply with its reasoning and calls, as JSON; services offer about a third of it today."""
-CUT_TO_TOKENS = 1000
-"""Tokens that a server reads at least when it cuts a prompt: no context is smaller."""
 STREAM_EVERY_S = 0.05
 """Deltas are collected this long into one event."""
 
@@ -145,6 +143,8 @@ class ModelCalls:
             started = time.monotonic()
             try:
                 completion = yield from self._call(model, request, ask)
+                shorter = shorten is not None and prompt.rounds_shown > 1 and attempt < REASKS
+                yield from self._check_cut(model, completion, ask, shorter=shorter)
             except ProviderError as error:
                 first = self.agent == MAIN and not prompt.rounds  # nothing can be left out of it
                 if not error.context_overflow or shorten is None or first:
@@ -154,10 +154,7 @@ class ModelCalls:
                 messages = prompt.messages
                 continue
             yield from self._warn_of_rejected_parameters(model)
-            yield from self._warn_of_cut_prompt(model, completion)
-            usage = self._usage(model, completion)
-            self._uncounted[model.name] = usage.completion_tokens
-            self.context.meter.spend(usage)
+            usage = self._spend(model, completion)
             before, completion = gone_on(written, completion, self.protocol, offered)
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
@@ -204,13 +201,15 @@ class ModelCalls:
             step=request.purpose in step_purposes(),
         )
 
-    def _usage(self, model: Model, completion: Completion) -> Usage:
-        """Return the usage that the service reports, or an estimate; with its cost if the price is known."""
+    def _spend(self, model: Model, completion: Completion) -> Usage:
+        """Count and return the usage that the service reports, or an estimate; with its cost if the price is known."""
         usage = completion.usage or Usage(
             self.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
         )
         if usage.cost_usd is None and isinstance(model, Priced):
             usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
+        self._uncounted[model.name] = usage.completion_tokens
+        self.context.meter.spend(usage)
         return usage
 
     def _warn_of_rejected_parameters(self, model: Model) -> Steps[None]:
@@ -221,18 +220,20 @@ class ModelCalls:
                 text = f"{model.name} does not accept {name}."
                 yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
 
-    def _warn_of_cut_prompt(self, model: Model, completion: Completion) -> Steps[None]:
-        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently."""
-        read = completion.usage.prompt_tokens if completion.usage and not completion.usage.estimated else 0
-        if read < CUT_TO_TOKENS or 2 * read >= self.prompt_tokens:
-            return
-        if (model.name, "cut") not in self.context.warned_parameters:
+    def _check_cut(self, model: Model, completion: Completion, ask: int, *, shorter: bool) -> Steps[None]:
+        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently.
+
+        Raises `ProviderError`, as for a prompt that is refused, if a `shorter` one can be sent.
+        """
+        text = self.context.cut_prompts.notice(model.name, completion.usage, self.prompt_tokens)
+        if text and (model.name, "cut") not in self.context.warned_parameters:
             self.context.warned_parameters.add((model.name, "cut"))
-            text = (
-                f"{model.name} reports that it read {read:,} of about {self.prompt_tokens:,} tokens: its server has "
-                "probably cut the prompt. Give it a larger context (for Ollama, OLLAMA_CONTEXT_LENGTH)."
+            yield from self.context.mark(Warned(agent=self.agent, kind="cut", text=text))
+        if text and shorter:
+            yield Rejected(
+                agent=self.agent, ask=ask, text=completion.text, problem=text, usage=self._spend(model, completion)
             )
-            yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+            raise ProviderError(text, context_overflow=True)
 
     def _warn_of_protocol(self, model: Model) -> Steps[None]:
         """Warn once of a role's model that has no native tool calls although the recipe asks for them."""
