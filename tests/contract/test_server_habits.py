@@ -68,6 +68,13 @@ NO_TOOLS = [
 ]
 
 
+def test_a_refusal_without_tools_is_not_blamed_on_tools(place: Path) -> None:
+    problem = {"error": {"message": "No endpoint found that supports tool use here.", "code": 404}}
+    view = seen(place, lambda body: FakeReply(status=404, body=problem))
+    assert view.outcome == "failed"
+    assert "was not found at" in view.error and "cannot be offered tools" not in view.error
+
+
 @pytest.mark.parametrize(("status", "message"), NO_TOOLS)
 def test_a_server_that_refuses_tools_is_asked_in_tagged_text(place: Path, status: int, message: str) -> None:
     events, requests = played(place, refusing(status, message))
