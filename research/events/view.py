@@ -310,11 +310,13 @@ class RunView(PlanView, AuditView):
                 role=event.role or ROLE_OF.get(event.purpose, ""),
                 step=is_step(event),
                 place=place,
+                since=event.time,
             )
             self._add_round(added)
             return
         # The request is repeated after a rejected reply, of which the streamed text is discarded.
         current.sent.append((event.keep, event.messages))
+        current.since = event.time
         current.draft = current.draft_reasoning = ""
         current.prompt_tokens, current.window = event.prompt_tokens, event.window
         current.rounds_shown, current.rounds_so_far = event.rounds_shown, event.rounds_so_far

@@ -178,7 +178,7 @@ class Service:
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(connections.late(self.host, error, self._endpoint.name), retryable=True)
+            return connections.late(self.host, error, self._endpoint.name)
         why = str(error) or type(error).__name__
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):
