@@ -72,10 +72,13 @@ class ProviderError(WorkbenchError):
         retryable: bool = False,
         context_overflow: bool = False,
         retry_after_s: float | None = None,
+        at_work: bool = False,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
         """The same request may succeed later (429, 5xx, a lost connection)."""
+        self.at_work = at_work
+        """The service may still be at work on the request, so that sending it again would only add to its work."""
         self.context_overflow = context_overflow
         """The request was too long for the model; only a shorter one can succeed."""
         self.retry_after_s = retry_after_s

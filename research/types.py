@@ -64,6 +64,13 @@ class Source(Struct, frozen=True, omit_defaults=True):
     kind: str = ""
     """What kind of publisher speaks, e.g. `journal` (`research/search/classes.py`); empty for documents of the user's, and
     in runs of earlier versions."""
+    also: tuple[str, ...] = ()
+    """In a view: the other addresses at which the run saw the same work."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return every address at which the run saw the work."""
+        return (self.url, *self.also)
 
     @property
     def retracted(self) -> bool:

@@ -12,6 +12,8 @@ from socket import SHUT_RDWR
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
+from research.errors import ProviderError
+
 if TYPE_CHECKING:
     import httpx2
 
@@ -35,11 +37,12 @@ def timeout(seconds: float | None) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(seconds or 10, 10))
 
 
-def late(host: str, error: BaseException, endpoint: str) -> str:
-    """Return what to say of a request that timed out."""
+def late(host: str, error: BaseException, endpoint: str) -> ProviderError:
+    """Return the error of a request that timed out; after it was sent, the service may still be at work on it."""
     kind = type(error).__name__
-    hint = f"; if its model is slow, raise timeout_s of endpoint {endpoint!r}" if kind == "ReadTimeout" else ""
-    return f"{host} timed out ({kind}){hint}"
+    sent = kind == "ReadTimeout"
+    hint = f"; if its model is slow, raise timeout_s of endpoint {endpoint!r}" if sent else ""
+    return ProviderError(f"{host} timed out ({kind}){hint}", retryable=True, at_work=sent)
 
 
 @lru_cache(maxsize=64)

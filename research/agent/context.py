@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from research.agent.budget import Meter
+from research.agent.cut_prompts import CutPrompts
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
@@ -104,6 +105,7 @@ class RunContext:
         """Count what the journal contains: time and tokens spent, adopted rounds, earlier findings."""
         self.plan = self.journal.plan if self.journal.plan_adopted else ()
         """The plan that the user approved; empty before that, and without one."""
+        self.cut_prompts = CutPrompts(found=self.journal.cut)
         self.meter.seconds_before = self.journal.seconds
         for usage in self.journal.spent:
             self.meter.spend(usage)

@@ -82,6 +82,8 @@ class Journal:
         """Whether the run goes on by itself, because its process died, rather than because a user resumed it."""
         self.asks = 0
         """Requests of the main agent in the adopted rounds; the run continues their numbering."""
+        self.cut = False
+        """Whether the server of a model has cut a prompt."""
         self.spent: list[Usage] = []
         """Usage of rejected replies and of adopted rounds, which no recorded reply accounts for."""
         self._time = Worktime()
@@ -135,6 +137,7 @@ class Journal:
             case _:
                 if isinstance(event, RunStarted):
                     self.earlier, self.given = event.earlier, event.given
+                self.cut = self.cut or isinstance(event, Warned) and event.kind == "cut"
                 if isinstance(event, WaitingForUser) and not event.plan:
                     self._asked_user.setdefault(event.agent, []).append(event)
                 if isinstance(event, _MARKS):

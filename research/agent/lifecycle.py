@@ -140,7 +140,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         status=statuses.get(outcome, "completed"),
         outcome=outcome,
         answer=text,
-        report=report or text,
+        report=_with_notice(run, report or text),
         citations=citations,
         uncited=unsourced,
         removed=removed,
@@ -149,6 +149,11 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         plan=done,
         seconds=run.context.meter.seconds,
     )
+
+
+def _with_notice(run: Run, report: str) -> str:
+    """Return the report; below it, if a server has cut prompts of the run, that it may lack something for that reason."""
+    return f"{report}\n\n{prompts.text('to_user/cut', run.language)}" if run.context.cut_prompts.found else report
 
 
 def _worth(
@@ -170,7 +175,7 @@ def _checked(run: Run, answer: Answer, checked: Checked) -> RunFinished:
         status="completed",
         outcome=answer.outcome,
         answer=answer.text,
-        report=answer.report,
+        report=_with_notice(run, answer.report),
         citations=checked.citations,
         uncited=checked.uncited,
         short=answer.short,

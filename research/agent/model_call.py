@@ -6,7 +6,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -38,8 +38,6 @@ WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
 LONGEST_REPLY = 4_000_000
 """Bytes of a reply with its reasoning and calls, as JSON; services offer about a third of it today."""
-CUT_TO_TOKENS = 1000
-"""Tokens that a server reads at least when it cuts a prompt: no context is smaller."""
 STREAM_EVERY_S = 0.05
 """Deltas are collected this long into one event."""
 
@@ -145,6 +143,8 @@ class ModelCalls:
             started = time.monotonic()
             try:
                 completion = yield from self._call(model, request, ask)
+                shorter = shorten is not None and prompt.rounds_shown > 1 and attempt < REASKS
+                yield from self._check_cut(model, completion, ask, shorter=shorter)
             except ProviderError as error:
                 first = self.agent == MAIN and not prompt.rounds  # nothing can be left out of it
                 if not error.context_overflow or shorten is None or first:
@@ -154,10 +154,7 @@ class ModelCalls:
                 messages = prompt.messages
                 continue
             yield from self._warn_of_rejected_parameters(model)
-            yield from self._warn_of_cut_prompt(model, completion)
-            usage = self._usage(model, completion)
-            self._uncounted[model.name] = usage.completion_tokens
-            self.context.meter.spend(usage)
+            usage = self._spend(model, completion)
             before, completion = gone_on(written, completion, self.protocol, offered)
             written = completion.text if self._is_cut(completion, request, offered) else ""
             try:
@@ -204,43 +201,49 @@ class ModelCalls:
             step=request.purpose in step_purposes(),
         )
 
-    def _usage(self, model: Model, completion: Completion) -> Usage:
-        """Return the usage that the service reports, or an estimate; with its cost if the price is known."""
+    def _spend(self, model: Model, completion: Completion) -> Usage:
+        """Count and return the usage that the service reports, or an estimate; with its cost if the price is known."""
         usage = completion.usage or Usage(
             self.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
         )
         if usage.cost_usd is None and isinstance(model, Priced):
             usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
+        self._uncounted[model.name] = usage.completion_tokens
+        self.context.meter.spend(usage)
         return usage
 
     def _warn_of_rejected_parameters(self, model: Model) -> Steps[None]:
         """Warn once of each parameter the service does not accept, such as a temperature that was never sent."""
         for name in model.left_out if isinstance(model, Yielding) else ():
-            if (model.name, name) not in self.context.warned_parameters:
-                self.context.warned_parameters.add((model.name, name))
-                text = f"{model.name} does not accept {name}."
-                yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+            yield from self._warn_once(model, name, f"{model.name} does not accept {name}.")
 
-    def _warn_of_cut_prompt(self, model: Model, completion: Completion) -> Steps[None]:
-        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently."""
-        read = completion.usage.prompt_tokens if completion.usage and not completion.usage.estimated else 0
-        if read < CUT_TO_TOKENS or 2 * read >= self.prompt_tokens:
-            return
-        if (model.name, "cut") not in self.context.warned_parameters:
-            self.context.warned_parameters.add((model.name, "cut"))
-            text = (
-                f"{model.name} reports that it read {read:,} of about {self.prompt_tokens:,} tokens: its server has "
-                "probably cut the prompt. Give it a larger context (for Ollama, OLLAMA_CONTEXT_LENGTH)."
+    def _check_cut(self, model: Model, completion: Completion, ask: int, *, shorter: bool) -> Steps[None]:
+        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently.
+
+        Raises `ProviderError`, as for a prompt that is refused, if a `shorter` one can be sent.
+        """
+        text = self.context.cut_prompts.notice(model.name, completion.usage, self.prompt_tokens)
+        if text:
+            yield from self._warn_once(model, "cut", text)
+        if text and shorter:
+            yield Rejected(
+                agent=self.agent, ask=ask, text=completion.text, problem=text, usage=self._spend(model, completion)
             )
-            yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+            raise ProviderError(text, context_overflow=True)
 
     def _warn_of_protocol(self, model: Model) -> Steps[None]:
         """Warn once of a role's model that has no native tool calls although the recipe asks for them."""
-        if self.recipe.protocol != "native" or model.native or (model.name, "native") in self.context.warned_parameters:
-            return
-        self.context.warned_parameters.add((model.name, "native"))
-        text = f"{model.name} has no native tool calls; it is asked in tagged text."
-        yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
+        if self.recipe.protocol == "native" and not model.native:
+            yield from self._warn_once(
+                model, "native", f"{model.name} has no native tool calls; it is asked in tagged text."
+            )
+
+    def _warn_once(self, model: Model, about: str, text: str) -> Steps[None]:
+        """Warn of what a model's server does, once in the run."""
+        if (model.name, about) not in self.context.warned_parameters:
+            self.context.warned_parameters.add((model.name, about))
+            kind: Literal["cut", "model"] = "cut" if about == "cut" else "model"
+            yield from self.context.mark(Warned(agent=self.agent, kind=kind, text=text))
 
     def _read(self, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:
         prefix = re.sub(r"[^A-Za-z0-9]+", "-", self.agent)
@@ -254,7 +257,8 @@ class ModelCalls:
             except ProviderError as error:
                 if not error.retryable:
                     raise
-                if attempt == TRIES:  # a pause loses nothing, and the framework cannot continue without a reply
+                # A pause loses nothing, and the framework cannot continue without a reply.
+                if attempt == TRIES or error.at_work:
                     raise RunPaused(str(error)) from error
                 backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
                 wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
@@ -266,7 +270,7 @@ class ModelCalls:
         """Wait until the administrator's rate limit admits another request."""
         name = self.recipe.model_for(purpose)
         count = self.prompt_tokens + self._uncounted.pop(name, 0)
-        while (wait_s := self._rate_limit(name, count)) is None:  # the store that counts requests is unavailable
+        while (wait_s := _turn(self.context, name, count)) is None:  # the store that counts requests is unavailable
             self.context.wait(WARN_FROM_S)
         if wait_s > WARN_FROM_S and not self.context.warned_of_rate_limit:
             self.context.warned_of_rate_limit = True
@@ -275,30 +279,28 @@ class ModelCalls:
         if wait_s > 0:
             self.context.wait(wait_s)
 
-    def _rate_limit(self, name: str, count: int) -> float | None:
-        try:
-            return self.context.rate_limit(name, count)
-        except StoreUnavailable:
-            return None
-
     def _stream(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
         deltas: list[Delta] = []
         last, length = time.monotonic(), 0
-        for piece in interruptible(model.stream(request), self.context.check_stop):
-            self.context.check_stop()
-            whole = isinstance(piece, Completion)
-            length = len(msgspec.json.encode(piece)) if whole else length + len(piece.text)
-            if length > LONGEST_REPLY:
-                raise ProviderError(f"{model.name} sent a reply longer than {LONGEST_REPLY // 10**6} MB")
-            if isinstance(piece, Completion):
-                yield from self._flush(deltas, ask)
-                return piece
-            if deltas and deltas[0].kind != piece.kind:
-                yield from self._flush(deltas, ask)
-            deltas.append(piece)
-            if time.monotonic() - last >= STREAM_EVERY_S:
-                yield from self._flush(deltas, ask)
-                last = time.monotonic()
+        try:
+            for piece in interruptible(model.stream(request), self.context.check_stop):
+                self.context.check_stop()
+                whole = isinstance(piece, Completion)
+                length = len(msgspec.json.encode(piece)) if whole else length + len(piece.text)
+                if length > LONGEST_REPLY:
+                    raise ProviderError(f"{model.name} sent a reply longer than {LONGEST_REPLY // 10**6} MB")
+                if isinstance(piece, Completion):
+                    yield from self._flush(deltas, ask)
+                    return piece
+                if deltas and deltas[0].kind != piece.kind:
+                    yield from self._flush(deltas, ask)
+                deltas.append(piece)
+                if time.monotonic() - last >= STREAM_EVERY_S:
+                    yield from self._flush(deltas, ask)
+                    last = time.monotonic()
+        except ProviderError as error:
+            error.at_work = error.at_work and not length  # a reply that has begun and stalled is asked for again
+            raise
         raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
 
     def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
@@ -306,6 +308,14 @@ class ModelCalls:
             text = without_nul("".join(d.text for d in deltas), str)
             yield Streamed(agent=self.agent, ask=ask, text=text, kind=deltas[0].kind)
             deltas.clear()
+
+
+def _turn(context: RunContext, name: str, count: int) -> float | None:
+    """Return the seconds until a request may be sent; None if that is unknown."""
+    try:
+        return context.rate_limit(name, count)
+    except StoreUnavailable:
+        return None
 
 
 def refused(model: Model, completion: Completion) -> ProviderError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+from research.citations.urls import plain
 from research.types import Passage, Source
 
 
@@ -21,9 +22,10 @@ class Ledger:
             self._keep(source)
 
     def add(self, passage: Passage) -> Source:
-        """Number a passage by its url and keep its quote.  Passages with the same url share a number."""
+        """Number a passage and keep its quote.  Passages with the same DOI share a number, as do those with the same url."""
         with self._lock:
-            n = self._numbers.get(passage.url, max(self._seen, default=0) + 1)
+            known = (self._numbers[key] for key in _identities(passage) if key in self._numbers)
+            n = next(known, max(self._seen, default=0) + 1)
             source = Source(
                 n, passage.url, passage.title, passage.quote, passage.csl, passage.memory, self._kind(passage)
             )
@@ -31,7 +33,8 @@ class Ledger:
             return source
 
     def _keep(self, source: Source) -> None:
-        self._numbers[source.url] = source.n
+        for key in _identities(source):
+            self._numbers[key] = source.n
         quotes = self._seen.setdefault(source.n, [])
         if source not in quotes:
             quotes.append(source)
@@ -41,6 +44,12 @@ class Ledger:
         """All sources in order of number, with one entry for each passage seen."""
         with self._lock:
             return [source for n in sorted(self._seen) for source in self._seen[n]]
+
+
+def _identities(seen: Passage | Source) -> list[str]:
+    """Return what tells a work from others: its DOI if it has one, then its url."""
+    doi = plain(str(seen.csl.get("DOI", "")))
+    return [*([doi] if doi.startswith("doi:") else []), seen.url]
 
 
 def tool_result_text(text: str, sources: Iterable[Source]) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING
+
+from research._util.interruptible import interruptible
 
 if TYPE_CHECKING:
     from research.engine.engine import RunHandle
@@ -17,7 +20,13 @@ def watch(bench: Workbench, handle: RunHandle, view: RunView) -> RunView:
     from research.exports import progress
 
     _stop_on_interrupt(bench, handle.run_id)
-    for event in handle.events():
+    patience = progress.Patience()
+
+    def wait() -> None:
+        for line in patience.lines(view, time.time()):
+            print(line, file=sys.stderr, flush=True)
+
+    for event in interruptible(handle.events(), wait):
         view.apply(event)
         for line in progress.lines(event):
             print(line, file=sys.stderr, flush=True)

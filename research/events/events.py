@@ -179,7 +179,7 @@ class Edited(ToolFinished, frozen=True):
 class Warned(Base, frozen=True):
     """The workbench intervened, e.g. it broke a loop, dropped an observation or trimmed the context."""
 
-    kind: Literal["loop", "budget", "context", "tool", "model", "memory", "check"]
+    kind: Literal["loop", "budget", "context", "tool", "model", "memory", "check", "cut"]
     text: str
 
 

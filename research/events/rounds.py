@@ -55,6 +55,8 @@ class RoundView:
     """Whether it takes the agent a step further."""
     place: int = 0
     """The run's round that this is part of; see `research.events.branches`."""
+    since: float = 0.0
+    """When the request was last sent; `started` is when it was first."""
     _by_id: dict[str, list[CallView]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -72,6 +74,11 @@ class RoundView:
     def done(self) -> bool:
         """Return whether the reply and all observations are complete."""
         return (self.reply is not None or self.ask == 0) and all(call.observation for call in self.calls)
+
+    @property
+    def reads_prompt(self) -> bool:
+        """Return whether the model was asked and has not yet sent a word of its reply."""
+        return self.reply is None and self.ask > 0 and not (self.draft or self.draft_reasoning)
 
     def write(self, event: e.Streamed) -> None:
         """Add a piece to the draft."""

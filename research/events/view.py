@@ -276,20 +276,21 @@ class RunView(PlanView, AuditView):
 
     def _represented(self, numbers: Iterable[int]) -> list[Source]:
         quotes = {each.n: each.quote for each in reversed(self.citations) if each.quote}
-        return [self._source(n, quotes.get(n, "")) for n in numbers]
+        return [self.source(n, quotes.get(n, "")) for n in numbers]
 
-    def _source(self, n: int, best: str) -> Source:
-        """Return one source with its best quote and the bibliographic data of all its passages.
+    def source(self, n: int, best: str = "") -> Source:
+        """Return one source with its best quote, all its addresses and the bibliographic data of all its passages.
 
         `memory` is set only if no passage was seen in this run itself.
         """
         passages = self.sources[n]
-        quote = best or passages[0].quote
+        first = next((passage for passage in passages if not passage.memory), passages[0])
+        quote = best or first.quote
         csl = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
-        entry = passages[0].memory if all(passage.memory for passage in passages) else ""
-        cited = next((passage for passage in passages if quote in passage.quote), passages[0])
+        cited = next((passage for passage in passages if quote in passage.quote), first)
         kind = next((passage.kind for passage in passages if passage.kind), "")
-        return Source(n, passages[0].url, cited.title, quote, csl, entry, kind)
+        also = tuple(dict.fromkeys(passage.url for passage in passages if passage.url != cited.url))
+        return Source(n, cited.url, cited.title, quote, csl, first.memory, kind, also)
 
     def _add_request(self, event: e.Asked, place: int) -> None:
         current = self._index.latest.get(event.agent)
@@ -309,11 +310,13 @@ class RunView(PlanView, AuditView):
                 role=event.role or ROLE_OF.get(event.purpose, ""),
                 step=is_step(event),
                 place=place,
+                since=event.time,
             )
             self._add_round(added)
             return
         # The request is repeated after a rejected reply, of which the streamed text is discarded.
         current.sent.append((event.keep, event.messages))
+        current.since = event.time
         current.draft = current.draft_reasoning = ""
         current.prompt_tokens, current.window = event.prompt_tokens, event.window
         current.rounds_shown, current.rounds_so_far = event.rounds_shown, event.rounds_so_far

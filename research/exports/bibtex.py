@@ -74,14 +74,15 @@ def render(view: RunView, *, everything: bool = False) -> str:
 
 
 def _entry(item: Mapping[str, Any]) -> str:
-    address = "url" if csl.web(item.get("URL")) else "note"
-    kind = _KINDS.get(item["type"], "online" if address == "url" else "misc")
+    there = item.get("URL", "")
+    online = "online" if csl.web(there) else "misc"
+    kind = _KINDS.get(item["type"], online)
     within = "journaltitle" if kind == "article" else "booktitle"
     if kind == "article" and "container-title" not in item:
-        kind = "online" if address == "url" else "misc"  # an article entry requires its journal
+        kind = online  # an article entry requires its journal
     if kind in ("online", "misc"):
         within = "organization"
-    there = item.get("URL", "")
+    notes = (item.get("note", ""), there if online == "misc" else "")
     fields = {
         **{role: " and ".join(map(_name, item.get(role, ()))) for role in ("author", "editor")},
         **{ours: escaped(item.get(theirs, "")) for theirs, ours in _FIELDS.items()},
@@ -89,7 +90,8 @@ def _entry(item: Mapping[str, Any]) -> str:
         "date": _date(item.get("issued")),
         "doi": quote(item.get("DOI", ""), safe=_VERBATIM),
         # biblatex reads addresses verbatim, so only characters that could end the field are percent-encoded.
-        address: quote(there, safe=_VERBATIM) if address == "url" else escaped(there),
+        "url": quote(there, safe=_VERBATIM) if online == "online" else "",
+        "note": escaped(" ".join(filter(None, notes))),
         "urldate": _date(item["accessed"]),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]

@@ -52,7 +52,7 @@ class Reference(Struct, frozen=True):
 
     n: int
     title: str
-    address: str
+    addresses: tuple[str, ...]
     """Empty for an entry of the memory."""
     quote: tuple[str, ...]
     """The quoted lines that the run saw."""
@@ -62,16 +62,10 @@ class Reference(Struct, frozen=True):
     """One line for each statement that it does not fully support, with the reason."""
 
     @property
-    def href(self) -> str:
-        """The address if a link may lead to it, else empty."""
-        return self.address if web(self.address) else ""
-
-    @property
     def address_spans(self) -> tuple[Span, ...]:
-        """The address, formatted to follow the title."""
-        if not self.address:
-            return ()
-        return Span("  "), Span(self.address, href=self.href, code=not self.href)
+        """The addresses, formatted to follow the title; those that a link may lead to are links."""
+        spans = (Span(url, href=url) if web(url) else Span(url, code=True) for url in self.addresses)
+        return tuple(part for span in spans for part in (Span("  "), span))
 
 
 class Note(Struct, frozen=True):
@@ -233,8 +227,8 @@ def _reference(source: Source, own: list[Citation], say: Words) -> Reference:
     lines = tuple(dict.fromkeys(visible(line).strip() for line in quotes.splitlines() if line.strip()))
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     # the address of a memory entry leads nowhere
-    address = "" if source.url.startswith(MEMORY) else " ".join(visible(source.url).split())
-    return Reference(source.n, _line(source.title), address, lines, verdict, doubts)
+    addresses = tuple(" ".join(visible(url).split()) for url in source.addresses if not url.startswith(MEMORY))
+    return Reference(source.n, _line(source.title), addresses, lines, verdict, doubts)
 
 
 def _summary(own: list[Citation]) -> Verdict:

@@ -15,6 +15,7 @@ from string import Template
 from research.events.view import RunView
 from research.exports import formulas
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task
+from research.exports.csl import web
 from research.exports.document import STATUSES, Document, Note, Reference, compose
 from research.exports.words import SYMBOLS, Words
 
@@ -188,10 +189,12 @@ def _mark(span: Span, document: Document) -> str:
     return f'<code class="mark">{escape(span.text)}</code>{sign}'
 
 
+def _address(url: str) -> str:
+    return f'<a href="{escape(url)}">{escape(url)}</a>' if web(url) else f"<code>{escape(url)}</code>"
+
+
 def _reference(each: Reference) -> str:
-    address = f" <code>{escape(each.address)}</code>" if each.address else ""
-    if each.href:
-        address = f' <a href="{escape(each.href)}">{escape(each.address)}</a>'
+    address = "".join(f" {_address(url)}" for url in each.addresses)
     verdict = f'<p class="verdict">{escape(each.verdict)}</p>' if each.verdict else ""
     quote = f"<blockquote>{'<br>'.join(map(escape, each.quote))}</blockquote>" if each.quote else ""
     doubts = "".join(f"<li>{escape(doubt)}</li>" for doubt in each.doubts)

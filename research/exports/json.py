@@ -65,9 +65,10 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _source(source: Source) -> dict[str, Any]:
-    """Return a cited source; `memory` is the id of its entry if the run saw it only in the memory."""
-    memory = {"memory": source.memory} if source.memory else {}
-    return {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote, **memory, **_kind(source)}
+    """Return a cited source; `also` lists its other addresses, `memory` is its entry if the run saw it only there."""
+    more = {"memory": source.memory, "also": source.also}
+    found = {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
+    return {**found, **{name: value for name, value in more.items() if value}, **_kind(source)}
 
 
 def _kind(source: Source) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _reference(each: Reference) -> str:
     verdict = f" — {each.verdict}" if each.verdict else ""
     quote = "  \n".join(f"> {plain(line)}" for line in each.quote)
     doubts = "\n".join(f"- {plain(doubt)}" for doubt in each.doubts)
-    address = f" {_address(each.address)}" if each.address else ""
+    address = "".join(f" {_address(url)}" for url in each.addresses)
     head = f"[{each.n}] {plain(each.title)}.{address}{verdict}"
     return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), doubts]))
 

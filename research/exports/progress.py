@@ -34,6 +34,8 @@ OUTCOMES = {
     "failed": "Failed",
 }
 """The outcome of a run, in words."""
+_SLOW_S = 15.0
+"""Seconds after which the user is told what a request waits for."""
 
 
 def lines(event: e.Event) -> Iterator[str]:
@@ -83,6 +85,22 @@ def lines(event: e.Event) -> Iterator[str]:
             yield f"  {error}"
         case _:
             pass
+
+
+class Patience:
+    """Says that a model still reads its prompt: after 15 seconds, and whenever that time has doubled."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, int], float] = {}
+
+    def lines(self, view: RunView, now: float) -> Iterator[str]:
+        """Yield a line for each request without a word of its reply, if one is due; `now` in seconds since the epoch."""
+        for current in view.rounds:
+            key, seconds = (current.agent, current.ask), now - current.since
+            if current.reads_prompt and seconds >= self._told.get(key, _SLOW_S / 2) * 2:
+                self._told[key] = seconds
+                where = "" if current.agent == "main" else f"{current.agent}: "
+                yield f"  {where}the model still reads the prompt of about {current.prompt_tokens:,} tokens ({seconds:.0f} s)"
 
 
 def summary(view: RunView) -> str:
@@ -137,8 +155,8 @@ def _reference(source: Source) -> str:
     if source.url.startswith(MEMORY):
         return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
     about = filter(None, (source.kind, "RETRACTED" if source.retracted else "", "from memory" if source.memory else ""))
-    said = ", ".join(about)
-    return f"[{source.n}] {source.title} <{source.url}>{f' ({said})' if said else ''}"
+    said, addresses = ", ".join(about), " ".join(f"<{url}>" for url in source.addresses)
+    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}"
 
 
 def recalled(seen: Observation) -> str:

@@ -100,7 +100,7 @@ class AnthropicModel(ServedModel):
             for data in events:
                 event = self._service.read(data, Event)
                 if event.type == "error":
-                    raise self._service.error_event(data)
+                    raise self._service.error_event(data, body)
                 yield from reply.take(event)
         if not reply.stop_reason:
             raise self._service.ended_early("no stop_reason")

@@ -49,10 +49,10 @@ class ServedModel(ABC):
             except RequestRejected as rejection:
                 # Another thread may have learned it while this request was on its way.
                 if not self._adapt(rejection, body) and self._body(request) == body:
-                    self.native = self.native and not (rejection.no_tools and request.tools)
+                    self.native = self.native and not rejection.no_tools
                     raise
             except NoTools:
-                self.native = self.native and not request.tools
+                self.native = False
                 raise
 
     def price(self, usage: Usage) -> float | None:

@@ -182,9 +182,9 @@ class Judge(Struct, frozen=True):
     """Describes valid urls."""
     secret: re.Pattern[str]
 
-    def refused(self, status: int, problem: Problem, headers: Mapping[str, str]) -> ProviderError:
-        """Return the error for a response without a reply."""
-        failure = self.failure(status, problem, headers)
+    def refused(self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool) -> ProviderError:
+        """Return the error for a response without a reply to a request, which offered `tools` or not."""
+        failure = self.failure(status, problem, headers, tools=tools)
         if problem.written:
             return BadGeneration(str(failure), self.secret.sub("***", problem.written))
         if status in (400, 422) and not failure.context_overflow:
@@ -192,7 +192,9 @@ class Judge(Struct, frozen=True):
             return RequestRejected(str(failure), problem.param, said, no_tools=isinstance(failure, NoTools))
         return failure
 
-    def failure(self, status: int, problem: Problem, headers: Mapping[str, str]) -> ProviderError:
+    def failure(
+        self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool = False
+    ) -> ProviderError:
         """Return the error with the service's own message, for a response or for an event inside one."""
         # Redact before clipping: half a key is a leak too.
         said = clip(" ".join(self.secret.sub("***", problem.message).split()), 300)
@@ -204,7 +206,7 @@ class Judge(Struct, frozen=True):
                     f"It said: {said}"
                 )
             status = problem.status
-        if status not in (401, 403, 429) and _NO_TOOLS.search(problem.words):
+        if tools and status not in (401, 403, 429) and _NO_TOOLS.search(problem.words):
             advice = next((f"{what}, or " for sign, what in _ADVICE if sign in problem.message), "")
             return NoTools(
                 f"{self.model!r} at {self.host} cannot be offered tools ({status}): {advice}choose the protocol `tagged`.  "

@@ -156,7 +156,7 @@ class Server:
             return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._endpoint.url_name}")
         why = str(error) or type(error).__name__
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(connections.late(self.url, error, self._endpoint.name), retryable=True)
+            return connections.late(self.url, error, self._endpoint.name)
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that Ollama runs there and that {self._endpoint.url_name} is "

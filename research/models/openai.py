@@ -105,9 +105,9 @@ class OpenAIModel(ServedModel):
                     continue
                 chunk = self._service.read(data, chat_reply.Chunk)
                 if chunk.error or chunk.object == "error":
-                    raise self._service.error_event(data)
+                    raise self._service.error_event(data, body)
                 if chunk.choices is None and (chunk.message or chunk.detail):
-                    raise self._service.error_event(f'{{"error":{data}}}')
+                    raise self._service.error_event(f'{{"error":{data}}}', body)
                 yield from reply.take(chunk)
         self._reasoning_name = reply.reasoning_name or self._reasoning_name
         # A reply is complete when it has a finish reason; some servers forget to send `[DONE]`.
@@ -121,14 +121,14 @@ class OpenAIModel(ServedModel):
             for data in events:
                 event = self._service.read(data, responses.Event)
                 if event.type == "error":
-                    raise self._service.error_event(f'{{"error":{data}}}')
+                    raise self._service.error_event(f'{{"error":{data}}}', body)
                 if event.type:
                     yield from reply.take(event)
                 else:
                     yield from reply.take_whole(self._service.read(data, responses.Whole))
         ended = reply.ended
         if ended and ended.error:
-            raise self._service.error_event(msgspec.json.encode({"error": ended.error}).decode())
+            raise self._service.error_event(msgspec.json.encode({"error": ended.error}).decode(), body)
         if ended is None or ended.status not in ("completed", "incomplete"):
             raise self._service.ended_early((ended and ended.status) or "no response.completed")
         yield reply.completion(position)

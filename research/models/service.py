@@ -82,8 +82,8 @@ class Service:
         A reply that is not streamed is yielded as one; it is an object with the field `whole`.
         Raises `RequestRejected`, or another `ProviderError`.
         """
-        with self._sent(lambda: self._carrier.post(path, body, headers or {})) as response:
-            coming = self._coming(response, whole)
+        with self._sent(lambda: self._carrier.post(path, body, headers or {}), body) as response:
+            coming = self._coming(response, body, whole)
             for data in coming:
                 yield data
                 if is_last(data):
@@ -98,7 +98,7 @@ class Service:
         headers: Mapping[str, str] | None = None,
     ) -> T:
         """Get a list from the service.  Raises `ProviderError`."""
-        with self._sent(lambda: self._carrier.get(path, params or {}, headers or {})) as response:
+        with self._sent(lambda: self._carrier.get(path, params or {}, headers or {}), {}) as response:
             body = _read(response, _LISTING_BYTES).removeprefix(codecs.BOM_UTF8)
             if not body.lstrip().startswith((b"{", b"[")):
                 raise self._judge.failure(response.status_code, problem_in(body), response.headers)
@@ -114,16 +114,16 @@ class Service:
         except (ValueError, RecursionError) as error:
             raise ProviderError(f"{self.host} sent an unreadable event: {error}", retryable=True) from error
 
-    def error_event(self, data: str) -> ProviderError:
-        """Return the error for an error event inside a stream."""
-        return self._judge.failure(200, problem_in(data.encode()), {})
+    def error_event(self, data: str, body: dict[str, Any]) -> ProviderError:
+        """Return the error for an error event inside the reply to a request with this body."""
+        return self._judge.failure(200, problem_in(data.encode()), {}, tools="tools" in body)
 
     def ended_early(self, why: str) -> ProviderError:
         """Return the error for a stream that ended before its reply was complete."""
         return ProviderError(f"the reply of {self.host} ended early ({why})", retryable=True)
 
     @contextmanager
-    def _sent(self, send: Callable[[], httpx2.Response]) -> Iterator[httpx2.Response]:
+    def _sent(self, send: Callable[[], httpx2.Response], body: dict[str, Any]) -> Iterator[httpx2.Response]:
         """Send a request, and close its response in the end.  Raises `ProviderError`, also for failures inside."""
         import httpx2
 
@@ -136,13 +136,14 @@ class Service:
         except self._failures.status as error:
             answer = error.response
             # Without the SDK's error, whose text contains what the service said, a key perhaps.
-            raise self._judge.refused(answer.status_code, problem_in(answer.content), answer.headers) from None
+            problem, tools = problem_in(answer.content), "tools" in body
+            raise self._judge.refused(answer.status_code, problem, answer.headers, tools=tools) from None
         except self._failures.connection as error:
             raise self._lost(error.__cause__ or error) from error
         except httpx2.RequestError as error:
             raise self._lost(error) from error
 
-    def _coming(self, response: httpx2.Response, whole: str) -> Iterator[str]:
+    def _coming(self, response: httpx2.Response, body: dict[str, Any], whole: str) -> Iterator[str]:
         """Yield the data of each event.  The body tells whether it is a stream: gateways send wrong content types."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == _FRAMES:
@@ -157,15 +158,12 @@ class Service:
             for data in self._carrier.events(response, pieces):
                 yield from _separate(data)
         else:
-            yield from self._whole(response, start + "".join(texts), whole)
-
-    def _whole(self, response: httpx2.Response, body: str, field: str) -> Iterator[str]:
-        """Yield each object of a body that is no event stream; one is usual."""
-        values = _values(body)
-        if not values or not all(isinstance(value, dict) and field in value for value in values):
-            raise self._judge.refused(response.status_code, problem_in(body.encode()), response.headers)
-        for value in values:
-            yield msgspec.json.encode(value).decode()
+            text = start + "".join(texts)
+            values = _values(text)
+            if not values or not all(isinstance(value, dict) and whole in value for value in values):
+                problem, tools = problem_in(text.encode()), "tools" in body
+                raise self._judge.refused(response.status_code, problem, response.headers, tools=tools)
+            yield from (msgspec.json.encode(value).decode() for value in values)
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
         received = 0
@@ -180,7 +178,7 @@ class Service:
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderError(connections.late(self.host, error, self._endpoint.name), retryable=True)
+            return connections.late(self.host, error, self._endpoint.name)
         why = str(error) or type(error).__name__
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):

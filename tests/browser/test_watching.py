@@ -37,7 +37,7 @@ def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App,
                 visible(each, f"chronicle chapter {number}")
 
         run.add([Asked(ask=201, round=201, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
-        visible(page, "Waiting for the model")
+        visible(page, "Reading the prompt")
         expect(page.get_by_text("Rounds 176 to 200 of 200")).to_be_visible()
 
     run.finish()

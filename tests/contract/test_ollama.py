@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from research.agent.journal import Journal
 from research.config.endpoints import Entry
 from research.config.settings import load
 from research.errors import ProviderError
-from research.events.events import Asked, Warned
-from research.models import ollama
+from research.events.events import Asked, Event, Rejected, Warned
+from research.events.view import fold
+from research.models import ollama, tokens
 from research.types import Completion, Delta, Message, Request, ToolCall, ToolSpec, Usage
 from research.workbench import detect, doctor, endpoints, trial
 from research.workbench.workbench import Workbench
@@ -150,21 +153,39 @@ def test_a_run_drops_its_oldest_observations_instead_of_losing_its_question(home
         assert shown[-1] < 6
 
 
-def test_any_server_that_reports_a_cut_prompt_causes_one_warning(home: Path) -> None:
+def run_on(home: Path, reads: Callable[[int], int], laps: int = 9) -> list[Event]:
+    """Return the events of a run whose server reports that it reads so many tokens of each prompt."""
+    from dataclasses import replace
+
     from tests.player import Player
 
-    class Cutting(Player):
+    class Counting(Player):
         def __call__(self, body: Any) -> FakeReply:
-            from dataclasses import replace
+            sent = sum(tokens.count(message["content"] or "", "old:fake") for message in body["messages"])
+            return replace(super().__call__(body), usage=(reads(sent), 3))
 
-            return replace(super().__call__(body), usage=(1024, 3))
-
-    with FakeOpenAI(Cutting("native", laps=9)) as server:
+    with FakeOpenAI(Counting("native", laps=laps)) as server:
         bench = Workbench(endpoints.add(load(home=home), "old", Entry(url=server.base_url)))
         run = bench.engine.start(QUESTION, bench.recipe(model="old:fake", tools=["search"]), here=True)
-        said = [event.text for event in run.events() if isinstance(event, Warned)]
-    (warning,) = [text for text in said if "cut the prompt" in text]
-    assert "1,024 of about" in warning and "OLLAMA_CONTEXT_LENGTH" in warning
+        return list(run.events())
+
+
+def test_a_prompt_that_any_server_cuts_is_sent_again_shorter_and_the_report_says_so(home: Path) -> None:
+    events = run_on(home, lambda sent: min(sent, 1100))
+    (warning,) = [event.text for event in events if isinstance(event, Warned) and "cut the prompt" in event.text]
+    assert "1,100 of about" in warning and "OLLAMA_CONTEXT_LENGTH" in warning
+    asked = [event for event in events if isinstance(event, Asked)]
+    assert any(again.ask == one.ask and again.rounds_shown < one.rounds_shown for one, again in pairwise(asked))
+    assert all(event.rounds_shown < 9 for event in asked)
+    view = fold(events)
+    assert view.outcome == "answered" and "has not read all of its prompts" in view.report
+    assert Journal(events).cut, "a resumed run says so too"
+
+
+def test_a_server_that_counts_otherwise_cuts_nothing(home: Path) -> None:
+    events = run_on(home, lambda sent: 2 * sent // 5, laps=15)
+    assert not [event for event in events if isinstance(event, Rejected | Warned)]
+    assert max(event.prompt_tokens for event in events if isinstance(event, Asked)) > 2500
 
 
 # Models and faults

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 
 import research
 from research._util import connections
+from research.agent.context import RunContext
 from research.config.settings import load
 from research.events import events as e
 from research.events.events import Event
 from research.events.view import RunView, fold
+from research.exports.progress import Patience
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply, Script
@@ -66,6 +69,13 @@ NO_TOOLS = [
     (400, "Tool use is not supported by this model."),
     (501, "This deployment does not allow function calls"),
 ]
+
+
+def test_a_refusal_without_tools_is_not_blamed_on_tools(place: Path) -> None:
+    problem = {"error": {"message": "No endpoint found that supports tool use here.", "code": 404}}
+    view = seen(place, lambda body: FakeReply(status=404, body=problem))
+    assert view.outcome == "failed"
+    assert "was not found at" in view.error and "cannot be offered tools" not in view.error
 
 
 @pytest.mark.parametrize(("status", "message"), NO_TOOLS)
@@ -248,6 +258,32 @@ def test_a_proxy_that_cannot_be_used_is_named(place: Path, proxy: str, monkeypat
 def test_a_server_nearby_may_read_a_prompt_for_as_long_as_it_takes(address: str | None, limited: bool) -> None:
     assert (endpoint_of("openai", base_url=address).wait_s is not None) == limited
     assert endpoint_of("openai", base_url=address, timeout_s=5).wait_s == 5
+
+
+@pytest.mark.parametrize(("before", "requests"), [("", 1), ("Japan has", 3)])
+def test_a_request_that_may_still_be_computed_is_not_sent_again(
+    place: Path, before: str, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunContext, "wait", lambda self, seconds: None)
+    slow = json.dumps({"openai": {"timeout_s": 0.2}})
+    gate = threading.Event()
+    silent = FakeReply(deltas=[{"content": before}, {"content": "."}], gate=gate)
+    with FakeOpenAI(lambda body: silent) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url, endpoint_list=slow))
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake"))
+        gate.set()
+        assert (view.status, len(server.requests)) == ("paused", requests)
+        assert "timeout_s" in view.error
+
+
+def test_the_command_line_says_how_long_a_model_reads_its_prompt() -> None:
+    view = fold([e.Asked(ask=1, round=1, purpose="act", model="m", prompt_tokens=4300, time=1000.0)])
+    patience = Patience()
+    told = {now: line for now in range(1000, 1100) for line in patience.lines(view, now)}
+    assert list(told) == [1015, 1030, 1060]
+    assert "about 4,300 tokens (60 s)" in told[1060]
+    view.apply(e.Streamed(ask=1, text="Japan", time=1100.0))
+    assert not list(patience.lines(view, 1500.0))
 
 
 def test_a_question_with_half_a_character_is_asked_without_it(place: Path) -> None:

@@ -29,6 +29,17 @@ def test_a_url_keeps_its_number_and_every_quote_is_recorded() -> None:
     ]
 
 
+def test_a_paper_keeps_its_number_on_every_host() -> None:
+    written = ("10.5555/orv.2021.7", "https://doi.org/10.5555/ORV.2021.7", "doi: 10.5555/orv.2021.7")
+    paper = [Passage(f"https://{n}.example/paper", "Mills", "311 mills", {"DOI": doi}) for n, doi in enumerate(written)]
+    other = Passage("https://0.example/list", "Mills", "311 mills", {"DOI": "10.5555/orv.2022.1"})
+    unnamed = Passage("https://9.example/paper", "Mills", "311 mills")
+    snippet = Passage(paper[2].url, "Mills", "311")
+    ledger = Ledger()
+    assert [ledger.add(each).n for each in (*paper, other, unnamed, snippet)] == [1, 1, 1, 2, 3, 1]
+    assert Ledger(ledger.sources).add(paper[1]).n == 1, "a resumed run numbers as before"
+
+
 def test_a_ledger_continues_the_numbering_of_its_first_sources() -> None:
     ledger = Ledger(SOURCES)
     assert ledger.add(JAPAN).n == 2

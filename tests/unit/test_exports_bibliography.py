@@ -30,8 +30,10 @@ from research.events.events import (
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.exports import bibtex, csl
+from research.exports.html import html
 from research.exports.json import as_dict
 from research.exports.markdown import PLOTS, markdown, prose
+from research.exports.progress import summary
 from research.types import Citation, Observation, Reply, Source, ToolCall, Usage, Verdict
 
 DAY = 1_763_700_000.0  # 21 November 2025
@@ -108,6 +110,21 @@ def test_a_web_page_is_exported_as_online_and_a_library_document_as_misc() -> No
     assert page["url"] == "https://www.example.org/a_b?x=1&y=%7E#top", "URLs are verbatim"
     assert (document.entry_type, document.key) == ("misc", "sourcefrance")
     assert document["note"] == "library://f/France"
+
+
+def test_a_paper_on_two_hosts_is_one_reference_with_both_addresses() -> None:
+    quoted = Citation(n=1, claim="Fact", status="supported", quote="The second page says so.")
+    first, second = (Source(1, f"https://{name}.example/paper", "Mills", f"The {name} page says so.", PAPER)
+                     for name in ("first", "second"))  # fmt: skip
+    view = run_of(first, second, report="Fact [1].", citations=(quoted,))
+    (seen,) = view.cited_sources
+    assert seen.addresses == (second.url, first.url), "the address of the quote comes first"
+    (entry,) = parsed(bibtex.render(view), decoded=False).entries
+    assert (entry["url"], entry["note"]) == (second.url, f"Also at {first.url}")
+    (record,) = as_dict(view)["sources"]
+    assert (record["url"], list(record["also"])) == (second.url, [first.url])
+    for text in (markdown(view), html(view), summary(view), csl.render(view)):
+        assert first.url in text and second.url in text
 
 
 @pytest.mark.parametrize(

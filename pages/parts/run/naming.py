@@ -73,7 +73,7 @@ def _name(view: RunView, current: RoundView, now: float | None) -> str:
         return t(PHASES[phase][1])
     if current.reply is None:
         thinking, body = details.thought(current)
-        return t("Writing") if body.strip() else t("Thinking") if thinking.strip() else t("Waiting for the model")
+        return t("Writing") if body.strip() else t("Thinking") if thinking.strip() else t("Reading the prompt")
     return t("Ask you") if current.asked else t("Write the answer")
 
 

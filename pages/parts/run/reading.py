@@ -248,16 +248,16 @@ class Reader:
         return self._known[key]
 
     def _details(self, n: int, citation: Citation | None) -> Data:
-        passages = self._view.sources.get(n)
-        verdict = citation.status if citation else "" if passages else "dead"
+        known = n in self._view.sources
+        verdict = citation.status if citation else "" if known else "dead"
         says = ""
         if verdict:
             why = cite.reason_text(citation) if citation else ""
             says = " ".join(filter(None, [t(VERDICTS[verdict][2]), why]))
-        if not passages:
+        if not known:
             return {"n": n, "title": "", "quote": [], "v": verdict, "says": says, "notes": [], "links": []}
-        source = cite.seen(passages)
-        quote = clip((citation.quote if citation else "") or source.quote, cite.QUOTE)
+        source = self._view.source(n, citation.quote if citation else "")
+        quote = clip(source.quote, cite.QUOTE)
         notes = []
         if citation and len(citation.judgements) > 1:
             notes = [f"{cite.judge_text(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements]
@@ -283,10 +283,11 @@ def _links(source: Source, quote: str) -> list[tuple[str, str]]:
     """Return the links of a source, as (label, address): a page of this app for a document of the library."""
     found = []
     own = {"lang": current()} if current() != browsers() else {}
-    if source.url.startswith("library://"):
-        found.append((t("Open in the library"), f"library?{urlencode({'doc': source.url, 'quote': quote, **own})}"))
-    elif web(source.url):
-        found.append((clip(source.url, 80), source.url))
+    for url in source.addresses:
+        if url.startswith("library://"):
+            found.append((t("Open in the library"), f"library?{urlencode({'doc': url, 'quote': quote, **own})}"))
+        elif web(url):
+            found.append((clip(url, 80), url))
     if source.memory and cite.may_open_memory():
         found.append((t("Open the memory entry"), f"memory?{urlencode({'entry': source.memory, **own})}"))
     return found

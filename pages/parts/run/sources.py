@@ -106,7 +106,7 @@ def draw(view: RunView, report: str) -> None:
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more in the download.", sources=count(more, "source")))
     known = set(numbers)
-    rest = [cite.seen(quotes) for n, quotes in sorted(view.sources.items()) if n not in known]
+    rest = [view.source(n) for n in sorted(view.sources) if n not in known]
     if rest:
         seen = count(len(rest), "more source")
         with st.expander(t("{sources} read, not cited", sources=seen), type="compact"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from pages.parts.shared import language
@@ -100,16 +98,17 @@ def disputed(citation: Citation) -> bool:
 
 
 def link(source: Source, quote: str = "") -> None:
-    """Draw the link to a source: a page of this app for library documents, otherwise the web address, and its memory
+    """Draw the links to a source: a page of this app for library documents, otherwise the web addresses, and its memory
     entry.
     """
-    if source.url.startswith("library://"):
-        parameters = {"doc": source.url, "quote": quote or source.quote}
-        st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
-    elif web(source.url):
-        st.page_link(source.url, label=plain(source.url), icon=":material/open_in_new:")
-    elif not source.url.startswith(MEMORY):
-        st.caption(plain(source.url))
+    for url in source.addresses:
+        if url.startswith("library://"):
+            parameters = {"doc": url, "quote": quote or source.quote}
+            st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
+        elif web(url):
+            st.page_link(url, label=plain(url), icon=":material/open_in_new:")
+        elif not url.startswith(MEMORY):
+            st.caption(plain(url))
     if source.memory and may_open_memory():
         st.page_link(
             REMEMBERED,
@@ -122,8 +121,3 @@ def link(source: Source, quote: str = "") -> None:
 def may_open_memory() -> bool:
     """Return whether the page may link to the memory: in a shared run it is that of the owner."""
     return "shared" not in st.query_params
-
-
-def seen(passages: Sequence[Source]) -> Source:
-    """Return the passage that represents a source, preferring one that was read in the run to one from memory."""
-    return next((passage for passage in passages if not passage.memory), passages[0])
