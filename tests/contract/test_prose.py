@@ -1,13 +1,17 @@
-"""The offline model on prose: hops, comparisons and refusals, in English and Chinese."""
+"""The offline model on prose: what it quotes, the names that it follows, and what it refuses, in English and Chinese."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 import research
 from research.events.view import RunView
+from research.models.extractive.evidence import Evidence
+from research.models.extractive.prose import Prose
+from research.types import Message
 from tests.notes import Noted
 
 pytestmark = pytest.mark.examples(3)
@@ -25,6 +29,16 @@ ENGLISH = {
     "Tessa Marlow": "Tessa Marlow is an American novelist. Her first book appeared in 1991.",
     "Ivo Grand": "Ivo Grand is an American sculptor. He works in slate.",
     "Ana Bell": "Ana Bell is a French painter. She works in oil.",
+    "Brindle kite": "The brindle kite is a bird of prey of the Aldmere hills. It nests in old pines. Its call is likened to "
+    "a creaking door.",
+    "Corvane Choir": "The Corvane Choir is an ensemble of forty singers from Ostwick. It holds 230 scores and was given half "
+    "a million crowns by the city in 1998.",
+    "Ulla Fenn": "Ulla Fenn was a glass painter from Ostwick. She signed her windows with a wren.",
+    "Tomas Reck": "Tomas Reck was a baker in Ostwick. He went to sea with his wife, the diver Lena Moor, and came back alone. "
+    "Reck knew Ulla Fenn from school.",
+    "Sorrel Mill": "Sorrel Mill is a watermill on the river Ash.\n\n## The building\n\nThe mill stands on oak piles because "
+    "the bank is too soft for a foundation of stone. Rotten piles are replaced in spring.\n\n## The museum\n\nThe mill has "
+    "been a museum since 1990. The piles of the old bridge are shown there.",
     "Stores abroad": "The company opened its first store in Germany in 2011. It runs 37 stores in Germany today.",
     "Gardening in spring": "Tulips are planted in autumn. Many gardeners cover their beds with straw in the north.",
     "The amber trade": "Amber was carried along the coast by merchants of many towns. The trade ended when the roads were "
@@ -89,7 +103,6 @@ def test_names_found_on_the_way_are_followed(english: Asked, framework: str, con
     assert view.outcome == "answered"
     assert {"Halden Ferries", "Skelt (island)", "Mirela Dunov"} <= set(_titles(view))
     assert len(_titles(view)) <= 5
-    assert _verdict(view).startswith("**Kastrel**")
     assert "born in the village of Kastrel" in _verdict(view)
 
 
@@ -105,7 +118,7 @@ def test_every_framework_answers_from_prose(english: Asked, framework: str) -> N
 
 def test_the_second_hop_answers_and_not_the_first(english: Asked) -> None:
     view = english("When was the town founded from which the ships of Halden Ferries sail?")
-    assert _verdict(view).startswith("**1820**")
+    assert "founded in 1820" in _verdict(view)
     assert _titles(view)[0] == "Port Varn"
     assert "Halden Ferries" in _titles(view)
 
@@ -118,24 +131,9 @@ def test_one_round_answers_from_one_search(english: Asked) -> None:
 
 def test_the_answer_quotes_its_source_and_says_so(english: Asked) -> None:
     view = english("How many people does Halden Ferries employ?")
-    assert _verdict(view).startswith("**ninety people**")
-    assert "“The line employs ninety people.” (Halden Ferries)" in view.report
+    assert "Halden Ferries: “The line employs ninety people.”" in view.report
     assert "not reasoned" in view.report
     assert {c.status for c in view.citations if "“" in c.claim} == {"supported"}
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("Are Tessa Marlow and Ivo Grand both American?", "**Yes.**"),
-        ("Are Tessa Marlow and Ana Bell both American?", "**No.**"),
-        ("Are Tessa Marlow and Ana Bell from the same country?", "**No.**"),
-    ],
-)
-def test_yes_or_no_questions_compare_two_documents(english: Asked, question: str, said: str) -> None:
-    view = english(question)
-    assert _verdict(view).startswith(said)
-    assert set(_titles(view)[:2]) <= {"Tessa Marlow", "Ivo Grand", "Ana Bell"}
 
 
 @pytest.mark.parametrize(
@@ -148,13 +146,42 @@ def test_a_question_about_an_unknown_thing_has_no_evidence(english: Asked, quest
     assert not view.citations
 
 
-@pytest.mark.parametrize("question", ["Who founded Halden Ferries?", "When was Halden Ferries founded?"])
-def test_an_unstated_relation_of_a_known_thing_is_reported_as_unstated(english: Asked, question: str) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who founded Halden Ferries?",
+        "When was Halden Ferries founded?",
+        "What is the wingspan of the brindle kite?",
+        "How many drums does the Corvane Choir hold?",
+        "Who was the wife of Ulla Fenn?",
+    ],
+)
+def test_what_is_not_stated_of_a_known_thing_is_refused(english: Asked, question: str) -> None:
     """Port Varn, which the article on Halden Ferries names, was founded in 1820 by Olaf Brecht: not an answer."""
-    verdict = _verdict(english(question))
-    assert "name “Halden Ferries”, but do not state what is asked (founded)" in verdict
-    assert "1820" not in verdict
-    assert "Brecht" not in verdict
+    view = english(question)
+    assert view.outcome == "no_evidence", view.answer
+    assert "**" not in _verdict(view)
+
+
+@pytest.mark.parametrize(
+    "question", [THREE_HOPS, "How many people does Halden Ferries employ?", "Describe Sorrel Mill."]
+)
+def test_every_quotation_is_in_its_source(english: Asked, question: str) -> None:
+    report = english(question).report
+    quoted = re.findall(r"^(?:- )?(.+): “(.+)” \[", report, re.M)
+    assert quoted
+    assert all(line in ENGLISH[title] for title, line in quoted)
+
+
+def test_why_is_answered_with_sentences_of_the_section_that_says_it(english: Asked) -> None:
+    verdict = _verdict(english("Why does Sorrel Mill stand on oak piles?"))
+    assert "because the bank is too soft" in verdict
+    assert "museum" not in verdict
+
+
+def test_a_short_answer_is_the_only_thing_of_its_kind(english: Asked) -> None:
+    assert _verdict(english("Who designed the lighthouse of Skelt?")).startswith("**Mirela Dunov**")
+    assert english("How many scores does the Corvane Choir hold?").short == ""
 
 
 def test_a_misspelt_name_is_recognised(english: Asked) -> None:
@@ -196,16 +223,8 @@ def test_a_note_about_a_country_answers_what_the_factbook_does_not(english: Aske
     assert "37 stores" in view.answer
 
 
-def test_two_things_are_compared_by_their_dates(english: Asked) -> None:
-    view = english("Which is older, the lighthouse of Skelt or Port Varn?")
-    assert _verdict(view).startswith("**Port Varn** [")
-    assert "1820" in _verdict(view)
-    assert "1874" in _verdict(view)
-
-
-def test_a_choice_without_dates_or_figures_is_only_a_guess(english: Asked) -> None:
-    view = english("Who is more famous, Tessa Marlow or Ivo Grand?")
-    assert _verdict(view).startswith("Perhaps **")
-    assert view.outcome == "partly_answered"
-    assert [part.status for part in view.parts] == ["answered", "not_found"]
-    assert view.report.index("[") > view.report.index("\n")
+def test_a_search_without_results_is_not_repeated() -> None:
+    evidence = Evidence([Message("system", "- search: x\n- visit: y"), Message("user", "Who founded Zorblax?")])
+    first = Prose(evidence, "Who founded Zorblax?").next(stated=False)
+    evidence.searched = frozenset(action.arguments["query"] for action in first)
+    assert Prose(evidence, "Who founded Zorblax?").next(stated=False) == []

@@ -15,7 +15,7 @@ from research.models.extractive.coverage import AsksFor, Gaps, Told, future, gap
 from research.models.extractive.kinds import fits, selected
 from research.models.extractive.names import contains_name, key
 from research.models.extractive.opposites import sides
-from research.models.extractive.shortening import LONGEST, asks_one_figure, guessed, refuses, short_answer
+from research.models.extractive.shortening import LONGEST, asks_one_figure, refuses, short_answer
 from research.models.extractive.words import reason
 from research.quantities import quantities
 from research.text import has_cjk, readable
@@ -98,8 +98,6 @@ def assess(
     if refuses(report):
         why = reason(question, "the report says that no passage states it")
         return Assessment(tuple(Part(part.text, "not_found", why) for part in asked), "no_evidence")
-    if guessed(report):
-        return _guess(asked, told[0], report)
     seen = "\n\n".join(f"{source.title}\n{source.quote}" for source in sources)
     found: list[Part] = []
     lines: list[str] = []
@@ -116,13 +114,6 @@ def assess(
     joint = "；" if has_cjk(question) else "; "
     short = joint.join(dict.fromkeys(lines)) if all(lines) and asks_only(question, asked) else ""
     return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
-
-
-def _guess(asked: Sequence[Asked], told: Told, report: str) -> Assessment:
-    """Judge a report that gives its answer only as likely: what is missing is a sentence that says it."""
-    given = tuple(Part(part.text, "answered") for part in asked)
-    missing = Part(reason(asked[0].text, "a sentence that states it outright"), "not_found")
-    return Assessment((*given, missing), "partly_answered", short_answer(asked[0], told, report))
 
 
 def told_in(

@@ -44,7 +44,7 @@ _ASKED: dict[Kind, str] = {
     "person": r"\bwho(?:se|m)?\b|谁|哪位|何人",
     "place": r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|town|village|state|country|county|region|province|island|"
     r"place|continent)\b|哪里|哪儿|何处|何地|什么地方|位于哪|哪[个座一](?:国家|城市|省|市|县|地区|岛)",
-    "name": r"\b(?:what|which|name)\b|什么|哪|何",
+    "name": r"\b(?:what|which|name)\b|(?<!为)[什何]|哪",
 }
 _RELATIVE = re.compile(r"who|when|where|which\b", re.I)
 _OPENS = re.compile(r"(?:^|[.,;:!?]|\b(?:and|by|for|from|in|into|of|on|or|than|to|with|at))\W*$", re.I)

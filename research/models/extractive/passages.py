@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from research.models.extractive.evidence import Evidence, Fact
-from research.models.extractive.lexicon import filler
+from research.models.extractive.lexicon import filler, openers
 from research.models.extractive.names import Names
 from research.models.extractive.opposites import WEAK, stem
 from research.text import STOP_WORDS, content_tokens, has_cjk, tokens
@@ -26,18 +26,11 @@ _FAINT = 0.35
 """Factor for words that ask, count or compare."""
 
 _QUOTED = re.compile(r"[\"“«「《]([^\"”»」》\n]{2,60})[\"”»」》]")
-_ALIAS = re.compile(
-    r"[(（]([A-Z][\w.&-]{1,9})[)）]|"
-    r"(?:abbreviated(?: as| to)?|also (?:known|called|referred to)(?: as)?(?: the)?|or simply|[简又亦]称为?|又名|缩写为?)"
-    r"\s*[“\"「]?([\w.&-]{2,}(?: [A-Z][\w-]+)*)"
-)
 _ASKING = "谁 哪里 哪儿 哪 何 何时 何地 何处 什么 时候 多少 几 怎样 如何 为何 为什么 是谁 由谁"
 _ASKS = re.compile(r"哪|什么")
 """Marks Chinese question words, however the segmenter splits them: 哪一年, 什么时候."""
 _ALIKE = 0.8
 """Lowest similarity of two spellings of a name."""
-_HEAD = 3
-"""Lines at the start of a document that may state other names of its subject."""
 
 
 @lru_cache(maxsize=65_536)
@@ -49,7 +42,7 @@ def keys(text: str) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def faint() -> frozenset[str]:
     """Return the tokens that say little about a topic."""
-    return frozenset(filler() | WEAK)
+    return frozenset(filler() | WEAK | set(tokens(" ".join(openers()))))
 
 
 @lru_cache(maxsize=1)
@@ -75,12 +68,6 @@ class Page(Struct, frozen=True, dict=True):
         return re.sub(r"\s{0,9}[(（].{0,300}?[)）]\s{0,9}$", "", self.title).strip() or self.title
 
     @cached_property
-    def aliases(self) -> frozenset[str]:
-        """Other names, stated in its first lines."""
-        head = " ".join(fact.line for fact in self.lines[:_HEAD])
-        return frozenset(match.group(1) or match.group(2) for match in _ALIAS.finditer(head))
-
-    @cached_property
     def text(self) -> str:
         return "\n".join(fact.line for fact in self.lines)
 
@@ -98,14 +85,17 @@ class Page(Struct, frozen=True, dict=True):
 
 def pages_of(evidence: Evidence) -> tuple[Page, ...]:
     """Return the documents of prose in the order found; one that was opened without its search results."""
-    opened = {fact for step in evidence.steps if step.name == "visit" for fact in step.facts}
     seen: dict[int, list[Fact]] = {}
     for fact in evidence.facts:
         seen.setdefault(fact.n, []).append(fact)
+    known, opened = frozenset(evidence.facts), dict[int, list[Fact]]()
+    for fact in (fact for step in evidence.steps if step.name == "visit" for fact in step.facts):
+        if fact in known:
+            opened.setdefault(fact.n, []).append(fact)
     found = []
     for n, facts in seen.items():
         url = next((fact.url for fact in facts if "://" in fact.url), "")
-        lines = _without_repeats([fact for fact in facts if fact in opened] or facts)
+        lines = _without_repeats(opened.get(n, facts))
         found.append(Page(n, facts[0].title, url, lines, url in evidence.visited or not url))
     return tuple(page for page in found if not page.record)
 

@@ -1,46 +1,39 @@
-"""Research prose over several hops: what to search and read next, and when to stop.
+"""Research prose over several hops: what to search and read next, which documents to cite, and when to stop.
 
-The procedure is that of a person with a search box: search the whole question and each name in it; read the best results;
-search the words of the best document; look up names in the documents that are close to the question; stop when the
-searches find nothing more to cite.
+Search the whole question and each name in it; read the documents that would be cited; search the names that they mention
+close to the question; stop when nothing new is to be read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
-from msgspec import Struct
-
 from research.models.extractive.evidence import Evidence, Fact
-from research.models.extractive.links import Web
+from research.models.extractive.lexicon import openers
 from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, faint, keys, mentioned, names_in, pages_of
 from research.models.extractive.question import parse
 from research.models.extractive.verdict import Action
-from research.text import clip, content_tokens
+from research.text import content_tokens
 
+CITED = 5
+"""Most documents that an answer cites."""
 NAMES = 4
 """Most names of a question to search individually."""
 READ = 14
 """Most documents to open."""
-FOLLOWED = 6
-"""Most searches for names and words found in documents."""
-AT_ONCE = 2
-"""Searches per step; research stops after twice as many in a row that found no new document to cite."""
+FOLLOWED, AT_ONCE = 6, 2
+"""Most searches for names found in documents, and how many of them in one step."""
 REPORT_PAGES, LINES = 8, 4
 """Documents in a report, and lines of each besides the first."""
-_QUERY = 300
-"""Longest query made of a document's words, in characters."""
-
-
-class Bridge(Struct, frozen=True):
-    """A name in a document that may lead to further documents."""
-
-    name: str
-    page: Page
-    near: float
-    """Relevance of the line with the name to the question."""
+_TITLED = 0.5
+"""Weight of a title that appears in the question."""
+_LINK = 0.5
+"""Weight of a mention of a document, times the share of the question's words in the sentence that mentions it."""
+_OWN = 0.3
+"""Weight of words of the question that the documents chosen before contain too."""
 
 
 class Prose:
@@ -54,14 +47,43 @@ class Prose:
         self.wanted = Wanted(question, self.names, self.pages)
 
     @cached_property
-    def web(self) -> Web:
-        """The documents with their links."""
-        return Web(self.pages, self.wanted)
+    def known(self) -> Names:
+        """What the documents show to be names."""
+        return Names(page.text for page in self.pages)
 
     @cached_property
     def chosen(self) -> list[Page]:
         """The documents to cite, the most useful first."""
-        return self.web.chosen()
+        return self.useful(CITED)
+
+    def useful(self, limit: int) -> list[Page]:
+        """Return the documents that cover the question together: each adds words, or is linked to one before it."""
+        found: list[Page] = []
+        while len(found) < min(limit, len(self.pages)):
+            found.append(max((page for page in self.pages if page not in found), key=lambda p: self._adds(p, found)))
+        return found
+
+    def _adds(self, page: Page, found: Sequence[Page]) -> float:
+        held = self.wanted.held(page)
+        before = frozenset[str]().union(*(self.wanted.held(other) for other in found))
+        own = self.wanted.share(held - before) + _OWN * self.wanted.share(held & before)
+        link = max((max(self.link(other, page), self.link(page, other)) for other in found), default=0.0)
+        return own + _LINK * link + _TITLED * mentioned(page.name, self.wanted.text)
+
+    def link(self, page: Page, other: Page) -> float:
+        """Return 0 to 1: how close to the question a document mentions another."""
+        return max((self.wanted.share(self.wanted.held(page, f.line)) for f in self.about(page, other)), default=0.0)
+
+    def about(self, page: Page, other: Page) -> list[Fact]:
+        """Return the lines of a document that mention another one, which the question does not name."""
+        if (page.n, other.n) not in self._about:
+            found = [] if mentioned(other.name, page.name) else [f for f in page.lines if mentioned(other.name, f.line)]
+            self._about[page.n, other.n] = found
+        return self._about[page.n, other.n]
+
+    @cached_property
+    def _about(self) -> dict[tuple[int, int], list[Fact]]:
+        return {}
 
     def opening(self) -> list[Action]:
         """Return searches for the whole question and for each name in it."""
@@ -69,8 +91,8 @@ class Prose:
         found += [_search(name, f"Look for {name}.") for name in self.names[:NAMES]]
         return list({action.arguments["query"]: action for action in found if action.arguments["query"]}.values())
 
-    def next(self) -> list[Action]:
-        """Return the next searches or visits; empty if more would not help."""
+    def next(self, *, stated: bool) -> list[Action]:
+        """Return the next searches or visits; empty if more would not help, or what is asked is `stated`."""
         searched, tries = self.evidence.searched, 1 + self.evidence.lessons
         first = self.opening()
         if left := [action for action in first if action.arguments["query"] not in searched]:
@@ -79,72 +101,54 @@ class Prose:
         if unread := [page for page in self.chosen if not page.read][: max(room, 0)]:
             goal = self.wanted.text
             return [Action("visit", {"url": page.url, "goal": goal}, f"Read {page.title}.") for page in unread]
-        followed = searched - {action.arguments["query"] for action in first}
-        if len(followed) >= FOLLOWED * tries or self._spent(followed):
+        if stated or len(searched) - len(first) >= FOLLOWED * tries:
             return []
-        onward = [
-            _search(self._beyond(page), f"See what else there is on what {page.title} speaks of.")
-            for page in self.chosen[:1]
-        ]
-        looked = [_search(self._about(b), f"{b.page.title} speaks of {b.name}: look that up.") for b in self.bridges()]
-        new = [action for action in (*onward, *looked) if action.arguments["query"] not in searched]
-        return new[: AT_ONCE + any(action in new for action in onward)]
+        onward = (
+            _search(f"{name} {self._open_words(page)}", f"{page.title} speaks of {name}: look that up.")
+            for name, page in self.bridges()
+        )
+        return [action for action in onward if action.arguments["query"] not in searched][:AT_ONCE]
 
     def report_lines(self) -> list[Fact]:
         """Return the lines for a report: of each useful document the first line and the most relevant ones."""
         found: list[Fact] = []
-        for page in self.web.chosen(REPORT_PAGES):
+        for page in self.useful(REPORT_PAGES):
             shares = {fact: self.wanted.share(self.wanted.held(page, fact.line)) for fact in page.lines}
             near = sorted(shares, key=shares.__getitem__, reverse=True)[:LINES]
             found += [fact for fact in page.lines if fact in near or fact is page.lines[0]]
         return found
 
-    def bridges(self) -> list[Bridge]:
-        """Return names in the chosen documents that are in neither the question nor a title, most relevant first.
+    def bridges(self) -> list[tuple[str, Page]]:
+        """Return names in the chosen documents that are in neither the question nor a title, nearest to the question first.
 
         Countries are excluded: they appear everywhere and lead nowhere.
         """
         titles = {page.name.casefold() for page in self.pages}
-        best: dict[str, Bridge] = {}
+        best: dict[str, tuple[float, str, Page]] = {}
         for page in self.chosen:
+            whole = 0.5 + self.wanted.share(self.wanted.held(page))
             for fact in page.lines:
-                near = self.wanted.share(self.wanted.held(page, fact.line)) * (0.5 + self.web.worth(page))
-                for name in names_in(fact.line, self.web.known):
-                    folded = name.casefold()
-                    if folded in titles or is_country(key(name)) or keys(name) <= self.wanted.words.keys():
+                near = whole * self.wanted.share(self.wanted.held(page, fact.line))
+                for name in names_in(fact.line, self.known):
+                    if name.casefold() in titles or is_country(key(name)) or keys(name) <= self.wanted.words.keys():
                         continue
-                    if folded not in best or best[folded].near < near:
-                        best[folded] = Bridge(name, page, near)
-        return sorted(best.values(), key=lambda bridge: -bridge.near)
+                    best[name.casefold()] = max(
+                        best.get(name.casefold(), (0.0, name, page)), (near, name, page), key=lambda each: each[0]
+                    )
+        return [(name, page) for _, name, page in sorted(best.values(), key=lambda each: -each[0])]
 
-    def _about(self, bridge: Bridge) -> str:
-        """Return a query of the name and the question's words that its document does not contain."""
-        words = self.wanted.words.items()
-        left = [word for at, word in words if at not in self.web.held[bridge.page.n] | self.wanted.faint]
-        return " ".join([bridge.name, *left[:NAMES]])
-
-    def _beyond(self, page: Page) -> str:
-        """Return a query of the document's words that are not in the question; it finds documents with such titles."""
-        words = (word for word in page.text.split() if not keys(word) <= self.wanted.words.keys())
-        return clip(" ".join(words), _QUERY)
-
-    def _spent(self, followed: frozenset[str]) -> bool:
-        """Return whether the last searches found nothing to cite."""
-        cited = {page.n for page in self.chosen}
-        met: set[int] = set()
-        idle = 0
-        for step in self.evidence.steps:
-            found = {fact.n for fact in step.facts}
-            if step.arguments.get("query") in followed:
-                idle = 0 if cited & (found - met) else idle + 1
-            met |= found
-        return idle >= 2 * AT_ONCE
+    def _open_words(self, page: Page) -> str:
+        """Return some words of the question that a document does not contain."""
+        left = self.wanted.words.keys() - self.wanted.held(page) - self.wanted.faint
+        return " ".join([word for at, word in self.wanted.words.items() if at in left][:NAMES])
 
 
 @lru_cache(maxsize=256)
 def _names(question: str) -> tuple[str, ...]:
     """Return the names in a question, without those that are a part of another."""
-    found = [*names_in(question, Names([question])), *parse(question).names]
+    first, _, rest = question.partition(" ")
+    asked = rest if first.lower() in openers() else question
+    found = [*names_in(asked, Names([asked])), *parse(asked).names]
     found = [name for name in dict.fromkeys(found) if set(content_tokens(name)) - faint()]
     return tuple(n for n in found if not any(n != other and mentioned(n, other) for other in found))
 

@@ -21,14 +21,11 @@ _SAID = re.compile(
 )
 _YES = re.compile(r"^\W*(?P<said>yes|no|是的?|否|不是|对|没有|有)(?![\w\u4e00-\u9fff])", re.I)
 _BOLD = re.compile(r"\*\*([^*\n]{1,100}?)\*\*")
-_FIRST = re.compile(
-    r"\*\*(?P<said>[^*\n]{1,120})\*\*[.。]?(?: ?\[\d+\])+[.。]?\s*(?:\n|$)|"
-    r"(?:Perhaps |可能是)\*\*(?P<hedged>[^*\n]{1,120})\*\*[:：]"
-)
-"""Matches a first line that is nothing but the answer in bold type with its mark, or a guess of the offline model."""
+_FIRST = re.compile(r"\*\*(?P<said>[^*\n]{1,120})\*\*[.。]?(?: ?\[\d+\])+[.。]?\s*(?:\n|$)")
+"""Matches a first line that is nothing but the answer in bold type with its mark."""
 _TITLE = re.compile(r"^# [^\n]*\n+", re.M)
 """Matches the title of a report, which repeats the question with all its options."""
-_QUOTED = re.compile(r"“")
+_QUOTED = re.compile(r"[^\n“*]{1,300}: “")
 """Matches a report that begins with a sentence of a source, because no part of it is clearly the answer."""
 _REFUSED = re.compile(r"The passages that were found name |找到的段落谈到")
 """Matches what the offline model writes if no sentence states what is asked."""
@@ -90,12 +87,6 @@ _WHO = re.compile(
 )
 
 
-def guessed(report: str) -> bool:
-    """Return whether a report of the offline model gives its answer only as likely: `Perhaps …`."""
-    first = _FIRST.match(report)
-    return first is not None and bool(first["hedged"])
-
-
 def short_answer(asked: Asked, told: Told, report: str) -> str:
     """Return the answer in one line; empty if the question asks for a text or the statement has no such span.
 
@@ -104,7 +95,7 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
     if asked.open or _LIST_ZH.search(asked.text):
         return ""
     report = _TITLE.sub("", report)
-    if (first := _FIRST.match(report)) and (words := _clean(first["said"] or first["hedged"])):
+    if (first := _FIRST.match(report)) and (words := _clean(first["said"])):
         return _yes(words) if asked.kind == "whether" and _YES.fullmatch(words) else words
     if _QUOTED.match(report) or refuses(report):
         return ""

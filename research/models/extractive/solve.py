@@ -79,10 +79,11 @@ class Solver:
             return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
             return found
-        self.finder.actions = self.prose.next() if self.acting else []
+        reading = read(self.prose)
+        self.finder.actions = self.prose.next(stated=bool(reading and reading.stated)) if self.acting else []
         if self.finder.actions:
             return self._more()
-        if reading := read(self.prose):
+        if reading:
             return self._end(reading=reading)
         self.finder.missing += self.prose.names
         return found or self._end()

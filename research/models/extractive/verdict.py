@@ -137,11 +137,7 @@ class Reading(Struct, frozen=True):
     others: tuple[Fact, ...]
     """One sentence of each other document that is cited."""
     span: str = ""
-    """The short answer: a part of the first sentence, one of two things that the question offers, or `yes` or `no`."""
-    sure: bool = True
-    """Whether the sentences decide the short answer; if not, it is only the likeliest."""
-    compared: tuple[tuple[str, str], ...] = ()
-    """The things compared, each with the date or figure in its sentence of `best`; the answer is the first."""
+    """The short answer: the only name, number or date in the first sentence, if one is asked for."""
     known: tuple[str, ...] = ()
     """Names of the question that the documents contain."""
     unknown: tuple[str, ...] = ()

@@ -93,7 +93,6 @@ _WORDS = {
         "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
-        "perhaps": "Perhaps {span}: the passages do not say so in one sentence. Those that come closest:",
         "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
         "more": "What the other passages say",
         "and": ", ",
@@ -178,7 +177,6 @@ _WORDS = {
         "is": "是 {name} [{n}]。",
         "through": "所指的是 {name}：{value} [{n}]。",
         "says": "来源写道：",
-        "perhaps": "可能是{span}：没有一句话直接这样说。最接近的原文：",
         "best": "以上是与问题最相符的来源原文，按用词选出，不是推理的结论。",
         "more": "其他段落写道",
         "and": "、",
@@ -257,28 +255,16 @@ def _computation(computed: Computation, w: dict[str, str]) -> str:
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
     first = reading.best[0]
-    best = [f"“{fact.line}” ({fact.title}) [{fact.n}]" for fact in reading.best]
+    best = [note(fact).removeprefix("- ") for fact in reading.best]
     if not reading.stated:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
         head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
     else:
-        head = [*_short(reading, w), *best, w["best"]]
+        span = [f"**{reading.span}** [{first.n}]"] if reading.span else []
+        head = [*span, *best, w["best"]]
         head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
-
-
-def _short(reading: Reading, w: dict[str, str]) -> list[str]:
-    """Return the short answer, with the dates or figures that decide a comparison; without a mark if it is not sure."""
-    span = w.get(reading.span, reading.span)
-    if not span:
-        return []
-    if not reading.sure:
-        return [w["perhaps"].format(span=f"**{span.rstrip('.。')}**")]
-    figures = (
-        f"{name}: {figure} [{fact.n}]" for (name, figure), fact in zip(reading.compared, reading.best, strict=False)
-    )
-    return [f"**{span}** [{reading.best[0].n}]", *(["; ".join(figures) + "."] if reading.compared else [])]
 
 
 def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:
