@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -38,6 +39,12 @@ PLACES_OF_MODELS = {"defaults.py", "_util/extras.py"}
 """Data that names models: the default, and the packages of an extra that has the same name."""
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of a file's syntax tree, the module first."""
+    return [*ast.walk(ast.parse(path.read_text("utf-8")))]
+
+
 def name_of(path: Path) -> str:
     """The dotted name of a module below `research`; `research` itself is the empty name."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -54,10 +61,11 @@ def room_of(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Every part of `research` that a module imports, inside functions and for type checking too."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -103,7 +111,7 @@ def test_rooms_classes_and_functions_stay_small() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 8
     long = []
     for path in [*MODULES, *(ROOT / "pages").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             limit = 250 if isinstance(node, ast.ClassDef) else 60
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
@@ -118,7 +126,8 @@ def test_every_room_has_a_short_docstring() -> None:
     wrong = []
     for name, path in NAMES.items():
         if path.name == "__init__.py" and name:
-            tree = ast.parse(path.read_text("utf-8"))
+            tree = nodes(path)[0]
+            assert isinstance(tree, ast.Module)
             lines = (ast.get_docstring(tree) or "").splitlines()
             if not lines or len(lines) > (3 if len(tree.body) == 1 else 6):
                 wrong.append(f"{name}: {len(lines)} lines")
@@ -149,11 +158,7 @@ def naming(ids: Sequence[str], room: str, places: set[str]) -> list[str]:
         place = str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else str(path.relative_to(ROOT))
         if place in places or place.startswith(room):
             continue
-        strings = (
-            node.value
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        )
+        strings = (node.value for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str))
         # A sentence with the word "parallel" is fine; a string that is nothing but an id is not.
         offenders += [
             f"{place}: {text!r}" for text in strings if re.fullmatch(r"[\w/:=]+", text) and names.search(text)
@@ -164,7 +169,7 @@ def naming(ids: Sequence[str], room: str, places: set[str]) -> list[str]:
 def imported(path: Path) -> set[str]:
     """Return the packages that a module imports, at its top or inside a function."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
