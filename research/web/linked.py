@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from research.web import linked_pdf, linked_word, readers, spans
+from research.web import linked_pdf, readers, spans
 from research.web.packages import BROKEN
 from research.web.readers import FileText, UnreadableFile
+from research.web.word import markdown as docx_markdown
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -37,7 +38,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
     readers.check(name, suffix, len(data))
     plain = readers.read_bytes(data, suffix, name, charset)
     kinds: Mapping[str, Callable[[bytes], str]] = {
-        ".docx": linked_word.markdown,
+        ".docx": docx_markdown,
         ".pdf": linked_pdf.markdown,
         ".html": lambda data: html_markdown(data, charset),
         ".htm": lambda data: html_markdown(data, charset),

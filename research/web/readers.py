@@ -336,7 +336,9 @@ def _pdf(data: bytes, name: str) -> FileText:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
     if not any(page.text for page in pages):
         if any(page.lost for page in pages):
-            raise UnreadableFile(name, "has fonts that do not say which letters they show; run OCR on it first")
+            raise UnreadableFile(
+                name, "has fonts that do not say which letters they show, or say it falsely; run OCR on it first"
+            )
         raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
     csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
     text, at = places.joined(Part(f"page {number}", page.text) for number, page in enumerate(pages, 1))

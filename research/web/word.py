@@ -6,6 +6,7 @@ Every element that is not known to be hidden is walked through, so a wrapper tha
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from research.web import grid
 from research.web.table import Table
+from research.web.word_lists import Lists
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -43,6 +45,12 @@ _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab"
 _BETWEEN = {f"{_M}f": "/", f"{_M}sSup": "^", f"{_M}sSub": "_"}
 """What separates the two parts of a formula: without it, a half would be read as 12."""
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_CITING = re.compile(r"\s{0,9}\[?\d[\d,;\s–-]{0,40}\]?\s{0,9}")
+"""What is raised to cite a source."""
+_ADDRESS = re.compile(r'HYPERLINK\s{1,9}"([^"]{1,2000})"')
+_FIELD = re.compile(r"\x01([^\x01-\x03]{1,2000})\x02([^\x01-\x03]*)\x03")
+"""A link written as a field; a document cannot contain these characters."""
+_UNMARKED = dict.fromkeys((1, 2, 3))
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
 
@@ -55,12 +63,21 @@ class Read(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
+def markdown(data: bytes) -> str:
+    """Return the body with links, superscripts as `<sup>`, and footnotes as `[^1]`, whose texts follow as `[^1]: …`."""
+    import docx
+
+    document = docx.Document(io.BytesIO(data))
+    reader = _Reader(document, linked=True)
+    return "\n\n".join([*reader.blocks(document.element.body), *reader.references()])
+
+
 def read(data: bytes) -> Read:
     """Return the text of a docx; its notes say what was left out.  Raises what `python-docx` and lxml raise."""
     import docx
 
     document = docx.Document(io.BytesIO(data))
-    reader = _Reader(document)
+    reader = _Reader(document, linked=False)
     body = list(reader.blocks(document.element.body))
     head, foot = (list(dict.fromkeys(reader.beside(kind))) for kind in ("headerReference", "footerReference"))
     text = "\n\n".join([*head, *body, *foot])
@@ -68,9 +85,12 @@ def read(data: bytes) -> Read:
 
 
 class _Reader:
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, linked: bool) -> None:
+        """`linked`: the text keeps what it cites."""
         from docx.enum.style import WD_STYLE_TYPE
 
+        self._linked = linked
+        self._lists = Lists(document)
         self.tables: list[Table] = []
         self._part = document.part
         self._body = document.element.body
@@ -79,6 +99,8 @@ class _Reader:
             each.style_id: each.name or "" for each in document.styles if each.type == WD_STYLE_TYPE.PARAGRAPH
         }
         self._footnotes = {(kind, key): note for kind in _NOTES.values() for key, note in self._notes_of(kind)}
+        self._targets = _targets(self._part)
+        """The addresses of the links, by their id in the part that is being read."""
         self._left_out: Counter[str] = Counter()
         self._after: list[str] = []
         """Text boxes and footnotes of the paragraph or table that is being read; they follow it."""
@@ -101,15 +123,34 @@ class _Reader:
         for child in element.iterchildren():
             found, around, self._after = "", self._after, []
             if child.tag == f"{_W}p":
-                text = "".join(self._inline(child)).strip()
-                style = next((each.get(f"{_W}val", "") for each in child.iterfind(f"{_W}pPr/{_W}pStyle")), "")
-                found = text and ("" if inner else _heading(self._styles.get(style, ""))) + text
+                found = self._paragraph(child, inner)
             elif child.tag == f"{_W}tbl":
                 found = self._table(child, inner)
             elif self._is_shown(child):
                 yield from self.blocks(child, inner)
             attached, self._after = self._after, around
             yield from filter(None, [found, *attached])
+
+    def _paragraph(self, element: _Element, inner: bool) -> str:
+        text = "".join(self._inline(element)).strip()
+        style = next((each.get(f"{_W}val", "") for each in element.iterfind(f"{_W}pPr/{_W}pStyle")), "")
+        if self._linked:
+            text = " ".join(_FIELD.sub(_link, text).translate(_UNMARKED).split())
+        heading = "" if inner or not text else _heading(self._styles.get(style, ""))
+        label = self._lists.label(element) if text else ""
+        if label == "•":  # a list of Markdown begins its items like this
+            label = "-" if self._linked else ""
+        return heading + (f"{label} {text}" if label else text)
+
+    def references(self) -> Iterator[str]:
+        """Yield the footnotes and endnotes, each with the mark that refers to it."""
+        for rel in self._part.rels.values():
+            kind = rel.reltype.rpartition("/")[2]
+            if kind in _NOTES.values():
+                self._targets = _targets(rel.target_part)
+                for key, note in self._notes_of(kind):
+                    if text := " ".join(self.blocks(note, inner=True)):
+                        yield f"{_mark(kind, key)}: {text}"
 
     def _inline(self, element: _Element) -> Iterator[str]:
         """Yield the text of a paragraph or a part of it."""
@@ -121,7 +162,9 @@ class _Reader:
         for child in element.iterchildren():
             name = str(child.tag).removeprefix(_W)
             if child.tag in (f"{_W}t", f"{_M}t"):
-                yield (child.text or "").translate(_RAISED) if raised else child.text or ""
+                yield self._raised(child.text or "") if raised else child.text or ""
+            elif self._linked and name in ("hyperlink", "instrText", "fldChar"):
+                yield from self._address(child, name)
             elif name in _CHARACTERS:
                 yield _CHARACTERS[name]
             elif name == "sym":
@@ -132,12 +175,29 @@ class _Reader:
                 yield next(iter(entries[int(chosen) :]), "") if chosen.isdecimal() else ""
             elif name in _NOTES:
                 note = self._footnotes.get((_NOTES[name], child.get(f"{_W}id", "")))
-                if note is not None:
+                if note is not None and self._linked:
+                    yield _mark(_NOTES[name], child.get(f"{_W}id", ""))
+                elif note is not None:
                     self._attach("Note: ", note)
             elif name == "txbxContent":
                 self._attach("", child)
             elif self._is_shown(child):
                 yield from self._inline(child)
+
+    def _address(self, element: _Element, name: str) -> Iterator[str]:
+        """Yield a link, or a mark where a field with the address of one begins or ends."""
+        if name == "hyperlink":
+            words, target = "".join(self._inline(element)), self._targets.get(element.get(f"{_R}id", ""), "")
+            yield f"[{words.strip()}]({target})" if target and words.strip() else words
+        elif name == "instrText" and (found := _ADDRESS.search(element.text or "")):
+            yield f"\x01{found[1]}\x02"
+        elif element.get(f"{_W}fldCharType") == "end":
+            yield "\x03"
+
+    def _raised(self, text: str) -> str:
+        if not self._linked:
+            return text.translate(_RAISED)
+        return f"<sup>{text.strip()}</sup>" if _CITING.fullmatch(text) else text
 
     def _attach(self, before: str, element: _Element) -> None:
         if text := "\n\n".join(self.blocks(element, inner=True)):
@@ -200,6 +260,19 @@ class _Reader:
             if rel.reltype.endswith(f"/{kind}") and not rel.is_external:
                 part: Any = rel.target_part
                 yield from etree.fromstring(part.blob, parser).iterchildren()
+
+
+def _targets(part: Any) -> dict[str, str]:
+    return {key: rel.target_ref for key, rel in part.rels.items() if rel.is_external}
+
+
+def _mark(kind: str, key: str) -> str:
+    """Return the mark of a note; those at the end of the document are counted apart."""
+    return f"[^{'e' if kind == 'endnotes' else ''}{key}]"
+
+
+def _link(field: re.Match[str]) -> str:
+    return f"[{field[2].strip()}]({field[1]})" if field[2].strip() else ""
 
 
 def _within(element: _Element, name: str) -> Iterator[_Element]:

@@ -222,8 +222,19 @@ def undecodable(writer: PdfWriter) -> None:
 
 
 def test_a_pdf_whose_letters_are_unknown_is_not_read() -> None:
-    with pytest.raises(UnreadableFile, match="do not say which letters they show; run OCR"):
+    with pytest.raises(UnreadableFile, match="do not say which letters they show, .*run OCR"):
         read_isolated(changed_pdf(undecodable), ".pdf", "n")
+
+
+def test_a_font_with_a_false_table_of_letters_is_not_read() -> None:
+    text = (
+        "the yearly inspection found eleven cracks within western walls, none deeper than three metres; every second sample "
+        "showed moisture below their bottom layers, though neither engineers nor village council considered urgent measures"
+    )
+    shifted = "".join(chr((ord(letter) - 97 + 3) % 26 + 97) if letter.isalpha() else letter for letter in text)
+    assert read_isolated(pdf(text), ".pdf", "n").text == text
+    with pytest.raises(UnreadableFile, match="or say it falsely"):
+        read_isolated(pdf(shifted), ".pdf", "n")
 
 
 def test_what_cannot_be_decoded_is_left_out_and_said() -> None:

@@ -13,6 +13,7 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 
 from research.search.library.library import Library
+from research.web import linked
 from research.web.isolated import read_isolated
 from research.web.readers import FileText, read_bytes
 
@@ -146,6 +147,43 @@ def test_notes_follow_the_paragraph_that_refers_to_them() -> None:
         endnotes=note.format("endnote", p(run("line")), p(run("In crowns."))),
     )
     assert found.text == "Income was high.\n\nNote: Without fees.\n\nNote: In crowns.\n\nThen it fell."
+
+
+def test_what_a_report_cites_is_kept_where_it_is_checked() -> None:
+    field = FIELD.replace("REF a", 'HYPERLINK "https://a.example/x"')
+    note = f"<w:footnote w:id='2'>{p(run('Without fees.'))}</w:footnote>"
+    raised = run("7", "<w:vertAlign w:val='superscript'/>")
+    mark = "<w:r><w:footnoteReference w:id='2'/></w:r>"
+    data = word(p(run("See "), field, run(" and "), FIELD, raised, mark), footnotes=note)
+    found = linked.read_bytes(data, ".docx", "n").text
+    assert found == "See [314](https://a.example/x) and 314<sup>7</sup>[^2]\n\n[^2]: Without fees."
+
+
+def test_the_numbers_of_lists_are_text() -> None:
+    def item(text: str, level: int, number: int = 1) -> str:
+        listed = f"<w:pPr><w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{number}'/></w:numPr></w:pPr>"
+        return p(listed, run(text))
+
+    def level(n: int, form: str, shown: str) -> str:
+        inside = f"<w:start w:val='1'/><w:numFmt w:val='{form}'/><w:lvlText w:val='{shown}'/>"
+        return f"<w:lvl w:ilvl='{n}'>{inside}</w:lvl>"
+
+    levels = level(0, "decimal", "%1.") + level(1, "lowerLetter", "%1.%2)") + level(2, "bullet", "o")
+    document = docx.Document()
+    numbering = document.part.numbering_part.element
+    for each in list(numbering):
+        numbering.remove(each)
+    kind, used = (f"<w:abstractNum {SPACES} w:abstractNumId='7'>{levels}</w:abstractNum>",
+                  f"<w:num {SPACES} w:numId='1'><w:abstractNumId w:val='7'/></w:num>")  # fmt: skip
+    numbering.append(parse_xml(kind))
+    numbering.append(parse_xml(used))
+    body = item("One", 0) + item("first", 1) + item("second", 1) + item("dot", 2) + item("Two", 0) + item("again", 1)
+    for each in parse_xml(f"<w:body {SPACES}>{body}</w:body>"):
+        document.element.body.insert_element_before(each, "w:sectPr")
+    written = io.BytesIO()
+    document.save(written)
+    found = read_isolated(written.getvalue(), ".docx", "n").text.split("\n\n")
+    assert found == ["1. One", "1.a) first", "1.b) second", "dot", "2. Two", "2.a) again"]
 
 
 def test_headers_and_footers_are_read_once() -> None:

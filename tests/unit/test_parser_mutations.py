@@ -145,6 +145,11 @@ STYLES: dict[str, Callable[[Call], Pieces]] = {
     ],
     "harmony": _harmony,
     "deepseek": _deepseek,
+    "tool in the element's name": lambda call: [f"<call:{call[0]}>", *pieces(call[1])],
+    "tool in the element's name, closed": lambda call: [f"<call:{call[0]}>", *pieces(call[1]), f"</call:{call[0]}>"],
+    "keys and values in it": lambda call: [f"<call:{call[0]}>", *_leaves(call, "<{}>", "</{}>"), f"</call:{call[0]}>"],
+    "arrows": lambda call: [">>>", f"{call[0]}\n", *pieces(call[1])],
+    "mark of its own": lambda call: ["<|invoke_begin|>", call[0], "<|with|>", *pieces(call[1]), "<|invoke_end|>"],
 }
 
 

@@ -10,21 +10,22 @@ import re
 from collections.abc import Iterator
 
 _BEGINS = re.compile(r"\s{0,20}(?:<\|start\|>)?(?:assistant)?\s{0,5}(?:to=[\w.:-]{1,200}\s{0,5})?<\|channel\|>")
-_ENDS = re.compile(r"<\|(?:start|end|call|return)\|>")
+_ENDS = re.compile(r"<\|(start|end|call|return)\|>")
 _TO = re.compile(r"\bto=(?:functions\.)?([\w.:-]{1,200})")
 
 
 def without_channels(text: str) -> str:
     """Return a reply in channels as tagged text: reasoning, calls and the answer; any other text unchanged."""
-    return "\n".join(filter(None, _messages(text))) if _BEGINS.match(text) else text
+    return "".join(_messages(text)) if _BEGINS.match(text) else text
 
 
 def _messages(text: str) -> Iterator[str]:
-    for part in _ENDS.split(text):
+    parts = ["start", *_ENDS.split(text)]
+    for end, part in zip(parts[::2], parts[1::2], strict=True):
         header, begun, content = part.partition("<|message|>")
         if not begun:
-            continue
-        if to := _TO.search(header):
+            yield "" if end == "start" else part  # words behind a message
+        elif to := _TO.search(header):
             call = {"name": to[1], "arguments": content.strip()}
             yield f"<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>"
         else:

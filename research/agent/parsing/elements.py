@@ -7,20 +7,19 @@ with arguments below it.  What does not have exactly this form raises `Unread`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
 
-from research.agent.parsing.calls import Tools
 from research.agent.parsing.markup import Markup
-from research.agent.parsing.relaxed import decode, unfenced
+from research.agent.parsing.relaxed import decode, decode_all, unfenced
 
 Raw = tuple[str, Any]
 """Name and arguments of a call, unchecked."""
 
 _TAG = re.compile(
-    r"<(?P<end>/?)(?P<tag>[A-Za-z_][\w:.-]{0,80})(?:=(?P<value>[\w.:-]{1,200})|"
+    r"<(?P<end>/?)(?P<before>(?:[｜|‖]{1,2}[A-Z]{1,20}[｜|‖]{1,2})?)(?P<tag>[A-Za-z_][\w:.-]{0,80})(?:=(?P<value>[\w.:-]{1,200})|"
     r"(?P<attributes>(?:\s{1,20}[\w:-]{1,40}\s{0,3}=\s{0,3}\"[^\"<>\n]{0,2000}\"){0,20}))\s{0,20}(?P<empty>/?)>"
     r"|<\|(?P<slash>/?)(?P<token>[A-Za-z_]{1,40})\|>"
     r"|\[(?P<stroke>/?)(?P<mark>[A-Z]{2,20}_[A-Z_]{2,40})\]"
@@ -55,13 +54,15 @@ class _Tag(Struct, frozen=True):
     empty: bool = False
     value: str = ""
     attributes: dict[str, str] = {}
+    before: str = ""
+    """What all names of a template begin with."""
 
     @property
     def calls(self) -> bool:
         return not (_CALLS | _TOKENS if self.token else _CALLS).isdisjoint(re.split(r"[_:.-]", self.name))
 
 
-def begins(text: str, tools: Tools) -> int | None:
+def begins(text: str, tools: Collection[str] | None) -> int | None:
     """Return where the first element of a call begins, outside code; None if there is none."""
     code = _code(text)
     start, end = next(code, (len(text), len(text)))
@@ -69,13 +70,13 @@ def begins(text: str, tools: Tools) -> int | None:
         while end <= match.start():
             start, end = next(code, (len(text), len(text) + 1))
         tag = _tag(match)
-        ours = tag.calls or (tag.name in (tools or ()) and begins_line(text, tag.start))
+        ours = tag.calls or (_tool_in(tag, tools) and begins_line(text, tag.start))
         if ours and match.start() < start and not tag.closing and tag.name != "tool_response":
             return tag.start
     return None
 
 
-def read_elements(text: str, at: int, tools: Tools) -> list[Raw]:
+def read_elements(text: str, at: int, tools: Collection[str] | None) -> list[Raw]:
     """Return the calls of the elements that begin here and end where the text ends.
 
     Raises `Unread`, or `Malformed`.
@@ -85,6 +86,17 @@ def read_elements(text: str, at: int, tools: Tools) -> list[Raw]:
         found, at = _element(text, _opening(text, at), tools, 0)
         calls += found
     return calls
+
+
+def in_code(text: str, at: int) -> bool:
+    """Return whether a position is in code or a comment."""
+    return any(start <= at < end for start, end in _code(text))
+
+
+def _tool_in(tag: _Tag, tools: Collection[str] | None) -> str:
+    """Return the offered tool that an element is named after, alone or behind a word: `<search>`, `<call:search>`."""
+    names = {tag.name, tag.name.rpartition(":")[2]} & set(tools or ())
+    return min(names, default="")
 
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
@@ -121,6 +133,7 @@ def _tag(match: re.Match[str]) -> _Tag:
         bool(match["empty"]),
         match["value"] or "",
         dict(_ATTRIBUTE.findall(match["attributes"] or "")),
+        match["before"] or "",
     )
 
 
@@ -142,26 +155,24 @@ def _opening(text: str, at: int) -> _Tag:
     return tag
 
 
-def _closed(text: str, at: int, opening: _Tag) -> int:
-    """Return where the element ends whose content ends at `at`; a token that ends a text is often cut off."""
+def _closed(text: str, at: int, opening: _Tag, *, cut: bool = True) -> int:
+    """Return where the element ends whose content ends at `at`; a token that ends a text is often `cut` off."""
     tag = _next(text, at)
     if tag is not None and tag.closing and tag.name == opening.name:
         return tag.end
     if tag is not None and tag.closing and opening.token:
         return at  # it closes the element around this one
-    if opening.calls and _DEBRIS.match(text, at):
+    if cut and opening.calls and _DEBRIS.match(text, at):
         return len(text)
     raise Unread
 
 
-def _element(text: str, opening: _Tag, tools: Tools, depth: int) -> tuple[list[Raw], int]:
+def _element(text: str, opening: _Tag, tools: Collection[str] | None, depth: int) -> tuple[list[Raw], int]:
     """Return the calls inside an element, and where it ends."""
     if depth > _DEPTH:
         raise Unread
     name = opening.value or (opening.attributes.get("name", "") if opening.calls else "")
-    if not name and opening.name in (tools or ()):
-        name = opening.name
-    if name:
+    if name := name or _tool_in(opening, tools):
         return _call(text, opening, name)
     if opening.empty:
         raise Unread
@@ -231,18 +242,21 @@ def _arguments(text: str, at: int, opening: _Tag) -> tuple[Any, int]:
         given, at = decode(text, at)
         return given, _closed(text, at, opening)
     found: dict[str, Any] = {}
+    value: Any
     while (tag := _next(text, at)) is not None and not tag.closing:
         value, at = _leaf(text, tag)
         if tag.name in _GIVEN and not (tag.value or tag.attributes) and not found:
             return _inner(value), _closed(text, at, opening)
         key = tag.value or tag.attributes.get("name") or tag.name
+        if tag.attributes.get("string") == "false":  # the template says that it is JSON
+            value = decode_all(value)
         if key == "arg_key":
             key = value.strip()
             value, at = _leaf(text, _opening(text, at))
         if key in found:
             raise Unread
         found[key] = value
-    return found, _closed(text, at, opening)
+    return found, _closed(text, at, opening, cut=not found)  # more of them may have followed
 
 
 def _record(text: str, at: int, opening: _Tag) -> tuple[list[Raw], int]:
@@ -283,7 +297,7 @@ def _leaves(text: str) -> Iterator[tuple[_Tag, str, int]]:
 
 def _leaf(text: str, opening: _Tag) -> tuple[str, int]:
     """Return the text of an element as it is written, and where the element ends."""
-    closing = f"</{opening.name}>"
+    closing = f"</{opening.before}{opening.name}>"
     end = text.find(closing, opening.end)
     value = text[opening.end : end]
     if opening.closing or opening.empty or end < 0 or f"<{opening.name}" in value:

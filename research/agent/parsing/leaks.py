@@ -1,89 +1,84 @@
 """Calls in the markup of a model's own template, which its server should have parsed and left in the text.
 
-They are read only where nothing else can be meant: the reply consists of whole calls of one grammar, at most after an
-announcement.  Everything else is not read, and the model is asked again.
+They are read only where nothing else can be meant: the reply consists of whole calls, at most after an announcement.
+Everything else is not read, and the model is asked again.  Templates differ in their marks, but write alike: marks, among
+them or inside one the name of an offered tool, then the arguments as a JSON object.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from research.agent.parsing.calls import FINAL, Tools, plain_name
-from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, read_elements
+from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, in_code, read_elements
 from research.agent.parsing.mentions import disowned
-from research.agent.parsing.relaxed import Malformed, decode, decode_all, unfenced
+from research.agent.parsing.relaxed import Malformed, decode, unfenced
 
-_BAR = r"[｜|‖]{1,2}"
-_DSML = re.compile(rf"<{_BAR}DSML{_BAR}(?:tool_calls|function_calls)>")
-_DSML_TAG = re.compile(
-    rf"<(?P<end>/?){_BAR}DSML{_BAR}(?P<kind>tool_calls|function_calls|invoke|parameter)"
-    r"(?:\s{1,20}name=\"(?P<name>[^\"<>\n]{1,200})\")?(?:\s{1,20}string=\"(?P<string>true|false)\")?\s{0,3}>"
+_TOKEN = re.compile(
+    r"(?P<space>\s{1,80})|(?P<mark><[^<>{}\n]{1,80}>|<\w{1,40}[=:]|\[/?[A-Z][A-Z_]{1,40}\]|>{3})"
+    r"|(?P<label>[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})?:)|(?P<beside>```\w{0,20}|;|>(?=\s{0,20}</))|(?P<word>[\w.:-]{1,200})"
 )
-_KIMI = re.compile(r"<\|tool_calls?_section_begin\|>")
-_KIMI_CALL = re.compile(
-    r"\s{0,20}<\|tool_call_begin\|>\s{0,20}([\w.:-]{1,200})\s{0,20}<\|tool_call_argument_begin\|>\s{0,20}"
-)
-_KIMI_CALL_END = re.compile(r"\s{0,20}<\|tool_call_end\|>\s{0,20}")
-_KIMI_END = re.compile(r"\s{0,20}<\|tool_calls?_section_end\|>")
-_DEEPSEEK = re.compile(r"<[｜|]tool[▁_]calls[▁_]begin[｜|]>")
-_DEEPSEEK_CALL = re.compile(
-    r"\s{0,20}<[｜|]tool[▁_]call[▁_]begin[｜|]>(?:function<[｜|]tool[▁_]sep[｜|]>)?\s{0,20}([\w.:-]{1,200})\s{0,20}"
-    r"(?:<[｜|]tool[▁_]sep[｜|]>)?\s{0,20}(?P<fence>```(?:json)?)?\s{0,20}"
-)
-_DEEPSEEK_CALL_END = re.compile(r"\s{0,20}(?P<fence>```)?\s{0,20}<[｜|]tool[▁_]call[▁_]end[｜|]>\s{0,20}")
-_DEEPSEEK_END = re.compile(r"\s{0,20}<[｜|]tool[▁_]calls[▁_]end[｜|]>(?:\s{0,20}<[｜|]end[▁_]of[▁_]sentence[｜|]>)?")
-_FUNCTION = re.compile(r"(?:<function=)?([\w.:-]{1,200})>?\s{0,20}(?=[{<])")
-_FUNCTION_END = re.compile(r"\s{0,20}>?\s{0,20}</function>\s{0,20}")
-_PARAMETER = re.compile(r"\s{0,20}<parameter=([\w.-]{1,200})>")
-_MISTRAL = re.compile(r"\[TOOL_CALLS\]\s{0,20}")
-_MISTRAL_NAME = re.compile(r"([\w.:-]{1,200})(?:\[ARGS\])?\s{0,20}(?=\{)")
-_REACT = re.compile(r"(?m)^Action:\s{0,5}[\w.:-]{1,200}\s{0,5}\n\s{0,5}Action Input:\s{0,5}(?=\{)")
-_REACT_NAME = re.compile(r"Action:\s{0,5}([\w.:-]{1,200})\s{0,5}\n[^\n]{0,200}\Z")
-_REACT_END = re.compile(r"\s{0,20}(?:Observation:[\s\S]*)?\Z")
-"""The results that a model invents are dropped."""
-_PYTHONIC = re.compile(r"[A-Za-z_]\w{0,80}\(")
+_OBJECT = re.compile(r"\[?\s{0,20}\{")
+_WINDOW = 400
+"""Characters before the arguments in which a call begins."""
+_INVENTED = "Observation:"
+"""Begins the results that a model invents; they are dropped."""
+_PYTHONIC = re.compile(r"\[?[A-Za-z_]\w{0,80}\(")
 _PRINTED = re.compile(r"print\((.*)\)", re.S)
 _LONGEST_PYTHON = 20_000
-_OBJECT = re.compile(r"(?m)^[ \t]{0,20}(?:```\w{0,20}\s{0,5})?(?=[{\[])")
-_LLAMA = re.compile(r"<\|python_tag\|>\s{0,20}")
-_WRAPPED = re.compile(r"<tool_call>\s{0,20}(?=<function=)")
-_WRAP_END = re.compile(r"</tool_call>\s{0,20}(?:<tool_call>\s{0,20}(?=<function=))?")
+_BEGUN = re.compile(r"(?m)^[ \t]{0,20}(?:```\w{0,20}\s{0,5})?(?=[{\[])")
 _OWN_TAG = re.compile(r"<\s{0,3}/?\s{0,3}(?:tool_call|action|answer|report)\b", re.I)
-_FOREIGN = re.compile(r"<function=|\[TOOL_CALLS\]|<\|python_tag\|>")
-_MARKS = re.compile(r"DSML[｜|‖]|<\|tool_call|<[｜|]tool[▁_]|</?function\b|</?parameter\b|\[TOOL_CALLS\]|<\|python_tag")
+_SIGNS = r"<function=|</function>|<\|/?tool_call|\[TOOL_CALLS\]|<\|python_tag\|>|DSML[｜|‖]|<[｜|]tool[▁_]call|^Action Input:"
+_FOREIGN = re.compile(_SIGNS, re.M)
 MARKUP: Final = re.compile(
-    r"<function=|</function>|<\|?/?tool_call|<action>|\[TOOL_CALLS\]|＜\s{0,20}/?(?:tool_call|action)|<\|python_tag\|>|"
-    r"DSML[｜|‖]|<[｜|]tool[▁_]call|```tool_code\b|<\|(?:channel|message)\|>|^Action Input:",
-    re.M,
+    rf"{_SIGNS}|</?tool_call|<action>|＜\s{{0,20}}/?(?:tool_call|action)|```tool_code\b|<\|(?:channel|message)\|>", re.M
 )
 """Markup of calls; a text that contains it must not become the answer."""
 
 
 def read_leaked(words: str, tools: Tools) -> list[Raw]:
     """Return the calls that a reply, without its reasoning, consists of; none if it is anything else."""
-    text = words.strip()
-    for opening, read in _SECTIONS:
-        opened = opening.search(text)
-        if opened is None:
-            continue
-        return _whole(read, text, opened.end()) if _announced(text, opened.start()) else []
-    return _alone(text, tools) or _in_elements(text, tools)
+    text, known = words.strip(), _known(tools)
+    for at, read in ((_head(text, known)[0], _marked), (begins(text, tools), read_elements)):
+        if at is not None and _announced(text, at):
+            with suppress(Unread, Malformed):
+                return list(read(text, at, known))
+    with suppress(Unread):
+        return list(_pythonic(text, known))
+    return []
 
 
 def holds_call(words: str, tools: Tools) -> bool:
     """Return whether a text contains markup of calls, outside code: it must not become the answer."""
-    return bool(MARKUP.search(words)) or begins(words, tools) is not None or _names_tool(words, tools)
+    at, called = _head(words, _known(tools))
+    marked = at is not None and called and not in_code(words, at)
+    return marked or bool(MARKUP.search(words)) or begins(words, tools) is not None or _names_tool(words, tools)
+
+
+def foreign(words: str, tools: Tools) -> bool:
+    """Return whether a reply writes calls in such markup, so that tags inside them are text."""
+    text = words.lstrip()
+    first, sign = _OWN_TAG.search(text), _FOREIGN.search(text)
+    start = first.start() if first else len(text)
+    element = begins(text, None)
+    if element is not None and element < start and begins_line(text, element):
+        return True
+    return sign is not None and sign.start() < start and _announced(text, sign.start())
+
+
+def _known(tools: Tools) -> Set[str]:
+    return {*(tools or ()), FINAL}
 
 
 def _names_tool(words: str, tools: Tools) -> bool:
     """Return whether one of the first objects that begin a line calls a tool, or the first of all names one."""
-    known = {*(tools or ()), FINAL}
-    for begun in islice(_OBJECT.finditer(words), 3):
+    known = _known(tools)
+    for begun in islice(_BEGUN.finditer(words), 3):
         with suppress(Malformed, Unread):
             value, _ = decode(words, begun.end())
             first = value[0] if isinstance(value, list) and value else value
@@ -99,207 +94,79 @@ def _announced(text: str, at: int) -> bool:
     return not before.strip() or (begins_line(text, at) and "`" not in before and not disowned(before))
 
 
-def _in_elements(text: str, tools: Tools) -> list[Raw]:
-    at = begins(text, tools)
-    if at is None or not _announced(text, at):
-        return []
-    try:
-        return read_elements(text, at, tools)
-    except (Unread, Malformed):
-        return []
+def _head(text: str, known: Set[str]) -> tuple[int | None, bool]:
+    """Return where the marks before the first object begin, None if other text is there; and whether they tell a call."""
+    found = _OBJECT.search(text)
+    if found is None:
+        return None, False
+    at = max(0, found.start() - _WINDOW)
+    lines = [at + match.end() for match in re.finditer(r"\A|\n", text[at : found.start()])]
+    for start in lines:
+        with suppress(Unread):
+            names, kinds = _read_marks(text, start, found.start(), known)
+            if len(names) <= 1 and (start == 0 or not kinds.isdisjoint(("mark", "label"))):
+                return start, bool(names) or "mark" in kinds
+    return None, False
 
 
-def foreign(words: str) -> bool:
-    """Return whether a reply writes calls in such markup, so that tags inside them are text."""
-    text = words.lstrip()
-    first = _OWN_TAG.search(text)
-    start = first.start() if first else len(text)
-    sections = (opening.search(text) for opening, _ in _SECTIONS)
-    at = begins(text, None)
-    if at is not None and at < start and begins_line(text, at):
-        return True
-    return bool(_FOREIGN.match(text)) or any(found and found.start() < start for found in sections)
+def _read_marks(text: str, at: int, end: int, known: Set[str]) -> tuple[list[str], set[str]]:
+    """Return the tools that are named from here to there, and the kinds of marks.  Raises `Unread` for other text."""
+    names: list[str] = []
+    kinds: set[str] = set()
+    before = ""
+    while at < end:
+        token = _TOKEN.match(text, at, end)
+        if token is None or _OWN_TAG.match(text, at):
+            raise Unread
+        at, kind = token.end(), str(token.lastgroup)
+        found = [] if kind == "beside" else [w for w in re.findall(r"[\w.-]+", token[0]) if plain_name(w) in known]
+        if (
+            kind == "word"
+            and not found
+            and not (before == "mark" and (text[at : at + 1] in "<[" or not text[at:end].strip()))
+        ):
+            raise Unread  # a word that is not between two marks
+        names += found
+        kinds.add(kind)
+        before = kind
+    return names, kinds
 
 
-def _alone(text: str, tools: Tools) -> list[Raw]:
-    """Return the calls of a reply that is nothing else."""
-    if opened := _MISTRAL.match(text):
-        return _whole(_mistral, text, opened.end())
-    if opened := _LLAMA.match(text):
-        return _whole(_objects, text, opened.end())
-    if text.startswith(("<function=", "<tool_call>")):
-        opened = _WRAPPED.match(text)
-        return _whole(_functions, text, opened.end() if opened else 0)
-    known = {*(tools or ()), FINAL}
-    named = re.match(r"[\w.:-]{1,200}(?=\s{0,8}\{)", text)
-    if named and text.endswith("</function>") and plain_name(named.group()) in known:
-        return _whole(_functions, text, 0)
-    if text.startswith(("{", "[", "```")) or _PYTHONIC.match(text):
-        inner = unfenced(text).strip()
-        calls = _whole(_objects, inner, 0) or _whole(_pythonic, inner, 0)
-        return calls if all(plain_name(name) in known for name, _ in calls) else []
-    return []
-
-
-def _whole(read: Callable[[str, int], Iterator[Raw | int]], text: str, at: int) -> list[Raw]:
-    """Return the calls of a grammar that ends where the text ends; none if it breaks off or text follows."""
-    calls: list[Raw] = []
-    try:
-        for found in read(text, at):
-            if isinstance(found, int):
-                return calls if not text[found:].strip() else []
-            calls.append(found)
-    except (Unread, Malformed):
-        return []
-    return []
-
-
-def _next(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
-    match = pattern.match(text, at)
-    if match is None:
-        raise Unread
-    return match
-
-
-def _dsml(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls of DeepSeek's markup, then where it ends."""
-    name, opened = "", None
-    given: dict[str, Any] = {}
-    for tag in _DSML_TAG.finditer(text, at):
-        between = text[at : tag.start()]
-        kind, closing = tag["kind"], bool(tag["end"])
-        if kind == "parameter" and closing and opened is not None:
-            if _MARKS.search(between) or opened["name"] in given:
+def _marked(text: str, at: int, known: Set[str]) -> Iterator[Raw]:
+    """Yield the calls of marks that name a tool, each with an object behind it, or of objects that name it themselves."""
+    marked = False
+    while found := _OBJECT.search(text, at):
+        names, kinds = _read_marks(text, at, found.start(), known)
+        marked = marked or "mark" in kinds
+        value, at = decode(text, found.start())
+        if names:
+            if len(names) > 1 or not isinstance(value, dict):
                 raise Unread
-            given[opened["name"]] = decode_all(between) if opened["string"] == "false" else between
-            opened = None
-        elif between.strip() or opened is not None:
-            raise Unread
-        elif kind == "invoke" and not closing and tag["name"] and not name:
-            name, given = tag["name"], {}
-        elif kind == "parameter" and not closing and tag["name"] and name:
-            opened = tag
-        elif kind == "invoke" and closing and name:
-            yield name, given
-            name = ""
-        elif kind in ("tool_calls", "function_calls") and closing and not name:
-            yield tag.end()
+            yield names[0], value
+        else:
+            calls = calls_of(value)
+            if not marked and not all(plain_name(name) in known for name, _ in calls):
+                raise Unread
+            yield from calls
+        if text[at:].lstrip().startswith(_INVENTED):
             return
-        else:
-            raise Unread
-        at = tag.end()
-
-
-def _kimi(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls of Kimi's section, then where it ends."""
-    while not (end := _KIMI_END.match(text, at)):
-        opened = _next(_KIMI_CALL, text, at)
-        arguments, at = decode(text, opened.end())
-        at = _next(_KIMI_CALL_END, text, at).end()
-        yield opened[1], arguments
-    yield end.end()
-
-
-def _deepseek(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls of DeepSeek's older section, then where it ends."""
-    while not (end := _DEEPSEEK_END.match(text, at)):
-        opened = _next(_DEEPSEEK_CALL, text, at)
-        arguments, at = decode(text, opened.end())
-        ends = _next(_DEEPSEEK_CALL_END, text, at)
-        if bool(opened["fence"]) != bool(ends["fence"]):
-            raise Unread
-        at = ends.end()
-        yield opened[1], arguments
-    yield end.end()
-
-
-def _functions(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls written as `<function=f>…</function>`, then where they end.
-
-    The arguments are one JSON object, or `<parameter=…>` blocks.
-    """
-    while opened := _FUNCTION.match(text, at):
-        if text.startswith("{", opened.end()):
-            arguments, at = decode(text, opened.end())
-        else:
-            arguments, at = _parameters(text, opened.end())
-        yield opened[1], arguments
-        ends = _FUNCTION_END.match(text, at)
-        if ends is None and not text[at:].strip():
-            break  # the server cut the closing tag, and the object is complete
-        at = _next(_FUNCTION_END, text, at).end()
-        if wrapped := _WRAP_END.match(text, at):
-            at = wrapped.end()
-    yield at
-
-
-def _parameters(text: str, at: int) -> tuple[dict[str, Any], int]:
-    given: dict[str, Any] = {}
-    while opened := _PARAMETER.match(text, at):
-        end = text.find("</parameter>", opened.end())
-        value = text[opened.end() : end]
-        if end < 0 or opened[1] in given or _MARKS.search(value):
-            raise Unread
-        given[opened[1]] = value.strip("\n")
-        at = end + len("</parameter>")
-    if not re.compile(r"\s{0,20}</function>").match(text, at):
+    if _read_marks(text, at, len(text), known)[0]:
         raise Unread
-    return given, at
 
 
-def _mistral(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls after `[TOOL_CALLS]`: an array of objects, or `name{…}`."""
-    if not text.startswith("[", at):
-        name = _next(_MISTRAL_NAME, text, at)
-        arguments, at = decode(text, name.end())
-        yield name[1], arguments
-        yield at
-        return
-    yield from _objects(text, at)
-
-
-def _objects(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the calls of JSON objects, separated by `;`, or of one array of them, then where they end."""
-    while True:
-        value, at = decode(text, at)
-        yield from calls_of(value)
-        following = re.compile(r"\s{0,20};\s{0,20}(?=\{)").match(text, at)
-        if following is None or isinstance(value, list):
-            yield at
-            return
-        at = following.end()
-
-
-def _pythonic(text: str, at: int) -> Iterator[Raw | int]:
+def _pythonic(text: str, known: Set[str]) -> Iterator[Raw]:
     """Yield the calls written in Python, `f(x="a")` or a list of such, with literals for arguments."""
-    printed = _PRINTED.fullmatch(text)
-    if len(text) > _LONGEST_PYTHON:
+    inner = unfenced(text).strip()
+    if not _PYTHONIC.match(inner) or len(inner) > _LONGEST_PYTHON:
         raise Unread
+    printed = _PRINTED.fullmatch(inner)
     try:
-        tree = ast.parse(printed[1] if printed else text, mode="eval").body
+        tree = ast.parse(printed[1] if printed else inner, mode="eval").body
         for each in tree.elts if isinstance(tree, ast.List) else [tree]:
             if not (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and not each.args):
                 raise Unread
-            if not all(given.arg for given in each.keywords):  # **values
+            if plain_name(each.func.id) not in known or not all(given.arg for given in each.keywords):  # **values
                 raise Unread
             yield each.func.id, {str(given.arg): ast.literal_eval(given.value) for given in each.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise Unread from error
-    yield len(text)
-
-
-def _react(text: str, at: int) -> Iterator[Raw | int]:
-    """Yield the call of `Action: f`, `Action Input: {…}`, then where it ends."""
-    name = _REACT_NAME.search(text, 0, at)
-    arguments, at = decode(text, at)
-    yield name[1] if name else "", arguments
-    yield _next(_REACT_END, text, at).end()
-
-
-_SECTIONS: Final[tuple[tuple[re.Pattern[str], Callable[[str, int], Iterator[Raw | int]]], ...]] = (
-    (_DSML, _dsml),
-    (_KIMI, _kimi),
-    (_DEEPSEEK, _deepseek),
-    (_REACT, _react),
-)
-"""Grammars that a model writes only to call; they may follow an announcement."""
